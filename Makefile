@@ -1,0 +1,51 @@
+# Two targets do everything: `make demo` and `make test`. Both set up their own .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+WHEELS := .venv/wheelhouse
+STAMP := .venv/.ready
+PORT ?= 8765
+
+.PHONY: setup test lint types contracts pytest demo bench lock clean
+
+setup: $(STAMP)
+
+# Wheels are downloaded once and kept: the install, and the test that installs our own wheel
+# into a clean environment, both work offline from then on.
+$(STAMP): requirements-dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Hornbook needs Python 3.11 or newer, this is %s" % sys.version.split()[0])'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip download --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-dev.lock -d $(WHEELS)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-index --find-links $(WHEELS) -r requirements-dev.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --editable .
+	@touch $@
+
+test: lint types contracts pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+contracts: setup
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/deptry .
+
+pytest: setup
+	$(BIN)/pytest -n auto
+
+demo: setup
+	$(BIN)/python -m tests.demo --port $(PORT)
+
+bench: setup
+	$(BIN)/python -m tests.benchmarks
+
+lock:
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements.lock --group dev pyproject.toml -o requirements-dev.lock
+
+clean:
+	rm -rf .venv dist .hypothesis .mypy_cache .ruff_cache

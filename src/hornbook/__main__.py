@@ -1,0 +1,5 @@
+"""`python -m hornbook`."""
+
+from hornbook.cli.main import main
+
+main()

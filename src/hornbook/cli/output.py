@@ -1,0 +1,87 @@
+"""How answers reach people and programs: stdout is the result, stderr the rest."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hornbook.workspace.report import Progress
+
+
+def print_json(value: object) -> None:
+    """One JSON document on stdout; dataclasses, enums and tuples included."""
+    import msgspec
+
+    plain = msgspec.to_builtins(value)
+    write(json.dumps(plain, ensure_ascii=False, indent=2) + "\n")
+
+
+def write(text: str) -> None:
+    """Text on stdout, in UTF-8 whatever the locale says."""
+    write_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+def write_bytes(data: bytes) -> None:
+    """Bytes on stdout."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def note(text: str) -> None:
+    """A line on stderr."""
+    sys.stderr.write(text + "\n")
+
+
+def console() -> "Console":
+    """Where people read answers: colour on terminals only, wide when nobody sees the width."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 160
+    return Console(width=width, highlight=False, soft_wrap=False, emoji=False)
+
+
+@contextmanager
+def progress_bar() -> Iterator["Progress"]:
+    """Progress of long work as a bar on a terminal, and silence elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _stage, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, int] = {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total)
+            bars.update(tasks[stage], completed=done, total=total)  # type: ignore[arg-type]  # rich's TaskID is an int
+
+        yield report
+
+
+def columns(rows: Sequence[Sequence[str]], *, heads: Sequence[str]) -> None:
+    """A table on stdout."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(cell if cell.startswith("[") and cell.endswith("[/]") else escape(cell) for cell in row))
+    console().print(table)
+
+
+SEVERITY_STYLE = {"error": "red", "warning": "yellow", "info": "blue"}
+
+
+def coloured(severity: str) -> str:
+    """A severity or level in its colour."""
+    return f"[{SEVERITY_STYLE.get(severity, 'default')}]{severity}[/]"

@@ -1,0 +1,28 @@
+"""Paths that a user typed, as paths relative to the root."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from hornbook.errors import UsageError
+
+
+def inside(root: Path, typed: Iterable[str]) -> list[str]:
+    """Typed paths relative to the root; they need not exist.
+
+    They are relative to the current folder, or to the root where that folder lies outside it.
+
+    Raises:
+        UsageError: A path leads out of the root.
+    """
+    here = Path.cwd()
+    start = here if here.is_relative_to(root) else root
+    found = []
+    for text in typed:
+        path = Path(os.path.normpath(start / text))
+        if not path.is_relative_to(root):
+            path = path.parent.resolve() / path.name
+        if not path.is_relative_to(root):
+            raise UsageError(f"{text} lies outside the root {root}: name a path inside it.")
+        found.append(path.relative_to(root).as_posix())
+    return found

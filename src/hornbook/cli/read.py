@@ -1,0 +1,288 @@
+"""Commands that read documents: ingest, why, match, chunks, tokens."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hornbook.cli.output import coloured, columns, console, note, print_json, progress_bar, write
+from hornbook.cli.paths import inside
+from hornbook.errors import NotFound
+
+if TYPE_CHECKING:
+    from hornbook.model import Problem
+    from hornbook.workspace.report import FileAnswer, IngestReport, ReserveReport
+    from hornbook.workspace.workspace import Workspace
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (ingest, why, match, chunks, tokens):
+        app.command()(command)
+
+
+def ingest(
+    context: typer.Context,
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="[PATH]...", help="Folders or files.")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow changes until stopped.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Check the shapes too; exit 1 on any problem.")
+    ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Build the graph anew from files and history.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Read folders or files into the graph, incrementally.
+
+    Without PATH: the configured folders, what was ingested by name before, and every rule
+    format found in the repository.
+    """
+    from hornbook.workspace.workspace import Workspace
+
+    with Workspace.open(context.obj) as work:
+        named = [str(work.root / path) for path in inside(work.root, paths or [])]
+        with progress_bar() as progress:
+            report = work.ingest(
+                named, strict=strict, rebuild=rebuild, progress=progress, waiting=_tell_waiting
+            )
+        _print_ingest(work, report, as_json=as_json)
+        if watch:
+            _follow(work, named, as_json=as_json)
+    if strict and any(problem.level != "info" for problem in report.problems):
+        raise typer.Exit(1)
+
+
+def _tell_waiting() -> None:
+    note("another ingest is writing to this workspace; waiting for it to finish")
+
+
+def _follow(work: "Workspace", named: list[str], *, as_json: bool) -> None:
+    from hornbook.ingest.watch import changes
+
+    note(f"watching {work.root}; stop with Ctrl-C")
+    try:
+        for _ in changes(work.root):
+            report = work.ingest(named, waiting=_tell_waiting)
+            if report.added or report.changed or report.removed:
+                _print_ingest(work, report, as_json=as_json)
+    except KeyboardInterrupt:
+        note("stopped")
+
+
+def _print_ingest(work: "Workspace", report: "IngestReport", *, as_json: bool) -> None:
+    moved = report.added or report.changed or report.removed
+    reserve = work.reserve_report() if moved else None
+    if as_json:
+        print_json({**asdict(report), "reserve": reserve and reserve_answer(reserve)})
+        return
+    write(
+        f"{report.documents} documents, {report.chunks} chunks, {report.triples} triples "
+        f"({report.added} added, {report.changed} changed, {report.removed} removed, "
+        f"{report.unchanged} unchanged) in {report.seconds:.2f} s\n"
+    )
+    print_problems(report.problems)
+    if reserve is not None:
+        print_reserve(reserve)
+
+
+def print_problems(problems: "tuple[Problem, ...]", most: int = 20) -> None:
+    """The problems as a table, the worst first; how many more there are."""
+    if not problems:
+        return
+    rank = {"error": 0, "warning": 1, "info": 2}
+    ordered = sorted(problems, key=lambda each: (rank[each.level], each.path, each.line or 0))
+    columns(
+        [
+            (
+                coloured(each.level),
+                f"{each.path}:{each.line}" if each.line else each.path,
+                each.code,
+                each.message,
+            )
+            for each in ordered[:most]
+        ],
+        heads=("level", "where", "code", "problem"),
+    )
+    if len(ordered) > most:
+        write(f"and {len(ordered) - most} more problems: --json has all of them\n")
+
+
+def reserve_answer(report: "ReserveReport") -> dict[str, object]:
+    """The reserve report as JSON."""
+    return {
+        "reserve": report.reserve,
+        "rules": report.rules,
+        "bind_every_file": {"rules": report.always, "tokens": report.always_tokens},
+        "files": report.files,
+        "files_over": report.files_over,
+        "examples": [{"path": path, "tokens": tokens} for path, tokens in report.examples],
+        "too_large": [{"id": rule.id, "tokens": rule.tokens} for rule in report.too_large],
+        "largest": [{"id": rule.id, "tokens": rule.tokens} for rule in report.largest],
+    }
+
+
+def print_reserve(report: "ReserveReport") -> None:
+    """How the rules sit with the reserve, when they do not fit everywhere."""
+    if not report.files_over and not report.too_large:
+        return
+    out = console()
+    out.print(
+        f"[bold]The rules of {report.files_over} of {report.files} files do not fit the reserve "
+        f"of {report.reserve} tokens[/bold] ({report.always} rules bind every file: "
+        f"{report.always_tokens} tokens)."
+    )
+    for path, tokens in report.examples:
+        out.print(f"  {path}: {tokens} tokens", markup=False)
+    if report.largest:
+        out.print("Largest rules:")
+        for rule in report.largest:
+            alone = " (alone over the reserve)" if rule.tokens > report.reserve else ""
+            out.print(f"  {rule.tokens:>6}  {rule.id}{alone}", markup=False)
+    out.print("Narrow what they apply to, split them, or raise `reserve` in .hornbook/config.yaml.")
+
+
+def why(
+    context: typer.Context,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Existing or not.")],
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="REV", help="Judge by the rules of a commit.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say which rules bind each file, and why."""
+    from hornbook.workspace.workspace import Workspace
+
+    with Workspace.open(context.obj) as work:
+        answers = work.why(inside(work.root, files), at=at)
+        if as_json:
+            print_json({"files": answers})
+            return
+        if at is None and not work.snapshot().catalog.entries:
+            note("nothing is ingested yet: run `hornbook ingest` first")
+        for answer in answers:
+            _print_answer(answer)
+        _print_not_enforced(answers)
+
+
+def _print_answer(answer: "FileAnswer") -> None:
+    verdict = "fits" if answer.fits else "does not fit"
+    out = console()
+    out.print(f"[bold]{answer.path}[/bold]", end="")
+    if not answer.rules:
+        out.print(": no rule binds this file")
+        return
+    colour = "green" if answer.fits else "red"
+    out.print(
+        f": {len(answer.rules)} rules, {answer.tokens} of {answer.reserve} tokens, "
+        f"[{colour}]{verdict}[/]"
+    )
+    columns(
+        [
+            (
+                coloured(rule.severity),
+                rule.id,
+                rule.pattern if rule.activation != "always" else f"{rule.pattern} (always)",
+                f"{rule.path}:{rule.pattern_line}" if rule.pattern_line else rule.path,
+                str(rule.tokens),
+            )
+            for rule in answer.rules
+        ],
+        heads=("severity", "rule", "because of", "in", "tokens"),
+    )
+
+
+def _print_not_enforced(answers: "list[FileAnswer]") -> None:
+    listed = answers[0].not_enforced if answers else ()
+    if listed:
+        write(f"{len(listed)} rules are known but not enforced:\n")
+        columns(
+            [(rule.id, rule.activation, rule.reason) for rule in listed],
+            heads=("rule", "activation", "reason"),
+        )
+
+
+def match(
+    pattern: Annotated[str, typer.Argument(help="A glob.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Paths to try.")],
+    as_json: Json = False,
+) -> None:
+    """Tell which paths a pattern matches in our dialect; exit 1 unless all do."""
+    from hornbook.text.globs import parse_set
+
+    globs = parse_set([pattern])
+    matched = [path for path in paths if globs.match(path) is not None]
+    unmatched = [path for path in paths if path not in matched]
+    if as_json:
+        print_json({"pattern": pattern, "matched": matched, "unmatched": unmatched})
+    else:
+        for path in paths:
+            write(f"{'match' if path in matched else '     '}  {path}\n")
+    if unmatched:
+        raise typer.Exit(1)
+
+
+def chunks(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A document.")],
+    as_json: Json = False,
+) -> None:
+    """Show how a document would be chunked; nothing is stored."""
+    from hornbook.workspace.preview import preview
+
+    seen = preview(file, _bytes_of(file))
+    if as_json:
+        print_json(seen)
+        return
+    columns(
+        [
+            (str(each.index), each.section, f"{each.start}-{each.end}", str(each.tokens))
+            for each in seen.chunks
+        ],
+        heads=("chunk", "section", "bytes", "tokens"),
+    )
+
+
+def tokens(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files to count.")],
+    counter: Annotated[
+        str | None, typer.Option("--counter", metavar="NAME", help="heuristic, cl100k or o200k.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Count the tokens of files."""
+    from hornbook.text.tokens import DEFAULT_COUNTER
+    from hornbook.text.tokens import counter as counter_named
+
+    count = counter_named(counter or DEFAULT_COUNTER)
+    counted = [(file, count(_bytes_of(file).decode("utf-8", "replace"))) for file in files]
+    total = sum(number for _, number in counted)
+    if as_json:
+        print_json(
+            {
+                "counter": count.name,
+                "files": [{"path": path, "tokens": number} for path, number in counted],
+                "total": total,
+            }
+        )
+        return
+    for path, number in counted:
+        write(f"{number:>8}  {path}\n")
+    if len(counted) > 1:
+        write(f"{total:>8}  total\n")
+    if count.name == "heuristic":
+        note("four characters a token: JSON, base64 and non-Latin scripts can have twice as many")
+
+
+def _bytes_of(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as problem:
+        raise NotFound(f"{file} cannot be read ({problem.strerror}): check the path.") from problem

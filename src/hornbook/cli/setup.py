@@ -1,0 +1,81 @@
+"""The command that makes a repository a workspace: init."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hornbook.cli.output import print_json, progress_bar, write
+from hornbook.cli.read import Json, print_problems, print_reserve, reserve_answer
+
+if TYPE_CHECKING:
+    from hornbook.workspace.workspace import Workspace
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(init)
+
+
+def init(
+    context: typer.Context,
+    examples: Annotated[
+        bool, typer.Option("--examples", help="Copy example SOPs for Go, Python and TypeScript.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Create .hornbook/ here, and report the rule files that are already in the repository.
+
+    Nothing that exists is overwritten.
+    """
+    from hornbook.workspace.workspace import Workspace
+
+    with Workspace.open(context.obj) as work:
+        made = _make(work, examples=examples)
+        with progress_bar() as progress:
+            report = work.ingest(progress=progress)
+        reserve = work.reserve_report()
+        formats: dict[str, int] = {}
+        for entry in work.snapshot().catalog.entries:
+            formats[entry.tool] = formats.get(entry.tool, 0) + 1
+    if as_json:
+        answer = {"created": made, "formats": formats, "problems": report.problems}
+        print_json({**answer, "reserve": reserve_answer(reserve)})
+        return
+    for path in made:
+        write(f"created {path}\n")
+    if not made:
+        write("nothing to create: this is a workspace already\n")
+    found = ", ".join(f"{count} {tool}" for tool, count in sorted(formats.items()))
+    write(f"found {report.documents} documents ({found or 'no rule files yet'})\n")
+    print_problems(report.problems, most=8)
+    print_reserve(reserve)
+    write("next: `hornbook why FILE` says which rules bind a file\n")
+
+
+def _make(work: "Workspace", *, examples: bool) -> list[str]:
+    from hornbook import resources
+    from hornbook.workspace.settings import CONFIG, template
+
+    made: list[str] = []
+    work.places.prepare()
+    sops = work.places.state / "sources" / "docs" / "sops"
+    if not sops.is_dir():
+        sops.mkdir(parents=True)
+        made.append(f"{sops.relative_to(work.root).as_posix()}/")
+    config = work.root / CONFIG
+    if not config.exists():
+        config.write_text(template(), encoding="utf-8")
+        made.append(CONFIG.as_posix())
+    if examples:
+        for source in sorted((resources.folder("sources") / "examples").rglob("*.md")):
+            made += _copy(source, sops / source.name, work.root)
+    return made
+
+
+def _copy(source: Path, target: Path, root: Path) -> list[str]:
+    if target.exists():
+        return []
+    shutil.copyfile(source, target)
+    return [target.relative_to(root).as_posix()]

@@ -1,0 +1,51 @@
+"""Every error that Hornbook raises on purpose.
+
+```
+HornbookError
+├── UsageError            the caller asked for something that cannot be (exit 2)
+│   ├── ConfigError       .hornbook/config.yaml or another definition is wrong
+│   ├── BadGlob           a pattern is not in the dialect
+│   └── BadQuery          a SPARQL or GraphQL text is refused
+├── NotFound              no such entity, revision or file (exit 1)
+└── StoreError            the index on disk cannot be used; `ingest --rebuild` makes it anew
+```
+"""
+
+
+class HornbookError(Exception):
+    """Base of all errors a caller of Hornbook may meet."""
+
+
+class UsageError(HornbookError):
+    """The request itself is wrong; nothing was done."""
+
+
+class ConfigError(UsageError):
+    """A definition file is wrong: carries every problem found in it, one line each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class BadGlob(UsageError):
+    """A pattern outside the dialect: the pattern, where it fails and what to write instead."""
+
+    def __init__(self, pattern: str, position: int, found: str, remedy: str) -> None:
+        super().__init__(f"pattern {pattern!r}, character {position + 1}: {found}: {remedy}.")
+        self.pattern = pattern
+        self.position = position
+        self.found = found
+        self.remedy = remedy
+
+
+class BadQuery(UsageError):
+    """A query text that does not parse or asks for what is not allowed."""
+
+
+class NotFound(HornbookError):
+    """Nothing has that name."""
+
+
+class StoreError(HornbookError):
+    """The index on disk cannot be opened or is damaged."""

@@ -1,0 +1,1 @@
+"""Reads git repositories without touching the work tree."""

@@ -1,0 +1,102 @@
+"""Asks git: what is ignored, what was renamed, what a commit holds."""
+
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from hornbook.errors import UsageError
+
+# A repository's own configuration must not make git run programs while we only read.
+_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_RENAMES_SEEN = 200
+
+
+def _git(root: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    command = ["git", *_SAFE, "-C", str(root), *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, check=False, env=environment)
+
+
+def inside_repository(root: Path) -> bool:
+    """Whether the folder lies in a git work tree."""
+    try:
+        answer = _git(root, "rev-parse", "--is-inside-work-tree")
+    except FileNotFoundError:
+        return False
+    return answer.stdout.strip() == b"true"
+
+
+def ignored(root: Path, paths: Sequence[str]) -> frozenset[str]:
+    """Those of the paths that git ignores; none outside a repository."""
+    if not paths:
+        return frozenset()
+    try:
+        answer = _git(root, "check-ignore", "--stdin", "-z", stdin=_joined(paths))
+    except FileNotFoundError:
+        return frozenset()
+    return frozenset(_split(answer.stdout))
+
+
+def renames(root: Path) -> dict[str, str]:
+    """New path to old path, for renames in the work tree and in the newest commits."""
+    found: dict[str, str] = {}
+    history = ("log", f"-n{_RENAMES_SEEN}", "--format=", "--relative")
+    for arguments in (history, ("diff", "HEAD", "--relative")):
+        try:
+            answer = _git(root, *arguments, "-M", "-z", "--name-status", "--diff-filter=R")
+        except FileNotFoundError:
+            return found
+        fields = [field.lstrip("\n") for field in _split(answer.stdout)]
+        for place in range(0, len(fields) - 2, 3):
+            found.setdefault(fields[place + 2], fields[place + 1])
+    return found
+
+
+def commit(root: Path, revision: str) -> str:
+    """The full hash of the commit that a revision names.
+
+    Raises:
+        UsageError: There is no repository, or no such commit in it.
+    """
+    try:
+        answer = _git(root, "rev-parse", "--verify", "--end-of-options", revision + "^{commit}")
+    except FileNotFoundError:
+        raise UsageError("git is not on PATH: install it to judge at a commit.") from None
+    if answer.returncode:
+        raise UsageError(f"{revision!r} names no commit in {root}: see `git log`.")
+    return answer.stdout.decode("ascii").strip()
+
+
+def files_at(root: Path, revision: str) -> dict[str, str]:
+    """Path to blob for every regular file of a commit below the root."""
+    answer = _git(root, "ls-tree", "-r", "-z", revision)
+    files: dict[str, str] = {}
+    for line in _split(answer.stdout):
+        facts, _, path = line.partition("\t")
+        mode, kind, blob = facts.split(" ")
+        if kind == "blob" and mode != "120000":
+            files[path] = blob
+    return files
+
+
+def blobs(root: Path, names: Iterable[str]) -> dict[str, bytes]:
+    """The contents of some blobs, read in one go."""
+    wanted = list(dict.fromkeys(names))
+    answer = _git(root, "cat-file", "--batch", stdin="".join(f"{n}\n" for n in wanted).encode())
+    found: dict[str, bytes] = {}
+    place = 0
+    for name in wanted:
+        end = answer.stdout.index(b"\n", place)
+        size = int(answer.stdout[place:end].split(b" ")[2])
+        found[name] = answer.stdout[end + 1 : end + 1 + size]
+        place = end + 1 + size + 1
+    return found
+
+
+def _joined(paths: Iterable[str]) -> bytes:
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def _split(data: bytes) -> list[str]:
+    return [os.fsdecode(part) for part in data.split(b"\0") if part]

@@ -1,0 +1,1 @@
+"""The RDF graph behind a small interface: statements, queries, generations on disk."""

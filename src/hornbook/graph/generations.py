@@ -1,0 +1,183 @@
+"""Generations of the store on disk: one writer makes the next, every reader keeps its own.
+
+```
+store/
+  CURRENT                 the name of the published generation, swapped atomically
+  lock                    held by the one writer; the system lets go of it if the writer dies
+  generations/<n>/graph   the Oxigraph store, never written again once it is published
+  generations/<n>/catalog the catalog of that graph
+  generations/<n>/lock    held shared by readers, so that nobody deletes it under them
+```
+A writer that is killed leaves a folder that was never published; the next writer removes it.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from hornbook.errors import StoreError
+from hornbook.graph.store import OxigraphStore
+from hornbook.model import Catalog
+
+_DECODER = msgspec.msgpack.Decoder(Catalog)
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A published state, open for reading until it is closed."""
+
+    name: str
+    store: OxigraphStore
+    catalog: Catalog
+    lock: int
+
+    def close(self) -> None:
+        """Stop reading; the generation may be deleted from now on."""
+        self.store.release()
+        os.close(self.lock)
+
+
+class Draft:
+    """The next generation while its writer fills it."""
+
+    def __init__(self, store: OxigraphStore, folder: Path, catalog: Catalog) -> None:
+        self.store = store
+        self.folder = folder
+        self.catalog = catalog
+
+
+class Generations:
+    """The store folder of one workspace."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._pointer = folder / "CURRENT"
+        self._generations = folder / "generations"
+
+    def open(self) -> Generation | None:
+        """The published generation, or None when nothing was ever published.
+
+        Raises:
+            StoreError: It is there but damaged.
+        """
+        while (name := self.published()) is not None:
+            place = self._generations / name
+            try:
+                lock = os.open(place / "lock", os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                if name == self.published():
+                    raise StoreError(
+                        f"generation {name} of {self.folder} is missing: "
+                        "run `hornbook ingest --rebuild`."
+                    ) from None
+                continue
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            if os.fstat(lock).st_nlink:
+                return self._read(name, lock)
+            os.close(lock)  # the writer deleted this generation between our two looks
+        return None
+
+    def _read(self, name: str, lock: int) -> Generation:
+        place = self._generations / name
+        try:
+            catalog = _DECODER.decode((place / "catalog").read_bytes())
+            return Generation(name, OxigraphStore.read_only(place / "graph"), catalog, lock)
+        except (OSError, msgspec.MsgspecError) as problem:
+            os.close(lock)
+            raise StoreError(
+                f"the index in {place} is damaged ({problem}): run `hornbook ingest --rebuild`."
+            ) from problem
+        except StoreError:
+            os.close(lock)
+            raise
+
+    @contextlib.contextmanager
+    def writing(self, waiting: Callable[[], None]) -> Iterator[None]:
+        """Be the only writer; `waiting` is called once if another one has to finish first."""
+        self._generations.mkdir(parents=True, exist_ok=True)
+        lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            self._prune()
+            yield
+        finally:
+            os.close(lock)
+
+    def draft(self, base: Generation | None) -> Draft:
+        """The next generation, starting as a copy of `base`, or empty."""
+        numbers = [int(place.name) for place in self._generations.iterdir() if place.name.isdigit()]
+        folder = self._generations / str(max(numbers, default=0) + 1)
+        folder.mkdir()
+        (folder / "lock").touch()
+        if base is not None:
+            base.store.copy_to(folder / "graph")
+        store = OxigraphStore.writable(folder / "graph")
+        return Draft(store, folder, base.catalog if base is not None else Catalog())
+
+    def publish(self, draft: Draft, catalog: Catalog) -> None:
+        """Make the draft the generation that readers open from now on."""
+        draft.store.close()
+        _write(draft.folder / "catalog", _ENCODER.encode(catalog))
+        _write(self._pointer, draft.folder.name.encode())
+        self._prune()
+
+    def discard(self) -> None:
+        """Forget every generation; readers that hold one keep it."""
+        self._pointer.unlink(missing_ok=True)
+        self._prune()
+
+    def published(self) -> str | None:
+        """The name of the generation that readers open, if there is one."""
+        try:
+            return self._pointer.read_text(encoding="ascii").strip() or None
+        except (FileNotFoundError, UnicodeDecodeError):
+            return None
+
+    def _prune(self) -> None:
+        """Delete what is neither published nor being read. Only the writer calls this."""
+        published = self.published()
+        for place in self._generations.iterdir():
+            if place.name != published and _unread(place):
+                shutil.rmtree(place, ignore_errors=True)
+
+
+def _unread(place: Path) -> bool:
+    try:
+        lock = os.open(place / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    else:
+        (place / "lock").unlink(missing_ok=True)
+        return True
+    finally:
+        os.close(lock)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file so that it is either the old one or the new one, whatever happens."""
+    draft = path.with_name(path.name + ".new")
+    with draft.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

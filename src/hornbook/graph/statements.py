@@ -1,0 +1,205 @@
+"""What the graph says of a document: its current state, its past, and the store itself."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from hornbook.graph.terms import Subject
+from hornbook.model import (
+    Document,
+    Entry,
+    Level,
+    Link,
+    Pattern,
+    Problem,
+    Removed,
+    Revision,
+    chunk_id,
+)
+from hornbook.vocabulary import predicates as p
+from hornbook.vocabulary.classes import CLASS_OF, Class
+from hornbook.vocabulary.names import name_of
+
+SCHEMA = 1
+STORE_ID = "store.current"
+
+_PROBLEM = re.compile(r"(\w+) (\w+)(?: line (\d+))?: (.*)\Z", re.DOTALL)
+
+
+def problem_text(problem: Problem) -> str:
+    """A problem as one line of text, from which `parse_problem` gets it back."""
+    line = "" if problem.line is None else f" line {problem.line}"
+    return f"{problem.level} {problem.code}{line}: {problem.message}"
+
+
+def parse_problem(path: str, text: str) -> Problem:
+    """The problem that `problem_text` wrote."""
+    match = _PROBLEM.match(text)
+    if match is None:
+        raise ValueError(f"not a problem as Hornbook writes it: {text!r}")
+    level, code, line, message = match.groups()
+    return Problem(path, int(line) if line else None, code, Level(level), message)
+
+
+def pattern_text(pattern: Pattern) -> str:
+    """A pattern with its line and raw text, as JSON."""
+    return json.dumps([pattern.glob, pattern.line, pattern.raw], ensure_ascii=False)
+
+
+def link_text(link: Link) -> str:
+    """A reference as it was written, with the id it leads to, as JSON."""
+    fields = [link.relation, link.reference, link.line, link.target]
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def numbered(items: Sequence[str]) -> list[str]:
+    """Ordered values with their number in front, since RDF keeps no order."""
+    return [f"{number}. {item}" for number, item in enumerate(items, 1)]
+
+
+def unnumbered(values: Iterable[str]) -> tuple[str, ...]:
+    """The values that `numbered` wrote, in order."""
+    pairs = (value.split(". ", 1) for value in values)
+    return tuple(text for _, text in sorted((int(number), text) for number, text in pairs))
+
+
+def current(document: Document, wanted_id: str, formerly: Sequence[str] = ()) -> list[str]:
+    """The statements of a document's named graph: the parent and its chunks."""
+    statements: list[str] = []
+    parent = Subject(document.id, statements)
+    _say_parent(parent, document)
+    parent.each(p.FORMERLY, formerly)
+    parent.say(p.CLASHES_WITH, wanted_id if wanted_id != document.id else None)
+    for chunk in document.chunks:
+        piece = Subject(chunk_id(document.id, chunk.index), statements)
+        piece.say(p.RDF_TYPE, Class.DOCUMENT_CHUNK)
+        piece.say(p.BELONGS, document.id)
+        piece.say(p.CHUNK_INDEX, chunk.index)
+        piece.say(p.SECTION, chunk.section)
+        piece.say(p.START, chunk.start)
+        piece.say(p.END, chunk.end)
+        piece.say(p.TOKENS, chunk.tokens)
+        piece.say(p.CONTENT, chunk.content)
+    return statements
+
+
+def _say_parent(say: Subject, document: Document) -> None:
+    say.say(p.RDF_TYPE, CLASS_OF[document.category])
+    say.say(p.TYPE, "document")
+    say.say(p.TITLE, document.title)
+    say.say(p.CATEGORY, document.category)
+    say.say(p.ACTIVATION, document.activation)
+    say.say(p.SEVERITY, document.severity)
+    say.say(p.SCOPE, document.scope)
+    say.say(p.SUMMARY, document.summary)
+    say.say(p.MIME_TYPE, document.mime_type)
+    say.say(p.TOOL, document.tool)
+    say.say(p.FILE_PATH, document.path)
+    say.say(p.FILE_HASH, document.sha256)
+    say.say(p.HEAD, document.head)
+    say.say(p.TOKENS, document.tokens)
+    say.say(p.CHUNK_COUNT, len(document.chunks))
+    say.say(p.REVISION, document.revision)
+    say.each(p.APPLIES_TO, (pattern.glob for pattern in document.patterns))
+    say.each(p.APPLIES_TO_RAW, map(pattern_text, document.patterns))
+    say.each(p.REQUIREMENTS, numbered(document.requirements))
+    say.each(p.DOMAIN, document.domains)
+    say.each(p.RELATED_DOMAINS, document.related_domains)
+    say.each(p.KEYWORDS, document.keywords)
+    say.each(p.INFERRED, document.inferred)
+    _say_meta(say, document)
+    _say_decision(say, document)
+
+
+def _say_meta(say: Subject, document: Document) -> None:
+    failed = any(problem.level is Level.ERROR for problem in document.problems)
+    say.say(p.META_TYPE, "document")
+    say.say(p.META_NAME, document.path.rpartition("/")[2])
+    say.say(p.META_STATUS, "error" if failed else "ready")
+    say.say(p.META_PROJECT, document.project)
+    say.say(p.META_ADDED_BY, document.added_by)
+    say.say(p.META_ADDED_AT, document.added_at)
+    say.say(p.META_AUTHORITY, document.authority)
+    say.each(p.META_ERROR, map(problem_text, document.problems))
+
+
+def _say_decision(say: Subject, document: Document) -> None:
+    if document.decision is not None:
+        say.say(p.DECISION_STATUS, document.decision.status)
+        say.say(p.DECISION_DATE, document.decision.date)
+        say.each(p.DECISION_DECIDERS, document.decision.deciders)
+    for link in document.links:
+        say.say(p.DECISION_REFERENCE, link_text(link))
+        say.say(p.LINKS[link.relation], link.target)
+
+
+def history(document_id: str, revisions: Iterable[Revision], removed: Removed | None) -> list[str]:
+    """The statements of a document's history graph: revisions, and the tombstone if it is gone."""
+    statements: list[str] = []
+    for revision in revisions:
+        say = Subject(revision.id, statements)
+        say.say(p.RDF_TYPE, Class.REVISION)
+        say.say(p.REVISION_OF, document_id)
+        say.say(p.CONTENT_HASH, revision.sha256)
+        say.say(p.LOCATION, revision.path)
+        say.each(p.DERIVED_FROM, revision.derived_from)
+        say.each(p.GENERATED_AT, revision.began)
+        say.each(p.INVALIDATED_AT, revision.ended)
+    if removed is not None:
+        say = Subject(document_id, statements)
+        say.say(p.RDF_TYPE, Class.TOMBSTONE)
+        say.say(p.META_STATUS, "removed")
+        say.say(p.LOCATION, removed.path)
+        say.say(p.INVALIDATED_AT, removed.at)
+    return statements
+
+
+def meta(version: str, entries: Iterable[Entry]) -> list[str]:
+    """The statements about the store: its version, its predicates, its collections."""
+    statements: list[str] = []
+    carried: set[str] = set()
+    collections: set[str] = set()
+    chunks = False
+    for entry in entries:
+        carried.update(entry.predicates)
+        collections.add(entry.id.rpartition(".")[0])
+        chunks = chunks or entry.chunk_count > 0
+    if chunks:
+        carried.update(CHUNK_PREDICATES)
+    say = Subject(STORE_ID, statements)
+    say.say(p.RDF_TYPE, Class.STORE)
+    say.say(p.STORE_SCHEMA, SCHEMA)
+    say.say(p.STORE_VERSION, version)
+    say.each(p.STORE_PREDICATE, sorted(carried))
+    say.each(p.STORE_COLLECTION, sorted(collections))
+    return statements
+
+
+CHUNK_PREDICATES = tuple(
+    predicate.name
+    for predicate in (
+        p.RDF_TYPE,
+        p.BELONGS,
+        p.CHUNK_INDEX,
+        p.SECTION,
+        p.START,
+        p.END,
+        p.TOKENS,
+        p.CONTENT,
+    )
+)
+
+
+def carried_predicates(statements: Iterable[str], document_id: str) -> tuple[str, ...]:
+    """The names of the predicates that a document itself carries, in order."""
+    start = Subject(document_id, []).term + " "
+    found = {
+        line[len(start) :].split(" ", 1)[0][1:-1] for line in statements if line.startswith(start)
+    }
+    return tuple(sorted(map(name_of, found)))
+
+
+def quads(statements: Iterable[str], graph: str) -> str:
+    """Statements as N-Quads in one named graph."""
+    end = f" <{graph}> .\n"
+    return "".join([line + end for line in statements])

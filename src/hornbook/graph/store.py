@@ -1,0 +1,168 @@
+"""The graph behind a small interface, and the embedded Oxigraph that stands behind it.
+
+Every result is materialised inside the call: an Oxigraph iterator that leaks keeps the store's
+lock, and one that is touched in another thread aborts the process.
+"""
+
+import gc
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pyoxigraph as ox
+
+from hornbook.errors import StoreError
+from hornbook.graph import queries
+from hornbook.graph.terms import iri, literal
+from hornbook.vocabulary.names import name_of
+from hornbook.vocabulary.prefixes import PREFIXES
+
+Rows = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedGraph:
+    """The whole new content of one named graph, as `<s> <p> o` statements; empty removes it."""
+
+    iri: str
+    statements: tuple[str, ...]
+
+
+class GraphStore(Protocol):
+    """What Hornbook asks of a graph. A SPARQL 1.1 endpoint could answer all of it."""
+
+    def rows(self, name: str, /, **terms: str) -> Rows:
+        """The rows of a named query: ids and dotted names for our IRIs, texts for literals."""
+
+    def replace(self, graphs: Iterable[NamedGraph]) -> None:
+        """Replace the content of some named graphs, all in one atomic request."""
+
+    def load(self, nquads: bytes) -> None:
+        """Add many quads at once."""
+
+    def statements(self, graph: str) -> list[str]:
+        """The content of one named graph as `<s> <p> o` statements, sorted."""
+
+    def canonical(self) -> list[bytes]:
+        """Every quad as a line of canonical N-Quads, sorted."""
+
+
+class OxigraphStore:
+    """An embedded Oxigraph store, in memory or on disk."""
+
+    def __init__(self, store: ox.Store) -> None:
+        self._store = store
+
+    @classmethod
+    def in_memory(cls) -> "OxigraphStore":
+        """A new, empty store that lives as long as the process."""
+        return cls(ox.Store())
+
+    @classmethod
+    def writable(cls, folder: Path) -> "OxigraphStore":
+        """The store in a folder, opened for its only writer."""
+        return cls(_opened(folder, read_only=False))
+
+    @classmethod
+    def read_only(cls, folder: Path) -> "OxigraphStore":
+        """The store in a folder that nobody writes to."""
+        return cls(_opened(folder, read_only=True))
+
+    def rows(self, name: str, /, **terms: str) -> Rows:
+        """The rows of a named query."""
+        solutions = self._store.query(queries.fill(name, terms), prefixes=PREFIXES)
+        if not isinstance(solutions, ox.QuerySolutions):
+            raise TypeError(f"named query {name!r} is no SELECT")
+        width = range(len(solutions.variables))
+        return [tuple(_text(solution[column]) for column in width) for solution in solutions]
+
+    def replace(self, graphs: Iterable[NamedGraph]) -> None:
+        """Replace the content of some named graphs by writing only what differs."""
+        deleted: list[str] = []
+        inserted: list[str] = []
+        for graph in graphs:
+            before = set(self.statements(graph.iri))
+            after = set(graph.statements)
+            deleted += _block(graph.iri, sorted(before - after))
+            inserted += _block(graph.iri, sorted(after - before))
+        requests = []
+        if deleted:
+            requests.append(f"DELETE DATA {{ {' '.join(deleted)} }}")
+        if inserted:
+            requests.append(f"INSERT DATA {{ {' '.join(inserted)} }}")
+        if requests:
+            self._store.update(" ;\n".join(requests))
+
+    def load(self, nquads: bytes) -> None:
+        """Add many quads at once, twice as fast as one by one; not atomic on its own."""
+        self._store.bulk_load(nquads, format=ox.RdfFormat.N_QUADS)
+
+    def statements(self, graph: str) -> list[str]:
+        """The content of one named graph, in the form in which it was written, sorted."""
+        quads = self._store.quads_for_pattern(None, None, None, ox.NamedNode(graph))
+        return sorted(
+            f"{_term(quad.subject)} {_term(quad.predicate)} {_term(quad.object)}" for quad in quads
+        )
+
+    def canonical(self) -> list[bytes]:
+        """Every quad as a line of canonical N-Quads, sorted; there are no blank nodes."""
+        target = io.BytesIO()
+        self._store.dump(target, format=ox.RdfFormat.N_QUADS)
+        return sorted(target.getvalue().splitlines())
+
+    def quads(self) -> Iterator[ox.Quad]:
+        """Every quad in canonical order."""
+        return iter(sorted(self._store.quads_for_pattern(None, None, None, None), key=str))
+
+    def query(self, text: str, prefixes: dict[str, str]) -> "ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples":
+        """The raw results of a query over all graphs as one; the caller consumes them at once."""
+        return self._store.query(text, prefixes=prefixes, use_default_graph_as_union=True)
+
+    def copy_to(self, folder: Path) -> None:
+        """Make a hard-linked copy on the same file system."""
+        self._store.backup(str(folder))
+
+    def close(self) -> None:
+        """Write what is buffered and give the folder free; the store cannot be used afterwards."""
+        self._store.flush()
+        self.release()
+
+    def release(self) -> None:
+        """Give the folder free. Oxigraph has no close: it closes when nothing refers to it."""
+        del self._store
+        gc.collect(0)
+
+
+
+def _opened(folder: Path, *, read_only: bool) -> ox.Store:
+    try:
+        return ox.Store.read_only(str(folder)) if read_only else ox.Store(str(folder))
+    except OSError as problem:
+        raise StoreError(
+            f"the index in {folder} cannot be opened ({problem}): run `hornbook ingest --rebuild`."
+        ) from problem
+
+
+def _block(graph: str, statements: list[str]) -> list[str]:
+    if not statements:
+        return []
+    return [f"GRAPH {iri(graph)} {{ {' . '.join(statements)} }}"]
+
+
+def _text(term: object) -> str:
+    if isinstance(term, ox.NamedNode):
+        return name_of(term.value)
+    return term.value if isinstance(term, ox.Literal) else ""
+
+
+def _term(term: object) -> str:
+    if isinstance(term, ox.NamedNode):
+        return iri(term.value)
+    if not isinstance(term, ox.Literal):
+        raise StoreError(f"the graph holds {term}, which Hornbook never writes: run `hornbook ingest --rebuild`.")
+    text = literal(term.value)
+    if term.datatype.value.endswith("#string"):
+        return text
+    return f"{text}^^<{term.datatype.value}>"

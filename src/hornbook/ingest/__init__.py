@@ -1,0 +1,1 @@
+"""Reads documents: finds them, understands their frontmatter, cuts them into chunks."""

@@ -1,0 +1,245 @@
+"""Markdown's block structure by markdown-it-py, in linear time and without inline text.
+
+Rules of ours stand before its own, because only the extent of top-level blocks is wanted:
+
+- `_deep` reads what is nested too deep as paragraphs (markdown-it drops the rest of the document);
+- `_by_mark` asks only the rules that a line's first character allows, and takes plain paragraphs
+  and flat lists without asking every rule about every line;
+- `_quote` takes block quotes whole and, where lazy continuation makes it look inside, bounds how
+  far (markdown-it's own rule takes quadratic time on `> # a` and `b` in turn).
+
+Each takes only what markdown-it would take, which the tests hold against markdown-it itself.
+"""
+
+import re
+from functools import cache
+from typing import Literal
+
+from markdown_it import MarkdownIt
+from markdown_it.parser_block import RuleFuncBlockType
+from markdown_it.rules_block import (
+    StateBlock,
+    blockquote,
+    fence,
+    heading,
+    hr,
+    list_block,
+    paragraph,
+)
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
+
+_DEEPEST = 20
+_FIRST_LOOK = 8
+_LOOK_GROWTH = 8
+
+_MARKS = frozenset("-:|=#>`~_<*+0123456789[")
+_UNMARKED = (
+    r"(?:[^-:|=#>`~_<*+0-9[\s]|\*+[^\s*]|_+[^\s_]|`{1,2}[^`\n]|[0-9]+[^0-9.)\n]"
+    r"|\[[^][\\\n]*\](?!:))"
+)
+_PROSE = re.compile(_UNMARKED)
+_ITEM_MARKS = frozenset("-*+0123456789")
+_ITEM = re.compile(r"[*+0-9]|- ")
+_FLAT_ITEM = re.compile(rf"(?:[0-9]{{1,9}}(?=[.)])|(?=[-*+]))([-*+.)]) (?={_UNMARKED})")
+_KEPT_IN_BLOCKS = frozenset(["list_item_open", "inline"])
+
+
+def parse(text: str) -> tuple[list[Token], list[int]]:
+    """Return the tokens of the top-level blocks of `text`, and where each line starts.
+
+    Titles stand in their headings. A list's items are tokens, or line numbers in its `meta`.
+    """
+    parser = _parser()
+    state = _TopState(text, parser, {}, [])
+    parser.block.tokenize(state, 0, state.lineMax)
+    return state.tokens, state.bMarks
+
+
+class _TopState(StateBlock):
+    """A parser's state that keeps no token but those of top-level blocks, titles and items."""
+
+    def __init__(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> None:
+        super().__init__(src, md, env, tokens)
+        self.unkept = Token("", "", 0)
+
+    def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
+        """Return a new token, or one for all that nobody will read."""
+        level = self.level - 1 if nesting < 0 else self.level
+        if level and not (level == 1 and ttype in _KEPT_IN_BLOCKS):
+            self.level += nesting
+            return self.unkept
+        return super().push(ttype, tag, nesting)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    options = {"maxNesting": 10 * _DEEPEST, "inline_definitions": True}
+    parser = MarkdownIt("commonmark", options).enable("table")
+    ruler = parser.block.ruler
+    ruler.before("table", "deep", _deep)
+    ruler.before("table", "by_mark", _by_mark)
+    ruler.at("blockquote", _quote, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    return parser
+
+
+def _deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    return state.level >= _DEEPEST and paragraph(state, start, end, silent)
+
+
+def _by_mark(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Match what needs no other rule's opinion; what this leaves goes to every rule in turn."""
+    if silent or state.is_code_block(start) or _may_part_table(state, start + 1):
+        return False
+    first = state.bMarks[start] + state.tShift[start]
+    mark = state.src[first]
+    if mark not in _MARKS or _PROSE.match(state.src, first):
+        return _prose(state, start, end)
+    return any(rule(state, start, end, False) for rule in _rules_by_mark().get(mark, ()))
+
+
+@cache
+def _rules_by_mark() -> dict[str, tuple[RuleFuncBlockType, ...]]:
+    return {
+        **dict.fromkeys("-*", (_flat_list, hr, list_block)),
+        **dict.fromkeys("+0123456789", (_flat_list, list_block)),
+        "#": (heading,),
+        ">": (_quote,),
+        "`": (fence,),
+        "~": (fence,),
+        "_": (hr,),
+    }
+
+
+def _may_part_table(state: StateBlock, line: int) -> bool:
+    """Return whether `line` may be what parts a table's head from its body."""
+    first = state.bMarks[line] + state.tShift[line]
+    mark = state.src[first : first + 2]
+    return mark[:1] in ("|", "-", ":") and mark != "- "
+
+
+def _prose(state: StateBlock, start: int, end: int) -> bool:
+    """Match a paragraph that no other rule can claim any line of."""
+    source, begins, shifts, ends = state.src, state.bMarks, state.tShift, state.eMarks
+    line, last = start + 1, state.lineMax
+    while line < last:
+        first = begins[line] + shifts[line]
+        if first >= ends[line]:
+            break
+        if source[first] in _MARKS and not _PROSE.match(source, first):
+            if _starts_item(state, line, end):
+                break
+            return False
+        line += 1
+    _take(state, "paragraph", start, line)
+    return True
+
+
+def _starts_item(state: StateBlock, line: int, end: int) -> bool:
+    """Return whether `line`, after a paragraph, surely is a list item and nothing else."""
+    first = state.bMarks[line] + state.tShift[line]
+    if state.sCount[line] < 0 or not _ITEM.match(state.src, first):
+        return False
+    return _terminates([list_block], state, line, end, "paragraph")
+
+
+def _flat_list(state: StateBlock, start: int, end: int, _silent: bool) -> bool:
+    """Match a top-level list whose lines are all items or their paragraphs."""
+    if state.level:
+        return False
+    items: list[int] = []
+    delimiter, width, blank, line = "", 0, False, start
+    while line < end:
+        if state.isEmpty(line):
+            line, blank = line + 1, True
+            continue
+        if state.sCount[line] == 0:
+            item = _FLAT_ITEM.match(state.src, state.bMarks[line])
+            if item is None or item[1] != (delimiter or item[1]):
+                break
+            delimiter, width = item[1], item.end() - item.start()
+            items.append(line)
+        elif not _goes_on(state, line, width, blank):
+            return False
+        line, blank = line + 1, False
+    if line < end and not (blank and state.src[state.bMarks[line]] not in _ITEM_MARKS):
+        return False
+    _take(state, "list", start, line)
+    state.tokens[-2].meta["items"] = items
+    return True
+
+
+def _goes_on(state: StateBlock, line: int, width: int, blank: bool) -> bool:
+    """Return whether an indented line is but a paragraph or a smaller item of a flat item."""
+    indent = state.sCount[line]
+    if not width <= indent < (width + 4 if blank else indent + 1):
+        return False
+    first = state.bMarks[line] + state.tShift[line]
+    if state.src[first] not in _MARKS or _PROSE.match(state.src, first):
+        return True
+    return _FLAT_ITEM.match(state.src, first) is not None
+
+
+def _quote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Match a block quote, looking inside only where the next line may be lazy continuation."""
+    marked = blockquote(state, start, end, True)
+    if silent or not marked:
+        return marked
+    stop = _marked_end(state, start + 1, end)
+    if _quote_stops(state, stop, end):
+        _take(state, "blockquote", start, stop)
+    else:
+        _look_inside(state, start, end)
+    return True
+
+
+def _marked_end(state: StateBlock, line: int, end: int) -> int:
+    """Return the first line from `line` on that does not begin with a quote's mark."""
+    while line < end and state.sCount[line] >= state.blkIndent:
+        first = state.bMarks[line] + state.tShift[line]
+        if first >= state.eMarks[line] or state.src[first] != ">":
+            break
+        line += 1
+    return line
+
+
+def _quote_stops(state: StateBlock, stop: int, end: int) -> bool:
+    """Return whether `stop` surely belongs to no paragraph of the quote before it."""
+    if stop >= end or state.isEmpty(stop):
+        return True
+    mark = state.bMarks[stop - 1] + state.tShift[stop - 1]
+    if not state.src[mark + 1 : state.eMarks[stop - 1]].strip(" \t"):
+        return True
+    rules = state.md.block.ruler.getRules("blockquote")
+    return _terminates(rules, state, stop, end, "blockquote")
+
+
+def _look_inside(state: StateBlock, start: int, end: int) -> None:
+    """Parse a quote with as few of the lines after `start` as tell where it ends."""
+    known, last, look = len(state.tokens), state.lineMax, _FIRST_LOOK
+    reach = min(end, last)
+    state.line = start
+    while state.line <= start or (state.line >= state.lineMax and state.line < reach):
+        del state.tokens[known:]
+        state.lineMax = min(start + look, reach)
+        blockquote(state, start, state.lineMax, False)
+        look *= _LOOK_GROWTH
+    state.lineMax = last
+
+
+def _terminates(
+    rules: list[RuleFuncBlockType], state: StateBlock, line: int, end: int, parent: str
+) -> bool:
+    outer = state.parentType
+    state.parentType = parent
+    matched = any(rule(state, line, end, True) for rule in rules)
+    state.parentType = outer
+    return matched
+
+
+def _take(state: StateBlock, name: str, start: int, stop: int) -> None:
+    """Make the lines from `start` to `stop` one block."""
+    state.line = stop
+    if state.level == 0:
+        state.push(f"{name}_open", "", 1).map = [start, stop]
+        state.push(f"{name}_close", "", -1)

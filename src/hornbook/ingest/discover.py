@@ -1,0 +1,87 @@
+"""Finds the files to read: walks folders, leaves out what is no source."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+TEXT_ENDINGS = (".md", ".markdown", ".mdc", ".mdx", ".txt", ".text")
+
+SKIPPED_FOLDERS = frozenset(
+    {
+        ".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "__pycache__", ".tox",
+        ".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".idea", ".gradle",
+        "site-packages", "bower_components", ".terraform", ".next", ".nuxt", ".svelte-kit",
+    }
+)  # fmt: skip
+
+# Of our own state folders only the sources are documents.
+STATE_FOLDERS = (".hornbook", ".semspec")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that may be read, as the file system shows it."""
+
+    path: str
+    size: int
+    modified: int
+    link: bool = False
+
+
+def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator[Found]:
+    """Every wanted file below `start` (a path relative to the root, "" for the root itself).
+
+    `wanted` is asked with the relative path and the bare name. Links are found, not followed.
+    """
+    pending = [start]
+    base = str(root)
+    while pending:
+        folder = pending.pop()
+        prefix = f"{folder}/" if folder else ""
+        try:
+            entries = os.scandir(f"{base}/{folder}" if folder else base)
+        except (PermissionError, FileNotFoundError, NotADirectoryError):
+            continue
+        with entries:
+            for entry in entries:
+                path = prefix + entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    if _entered(path, entry.name):
+                        pending.append(path)
+                elif wanted(path, entry.name):
+                    found = _found(path, entry)
+                    if found is not None:
+                        yield found
+
+
+def _found(path: str, entry: "os.DirEntry[str]") -> Found | None:
+    if entry.is_symlink():
+        return Found(path, 0, 0, link=True)
+    if not entry.is_file(follow_symlinks=False):
+        return None
+    try:
+        facts = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return Found(path, facts.st_size, facts.st_mtime_ns)
+
+
+def _entered(path: str, name: str) -> bool:
+    if name in SKIPPED_FOLDERS:
+        return False
+    for state in STATE_FOLDERS:
+        inside = path.partition(f"{state}/")[2] if f"/{state}/" in f"/{path}" else None
+        if inside is not None:
+            return inside == "sources" or inside.startswith("sources/")
+    return True
+
+
+def is_text(_path: str, name: str) -> bool:
+    """Whether a folder that was named to ingest gives this file as a document."""
+    return name.endswith(TEXT_ENDINGS) or name in {".cursorrules", ".windsurfrules", ".clinerules"}
+
+
+def in_path_order(found: Iterable[Found]) -> dict[str, Found]:
+    """The files by path, sorted, each once."""
+    return {each.path: each for each in sorted(found, key=lambda each: each.path)}

@@ -1,0 +1,27 @@
+"""Finds the data folders that ship with Hornbook: in the wheel or in the checkout."""
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+FOLDERS = ("vocabulary", "queries", "sources")
+
+
+@cache
+def folder(name: str) -> Path:
+    """The path of a shipped data folder.
+
+    Raises:
+        FileNotFoundError: The installation does not carry it.
+    """
+    package = Path(str(files("hornbook")))
+    for candidate in (package / "_data" / name, package.parents[1] / name):
+        if candidate.is_dir():
+            return candidate
+    raise FileNotFoundError(f"Hornbook's {name!r} folder is not installed: reinstall hornbook.")
+
+
+@cache
+def text(name: str, *parts: str) -> str:
+    """The text of one shipped file."""
+    return folder(name).joinpath(*parts).read_text(encoding="utf-8")

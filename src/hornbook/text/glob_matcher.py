@@ -1,0 +1,134 @@
+"""Matching one pattern against a path, in time bounded by pattern times path.
+
+Each alternative becomes a regex that never takes a step back:
+
+- Within a segment `a*b*c`, each middle piece is taken where it is found first. That loses nothing:
+  an earlier place leaves more room for the rest. The last piece is tied to the segment's end.
+- Between `**`, a run of segments is taken where it is found first, for the same reason; the last
+  run is tied to the path's end.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+
+from hornbook.text import glob_machine
+from hornbook.text.glob_syntax import Alternative, Atom, CharClass, Segment, Wild
+
+MAX_REGEX_WEIGHT = 300
+MAX_REGEX_STEPS = 50_000
+
+_SEGMENT_END = "(?![^/])"
+_SKIP_SEGMENTS = r"(?:[^/]*+/)*?"
+
+
+class Matcher:
+    """The alternatives of one pattern, compiled when a path first asks for it."""
+
+    def __init__(self, alternatives: tuple[Alternative, ...]) -> None:
+        self.alternatives = alternatives
+
+    def matches(self, path: str) -> bool:
+        """Return whether an alternative fits the whole of a canonical path."""
+        weight = self._weight
+        if weight <= MAX_REGEX_WEIGHT and weight * len(path) <= MAX_REGEX_STEPS:
+            return self._regex.match(path) is not None
+        return self._machine.accepts(path)
+
+    @cached_property
+    def _weight(self) -> int:
+        return sum(_weight(segment) for segments in self.alternatives for segment in segments)
+
+    @cached_property
+    def _regex(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(_regex, self.alternatives)))
+
+    @cached_property
+    def _machine(self) -> glob_machine.Machine:
+        return glob_machine.build(self.alternatives)
+
+
+def canonical(path: str) -> str | None:
+    """Return the path without `.` and empty segments; none if it is absolute, empty or has `..`."""
+    if path and path[0] not in "./" and path[-1] != "/" and "/." not in path and "//" not in path:
+        return path
+    if path.startswith("/"):
+        return None
+    segments = [segment for segment in path.split("/") if segment not in {"", "."}]
+    return None if not segments or ".." in segments else "/".join(segments)
+
+
+def _weight(segment: Segment) -> int:
+    """Return about how many steps the segment may take at one place of a path."""
+    if isinstance(segment, tuple):
+        return 1 + sum(_atom_weight(atom) for atom in segment)
+    return 1 + len(segment) if isinstance(segment, str) else 2
+
+
+def _atom_weight(atom: Atom) -> int:
+    if isinstance(atom, CharClass):
+        return len(atom.ranges)
+    return len(atom) if isinstance(atom, str) else 1
+
+
+def _regex(segments: Alternative) -> str:
+    """Return a regex that matches at the start of exactly the paths that fit."""
+    first, *later = _runs(segments)
+    if not later:
+        return _run(first) + r"\Z"
+    head = _run(first) + ("/" if first and any(later) else "")
+    *middle, last = later
+    skipped = [f"(?>{_SKIP_SEGMENTS}{_run(run)}/)" for run in middle]
+    if last:
+        return f"{head}{''.join(skipped)}(?>{_SKIP_SEGMENTS}{_run(last)}\\Z)"
+    if middle:  # the closing `**` may stand for nothing
+        skipped[-1] = f"(?>{_SKIP_SEGMENTS}{_run(middle[-1])}{_SEGMENT_END})"
+    return head + "".join(skipped) + (_SEGMENT_END if first and not middle else "")
+
+
+def _runs(segments: Alternative) -> list[list[Segment]]:
+    """Return the runs of segments before, between and after each `**`."""
+    runs: list[list[Segment]] = [[]]
+    for segment in segments:
+        if segment is Wild.GLOBSTAR:
+            runs.append([])
+        else:
+            runs[-1].append(segment)
+    return runs
+
+
+def _run(segments: Iterable[Segment]) -> str:
+    return "/".join(map(_segment, segments))
+
+
+def _segment(segment: Segment) -> str:
+    """Return a regex that reads one whole segment, or nothing of it."""
+    if not isinstance(segment, tuple):
+        return _atom(segment)
+    first, *later = _pieces(segment)
+    if not later:
+        return first
+    *middle, last = later
+    found = [f"(?>[^/]*?{piece})" for piece in middle]
+    return f"{first}{''.join(found)}(?>[^/]*{last}{_SEGMENT_END})"
+
+
+def _pieces(segment: Iterable[Atom]) -> list[str]:
+    """Return the regexes of what stands before, between and after each `*`."""
+    pieces = [""]
+    for atom in segment:
+        if atom is Wild.STAR:
+            pieces.append("")
+        else:
+            pieces[-1] += _atom(atom)
+    return pieces
+
+
+def _atom(atom: Atom) -> str:
+    """Return a regex for one literal run, `?` or class."""
+    if isinstance(atom, str):
+        return re.escape(atom)
+    if isinstance(atom, CharClass):
+        ranges = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in atom.ranges)
+        return f"[{ranges}]" if ranges else "(?!)"
+    return "[^/]"

@@ -1,0 +1,63 @@
+"""Token counters by name."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Final, Protocol
+
+from hornbook.errors import UsageError
+from hornbook.text.token_boundary import additive_boundary
+
+__all__ = ["COUNTERS", "DEFAULT_COUNTER", "TokenCounter", "additive_boundary", "counter"]
+
+COUNTERS: Final[tuple[str, ...]] = ("heuristic", "cl100k", "o200k")
+DEFAULT_COUNTER: Final = "cl100k"
+
+CHARACTERS_PER_TOKEN: Final = 4
+_ENCODINGS: Final = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
+_ALIASES: Final = {encoding: name for name, encoding in _ENCODINGS.items()}
+
+
+class TokenCounter(Protocol):
+    """Tells how many tokens a text has, and by which count."""
+
+    @property
+    def name(self) -> str:
+        """The counter's name, one of `COUNTERS`."""
+
+    def __call__(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeuristicCounter:
+    """Counts four characters as a token, rounded up: quick, and low for all but English prose."""
+
+    name: str = "heuristic"
+
+    def __call__(self, text: str) -> int:
+        """Return a quarter of the characters of `text`, rounded up."""
+        return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def counter(name: str) -> TokenCounter:
+    """Return the counter called `name`, made once; `cl100k_base` and `o200k_base` are known too.
+
+    Raises:
+        UsageError: No counter has that name.
+    """
+    canonical = _ALIASES.get(name, name)
+    if canonical not in COUNTERS:
+        near = get_close_matches(name.lower(), COUNTERS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise UsageError(f"no token counter {name!r}: {hint}Use one of {', '.join(COUNTERS)}.")
+    return _made(canonical)
+
+
+@cache
+def _made(name: str) -> TokenCounter:
+    if name == "heuristic":
+        return HeuristicCounter()
+    from hornbook.text.exact import exact_counter  # noqa: PLC0415 - the heuristic needs no tiktoken
+
+    return exact_counter(name, _ENCODINGS[name])

@@ -1,0 +1,108 @@
+"""Every predicate that Hornbook writes, as constants; `vocabulary/*.ttl` says the same in RDF."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Datatype(StrEnum):
+    """What the objects of a predicate are."""
+
+    STRING = "xsd:string"
+    INTEGER = "xsd:integer"
+    DATE_TIME = "xsd:dateTime"
+    ENTITY = "entity"
+    CLASS = "class"
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A predicate: its dotted name, what its objects are, and whether it may be repeated."""
+
+    name: str
+    datatype: Datatype = Datatype.STRING
+    many: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+RDF_TYPE = Predicate("rdf.type", Datatype.CLASS)
+
+# Documents
+TYPE = Predicate("source.doc.type")
+TITLE = Predicate("source.doc.title")
+CATEGORY = Predicate("source.doc.category")
+APPLIES_TO = Predicate("source.doc.applies_to", many=True)
+APPLIES_TO_RAW = Predicate("source.doc.applies_to_raw", many=True)
+SEVERITY = Predicate("source.doc.severity")
+SUMMARY = Predicate("source.doc.summary")
+REQUIREMENTS = Predicate("source.doc.requirements", many=True)
+MIME_TYPE = Predicate("source.doc.mime_type")
+FILE_PATH = Predicate("source.doc.file_path")
+FILE_HASH = Predicate("source.doc.file_hash")
+SCOPE = Predicate("source.doc.scope")
+DOMAIN = Predicate("source.doc.domain", many=True)
+RELATED_DOMAINS = Predicate("source.doc.related_domains", many=True)
+KEYWORDS = Predicate("source.doc.keywords", many=True)
+ACTIVATION = Predicate("source.doc.activation")
+TOOL = Predicate("source.doc.tool")
+HEAD = Predicate("source.doc.head")
+TOKENS = Predicate("source.doc.tokens", Datatype.INTEGER)
+CHUNK_COUNT = Predicate("source.doc.chunk_count", Datatype.INTEGER)
+INFERRED = Predicate("source.doc.inferred", many=True)
+FORMERLY = Predicate("source.doc.formerly", many=True)
+CLASHES_WITH = Predicate("source.doc.clashes_with", Datatype.ENTITY)
+REVISION = Predicate("source.doc.revision", Datatype.ENTITY)
+
+# Chunks
+CONTENT = Predicate("source.doc.content")
+SECTION = Predicate("source.doc.section")
+CHUNK_INDEX = Predicate("source.doc.chunk_index", Datatype.INTEGER)
+START = Predicate("source.doc.start", Datatype.INTEGER)
+END = Predicate("source.doc.end", Datatype.INTEGER)
+BELONGS = Predicate("code.structure.belongs", Datatype.ENTITY)
+
+# Any source
+META_TYPE = Predicate("source.meta.type")
+META_NAME = Predicate("source.meta.name")
+META_STATUS = Predicate("source.meta.status")
+META_PROJECT = Predicate("source.meta.project")
+META_ADDED_BY = Predicate("source.meta.added_by")
+META_ADDED_AT = Predicate("source.meta.added_at")
+META_ERROR = Predicate("source.meta.error", many=True)
+META_AUTHORITY = Predicate("source.meta.authority")
+
+# Decisions
+DECISION_STATUS = Predicate("decision.status")
+DECISION_DATE = Predicate("decision.date")
+DECISION_DECIDERS = Predicate("decision.deciders", many=True)
+DECISION_SUPERSEDES = Predicate("decision.supersedes", Datatype.ENTITY, many=True)
+DECISION_SUPERSEDED_BY = Predicate("decision.superseded_by", Datatype.ENTITY, many=True)
+DECISION_AMENDS = Predicate("decision.amends", Datatype.ENTITY, many=True)
+DECISION_AMENDED_BY = Predicate("decision.amended_by", Datatype.ENTITY, many=True)
+DECISION_REFERENCE = Predicate("decision.reference", many=True)
+
+# History
+REVISION_OF = Predicate("prov.revision_of", Datatype.ENTITY)
+DERIVED_FROM = Predicate("prov.derived_from", Datatype.ENTITY, many=True)
+GENERATED_AT = Predicate("prov.generated_at", Datatype.DATE_TIME, many=True)
+INVALIDATED_AT = Predicate("prov.invalidated_at", Datatype.DATE_TIME, many=True)
+CONTENT_HASH = Predicate("prov.content_hash")
+LOCATION = Predicate("prov.location")
+
+# The store itself
+STORE_SCHEMA = Predicate("store.meta.schema", Datatype.INTEGER)
+STORE_VERSION = Predicate("store.meta.version")
+STORE_PREDICATE = Predicate("store.meta.predicate", many=True)
+STORE_COLLECTION = Predicate("store.meta.collection", many=True)
+
+PREDICATES: dict[str, Predicate] = {
+    value.name: value for value in list(globals().values()) if isinstance(value, Predicate)
+}
+
+LINKS: dict[str, Predicate] = {
+    "supersedes": DECISION_SUPERSEDES,
+    "superseded_by": DECISION_SUPERSEDED_BY,
+    "amends": DECISION_AMENDS,
+    "amended_by": DECISION_AMENDED_BY,
+}

@@ -1,0 +1,149 @@
+"""Writes a plan into the graph and publishes it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from hornbook.graph.generations import Draft, Generation, Generations
+from hornbook.ingest.journal import Event, Happened, Journal
+from hornbook.ingest.objects import Objects
+from hornbook.model import Catalog, Entry, Removed
+from hornbook.workspace.building import Builder
+from hornbook.workspace.known import Known
+from hornbook.workspace.planning import Plan, Work
+from hornbook.workspace.readings import Readings
+from hornbook.workspace.report import Progress
+from hornbook.workspace.writing import BULK, Written, bury, sign, write
+
+# A first ingest publishes after so many documents, so that a killed one need not begin again.
+BATCH = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a commit works with."""
+
+    generations: Generations
+    journal: Journal
+    objects: Objects
+    builder: Builder
+    progress: Progress
+
+
+class Commit:
+    """Carries out one plan: journal first, then the graph, then the pointer to it."""
+
+    def __init__(
+        self, tools: Tools, known: Known, readings: Readings, fingerprint: str, at: str
+    ) -> None:
+        self._tools = tools
+        self._known = known
+        self._readings = readings
+        self._fingerprint = fingerprint
+        self._at = at
+        base = known.base.catalog if known.base is not None else Catalog()
+        self._entries: dict[str, Entry] = {entry.id: entry for entry in base.entries}
+        self._removed: dict[str, Removed] = {each.id: each for each in base.removed}
+        self._total = 0
+        self._done = 0
+
+    def publish(self, todo: Plan, followed: list[Event]) -> Catalog:
+        """Do all the work; the catalog of the generation that is current afterwards."""
+        self._total = len(todo.work)
+        batches = list(self._batches(todo))
+        catalog = self._commit(self._known.base, batches[0], [*followed, *self._farewells(todo)])
+        for batch in batches[1:]:
+            base = self._tools.generations.open()
+            try:
+                catalog = self._commit(base, batch, [])
+            finally:
+                if base is not None:
+                    base.close()
+        return catalog
+
+    def _batches(self, todo: Plan) -> Iterator[list[Work]]:
+        """Whatever touches a known document comes first and together; plain arrivals follow.
+
+        A graph that is built anew beside a published one is published only when it is complete.
+        """
+        if self._known.base is None and self._tools.generations.published():
+            yield list(todo.work)
+            return
+        plain = [each for each in todo.work if self._arrives(each)]
+        yield [each for each in todo.work if not self._arrives(each)] + plain[:BATCH]
+        for start in range(BATCH, len(plain), BATCH):
+            yield plain[start : start + BATCH]
+
+    def _arrives(self, work: Work) -> bool:
+        return (
+            work.event is Happened.ADDED
+            and work.formerly is None
+            and work.id not in self._entries
+            and work.id not in self._removed
+        )
+
+    def _farewells(self, todo: Plan) -> list[Event]:
+        return [
+            Event(Happened.REMOVED, each.path, self._at, id=each.id, sha256=each.sha256)
+            for each in todo.gone
+        ]
+
+    def _commit(self, base: Generation | None, work: list[Work], events: list[Event]) -> Catalog:
+        happened = [each.happening(self._at) for each in work]
+        events += [event for event in happened if event is not None]
+        self._settle(events)
+        for event in events:
+            self._known.take(event)
+        draft = self._tools.generations.draft(base)
+        self._fill(draft, work)
+        catalog = self._catalog(self._tools.journal.append(events))
+        sign(draft.store, catalog.version, catalog.entries)
+        self._tools.generations.publish(draft, catalog)
+        return catalog
+
+    def _settle(self, events: Sequence[Event]) -> None:
+        """Have the disk keep the texts that are about to become the past."""
+        passing = (self._entries.get(event.id) for event in events)
+        self._tools.objects.settle([entry.sha256 for entry in passing if entry is not None])
+
+    def _fill(self, draft: Draft, work: list[Work]) -> None:
+        for document_id in sorted(self._known.stale):
+            past = self._known.past(document_id)
+            bury(draft.store, document_id, past)
+            self._entries.pop(document_id, None)
+            if past.removed is not None:
+                self._removed[document_id] = past.removed
+        self._known.stale.clear()
+        bulk = len(work) >= BULK
+        for start in range(0, len(work), BATCH):
+            part = work[start : start + BATCH]
+            for entry in write(draft.store, map(self._written, part), bulk=bulk):
+                self._entries[entry.id] = entry
+                self._removed.pop(entry.id, None)
+
+    def _written(self, work: Work) -> Written:
+        self._done += 1
+        self._tools.progress("writing", self._done, self._total)
+        new = work.id not in self._entries and work.id not in self._removed
+        document = self._tools.builder.build(
+            self._readings.take(work), work.sha256, work.id, work.links, work.problems
+        )
+        return Written(document, work.wanted_id, self._known.past(work.id), new)
+
+    def _catalog(self, journal: int) -> Catalog:
+        entries = tuple(self._entries[name] for name in sorted(self._entries))
+        return Catalog(
+            version=_version(self._fingerprint, self._known.chain, entries),
+            fingerprint=self._fingerprint,
+            journal=journal,
+            chain=self._known.chain,
+            roots=tuple(sorted(self._known.roots)),
+            entries=entries,
+            removed=tuple(self._removed[name] for name in sorted(self._removed)),
+        )
+
+
+def _version(fingerprint: str, chain: str, entries: Sequence[Entry]) -> str:
+    """A hash of all that the graph says: equal content, equal version."""
+    lines = [f"{entry.id} {entry.sha256} {entry.path}\n" for entry in entries]
+    return sha256("".join([fingerprint, "\n", chain, "\n", *lines]).encode()).hexdigest()

@@ -1,0 +1,171 @@
+"""One ingest from beginning to end: look, plan, write, publish."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+from hornbook import __version__
+from hornbook.errors import StoreError, UsageError
+from hornbook.git import reader as git
+from hornbook.graph.generations import Generation, Generations
+from hornbook.graph.statements import SCHEMA
+from hornbook.ingest import seen as stat_cache
+from hornbook.ingest.journal import Event, Happened, Journal
+from hornbook.ingest.objects import Objects
+from hornbook.model import Catalog, Level, Problem
+from hornbook.workspace.building import Builder
+from hornbook.workspace.committing import Commit, Tools
+from hornbook.workspace.known import Known, KnownDocument, recall_known
+from hornbook.workspace.places import Places
+from hornbook.workspace.planning import Plan, plan
+from hornbook.workspace.readings import Readings
+from hornbook.workspace.report import IngestReport, Progress
+from hornbook.workspace.settings import Settings
+from hornbook.workspace.survey import Contents, Look, Survey
+
+
+class Ingestion:
+    """Brings the graph of one workspace up to date with its files."""
+
+    def __init__(self, places: Places, settings: Settings, progress: Progress) -> None:
+        self._places = places
+        self._settings = settings
+        self._progress = progress
+        self._generations = Generations(places.store)
+        self._journal = Journal(places.journal)
+        self._objects = Objects(places.objects)
+        self._survey = Survey(places, settings)
+        self._builder = Builder(settings)
+        self._fingerprint = fingerprint(settings)
+        self._notices: list[Problem] = []
+
+    def run(
+        self, paths: Sequence[str | Path], *, rebuild: bool, waiting: Callable[[], None]
+    ) -> IngestReport:
+        """Ingest everything, or only the paths that were named.
+
+        Raises:
+            UsageError: A named path lies outside the root or never existed.
+        """
+        started = time.perf_counter()
+        named = self._survey.relative(paths)
+        self._places.prepare()
+        with self._generations.writing(waiting):
+            base = None if rebuild else self._base()
+            try:
+                known = recall_known(base, self._journal)
+                report = self._bring_up_to_date(known, named)
+            finally:
+                if base is not None:
+                    base.close()
+        return replace(report, seconds=round(time.perf_counter() - started, 3))
+
+    def _base(self) -> Generation | None:
+        """The generation to start from; None when it is of another make or damaged."""
+        try:
+            base = self._generations.open()
+        except StoreError as problem:
+            message = f"was damaged and is built anew: {problem}"
+            self._notices.append(
+                Problem(".hornbook/store", None, "index_rebuilt", Level.WARNING, message)
+            )
+            return None
+        if base is None:
+            return None
+        if base.catalog.fingerprint == self._fingerprint:
+            if self._journal.size() >= base.catalog.journal:
+                return base
+        base.close()
+        return None
+
+    def _bring_up_to_date(self, known: Known, named: list[str]) -> IngestReport:
+        fresh = [path for path in named if path not in known.roots]
+        look = self._look(known, named)
+        at = _now()
+        followed = [Event(Happened.FOLLOWED, path, at) for path in fresh]
+        rewrite = known.base is None
+        hashes = {each.path: each.sha256 for each in known.documents.values() if each.entry}
+        contents = self._survey.read(look, hashes, self._progress)
+        for path, data in contents.read.items():
+            if path not in contents.truncated:
+                self._objects.keep(contents.digests[path], data)
+        readings = Readings(self._places.root, self._settings, self._objects, contents)
+        facts = {path: readings.facts(path) for path in contents.read}
+        untouched = self._untouched(known, look, contents)
+        todo = plan(known, facts, untouched, partial(git.renames, self._places.root))
+        if todo.work or todo.gone or followed or known.stale or rewrite:
+            tools = Tools(
+                self._generations, self._journal, self._objects, self._builder, self._progress
+            )
+            commit = Commit(tools, known, readings, self._fingerprint, at)
+            catalog = commit.publish(todo, followed)
+        else:
+            assert known.base is not None  # noqa: S101  # rewrite would be true
+            catalog = known.base.catalog
+        stat_cache.save(self._places.seen, contents.seen)
+        return self._report(catalog, todo, [*look.problems, *contents.problems])
+
+    def _look(self, known: Known, named: list[str]) -> Look:
+        """Everything that is followed when the graph starts anew, else what was named."""
+        for path in named:
+            if not (self._places.root / path).exists() and not _was_known(known, path):
+                raise UsageError(f"{path} does not exist in {self._places.root}: check the path.")
+        if named and known.base is not None:
+            return self._survey.only(named)
+        roots = [*known.roots, *(path for path in named if path not in known.roots)]
+        if named and not known.documents:
+            return self._survey.only(named)
+        return self._survey.everything(roots)
+
+    def _untouched(self, known: Known, look: Look, contents: Contents) -> list[KnownDocument]:
+        """Documents whose file is as it was, or was not looked at."""
+        return [
+            each
+            for each in known.documents.values()
+            if each.path not in contents.read
+            and (each.path in contents.digests or not look.covers(each.path))
+        ]
+
+    def _report(self, catalog: Catalog, todo: Plan, problems: list[Problem]) -> IngestReport:
+        found = [*self._notices, *problems]
+        for entry in catalog.entries:
+            found += entry.problems
+        return IngestReport(
+            added=todo.count(Happened.ADDED),
+            changed=todo.count(Happened.CHANGED),
+            removed=len(todo.gone),
+            unchanged=todo.unchanged,
+            documents=len(catalog.entries),
+            chunks=sum(entry.chunk_count for entry in catalog.entries),
+            triples=sum(entry.triples for entry in catalog.entries),
+            problems=tuple(sorted(found, key=lambda each: (each.path, each.line or 0, each.code))),
+            seconds=0.0,
+        )
+
+
+def fingerprint(settings: Settings) -> str:
+    """What, beside the files, decides what the graph says: another one means to build anew."""
+    parts = (
+        __version__,
+        SCHEMA,
+        settings.counter,
+        settings.chunk_target,
+        settings.chunk_maximum,
+        settings.chunk_minimum,
+        settings.largest_file,
+    )
+    return sha256(repr(parts).encode()).hexdigest()
+
+
+def _was_known(known: Known, path: str) -> bool:
+    return any(
+        each.path == path or each.path.startswith(path + "/") for each in known.documents.values()
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,72 @@
+"""The graph of a commit, in memory, read from git without touching the work tree."""
+
+from hashlib import sha256
+from pathlib import Path
+
+from hornbook.git import reader as git
+from hornbook.graph import recall
+from hornbook.graph.store import OxigraphStore
+from hornbook.ingest.discover import SKIPPED_FOLDERS, is_text
+from hornbook.ingest.journal import Event, Happened, Past, project
+from hornbook.ingest.reading import is_rule_file, read
+from hornbook.model import Catalog
+from hornbook.text.globs import parse
+from hornbook.workspace.building import Builder, too_large
+from hornbook.workspace.known import Known
+from hornbook.workspace.planning import Facts, plan
+from hornbook.workspace.settings import Settings
+from hornbook.workspace.snapshot import Snapshot
+from hornbook.workspace.writing import Written, sign, write
+
+
+def graph_at(root: Path, revision: str, settings: Settings) -> Snapshot:
+    """The graph of the documents that a commit holds, asked like any other.
+
+    Raises:
+        UsageError: The revision names no commit.
+    """
+    commit = git.commit(root, revision)
+    files = {
+        path: blob
+        for path, blob in git.files_at(root, commit).items()
+        if _is_source(path, settings)
+    }
+    contents = git.blobs(root, files.values())
+    readings = {path: read(path, contents[blob]) for path, blob in files.items()}
+    digests = {path: sha256(contents[blob]).hexdigest() for path, blob in files.items()}
+    for path, blob in files.items():
+        if len(contents[blob]) > settings.largest_file:
+            readings[path] = too_large(readings[path], settings.largest_file)
+    facts = {
+        path: Facts(path, digests[path], reading.desired_id, reading.links)
+        for path, reading in readings.items()
+    }
+    builder = Builder(settings)
+    store = OxigraphStore.in_memory()
+    documents = (
+        Written(
+            builder.build(readings[work.path], work.sha256, work.id, work.links, work.problems),
+            work.wanted_id,
+            project(Past(), Event(Happened.ADDED, work.path, "", work.id, work.sha256)),
+            new=True,
+        )
+        for work in plan(Known(None), facts, (), dict).work
+    )
+    write(store, documents, bulk=True)
+    entries = recall.catalog_entries(store)
+    sign(store, commit, entries)
+    return Snapshot(store, Catalog(version=commit, entries=entries), settings)
+
+
+def _is_source(path: str, settings: Settings) -> bool:
+    *folders, name = path.split("/")
+    if not SKIPPED_FOLDERS.isdisjoint(folders):
+        return False
+    if any(parse(pattern).matches(path) for pattern in settings.exclude):
+        return False
+    if is_rule_file(path):
+        return True
+    starts = (start.strip("/").removeprefix("./") for start in settings.sources)
+    return any(
+        path == start or (is_text(path, name) and path.startswith(start + "/")) for start in starts
+    )

@@ -1,0 +1,52 @@
+"""Where a workspace keeps what: all paths below `.hornbook/`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+IGNORED = """\
+# Written by Hornbook. What is listed here is made anew from the rest; do not commit it.
+/store/
+/objects/
+/worktrees/
+*.db
+*.db-*
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of a workspace."""
+
+    root: Path
+
+    @property
+    def state(self) -> Path:
+        """Everything of ours."""
+        return self.root / ".hornbook"
+
+    @property
+    def store(self) -> Path:
+        """The index: disposable."""
+        return self.state / "store"
+
+    @property
+    def objects(self) -> Path:
+        """Past texts and the journal."""
+        return self.state / "objects"
+
+    @property
+    def journal(self) -> Path:
+        """What ingests saw happen."""
+        return self.objects / "journal.jsonl"
+
+    @property
+    def seen(self) -> Path:
+        """The sizes and times of the files at the last ingest."""
+        return self.store / "seen"
+
+    def prepare(self) -> None:
+        """Make the state folder and keep git away from what is derived."""
+        self.state.mkdir(parents=True, exist_ok=True)
+        ignore = self.state / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text(IGNORED, encoding="utf-8")

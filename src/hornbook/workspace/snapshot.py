@@ -1,0 +1,325 @@
+"""One version of the graph with everything derived from it: what all answers are made from."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hornbook.assemble.binding import NOT_ENFORCED_BECAUSE, Binding, RuleBook
+from hornbook.errors import NotFound, UsageError
+from hornbook.graph import recall
+from hornbook.graph.statements import CHUNK_PREDICATES
+from hornbook.graph.store import GraphStore
+from hornbook.graph.terms import entity, iri
+from hornbook.model import Catalog, Document, Entry, Scope, chunk_id, revision_id
+from hornbook.vocabulary import predicates as p
+from hornbook.vocabulary.names import META_GRAPH, within
+from hornbook.workspace.report import BoundRule, FileAnswer, NotEnforced, ReserveReport
+from hornbook.workspace.settings import Settings
+
+Triples = tuple[tuple[str, str], ...]
+
+_REVISION_PREDICATES = (
+    p.RDF_TYPE.name,
+    p.REVISION_OF.name,
+    p.CONTENT_HASH.name,
+    p.LOCATION.name,
+    p.DERIVED_FROM.name,
+    p.GENERATED_AT.name,
+    p.INVALIDATED_AT.name,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which entities are asked for; what is None does not matter."""
+
+    predicate_prefix: str | None = None
+    id_prefix: str | None = None
+    category: str | None = None
+    severity: str | None = None
+    applies_to: str | None = None
+    text: str | None = None
+    derived_from: str | None = None
+    include_chunks: bool = False
+    include_revisions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """An entity with what the graph says of it, sorted."""
+
+    id: str
+    triples: Triples
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """What the store says of itself; prefixes are expanded against it."""
+
+    schema: int
+    version: str
+    predicates: tuple[str, ...]
+    collections: tuple[str, ...]
+
+
+class Snapshot:
+    """Answers questions about one version of the graph; it never changes."""
+
+    def __init__(self, store: GraphStore, catalog: Catalog, settings: Settings) -> None:
+        self.store = store
+        self.catalog = catalog
+        self._settings = settings
+
+    @property
+    def version(self) -> str:
+        """The version of the graph."""
+        return self.catalog.version
+
+    @cached_property
+    def by_id(self) -> dict[str, Entry]:
+        """The current documents by id."""
+        return {entry.id: entry for entry in self.catalog.entries}
+
+    @cached_property
+    def rules(self) -> RuleBook:
+        """The rules, compiled."""
+        nearest = self._settings.agents_merge == "nearest"
+        return RuleBook(self.catalog.entries, nearest=nearest)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all current documents, sorted."""
+        return tuple(entry.id for entry in self.catalog.entries)
+
+    @cached_property
+    def _not_enforced(self) -> tuple[NotEnforced, ...]:
+        listed = [
+            NotEnforced(rule.id, rule.activation, NOT_ENFORCED_BECAUSE[rule.activation])
+            for rule in self.rules.not_enforced
+        ]
+        listed += [
+            NotEnforced(rule.id, rule.activation, "scope is plan: it judges plans, not code")
+            for rule in self.rules.for_plans
+        ]
+        return tuple(sorted(listed, key=lambda each: each.id))
+
+    def why(self, paths: Iterable[str]) -> list[FileAnswer]:
+        """The rules that bind each file, and why; the files need not exist."""
+        reserve = self._settings.reserve_tokens
+        answers = []
+        for path in paths:
+            rules = tuple(map(bound_rule, self.rules.bind(path)))
+            tokens = sum(rule.tokens for rule in rules)
+            answers.append(
+                FileAnswer(path, rules, tokens, reserve, tokens <= reserve, self._not_enforced)
+            )
+        return answers
+
+    def reserve_report(self, paths: Iterable[str]) -> ReserveReport:
+        """How the rules of some files, and each rule alone, sit with the reserve."""
+        reserve = self._settings.reserve_tokens
+        enforced = [rule for rule in self.rules.enforced if rule.scope is not Scope.PLAN]
+        largest = sorted(enforced, key=lambda rule: (-rule.tokens, rule.id))
+        everywhere = [rule for rule in enforced if self.rules.everywhere(rule)]
+        sizes = {
+            path: sum(binding.rule.tokens for binding in self.rules.bind(path)) for path in paths
+        }
+        over = sorted(
+            ((path, size) for path, size in sizes.items() if size > reserve),
+            key=lambda pair: (-pair[1], pair[0]),
+        )
+        return ReserveReport(
+            reserve=reserve,
+            rules=len(enforced),
+            always=len(everywhere),
+            always_tokens=sum(rule.tokens for rule in everywhere),
+            files=len(sizes),
+            files_over=len(over),
+            examples=tuple(over[:5]),
+            too_large=tuple(rule for rule in largest if rule.tokens > reserve),
+            largest=tuple(largest[:5]),
+        )
+
+    def document(self, document_id: str) -> Document:
+        """One current document whole.
+
+        Raises:
+            NotFound: There is none with this id.
+        """
+        found = recall.document(self.store, document_id)
+        if found is None:
+            raise self._missing(document_id)
+        return found
+
+    def thing(self, entity_id: str) -> Thing:
+        """Whatever has this id: a document, chunk, revision, or what is left of a removed one.
+
+        Raises:
+            NotFound: Nothing has it.
+        """
+        rows = self.store.rows("entity", subject=entity(entity_id))
+        if not rows:
+            raise self._missing(entity_id)
+        return Thing(entity_id, _sorted_triples((name, value) for name, value in rows))
+
+    def describe(self, ids: Sequence[str]) -> list[Thing]:
+        """Several entities at once, in the order asked for."""
+        if not ids:
+            return []
+        found: dict[str, list[tuple[str, str]]] = {each: [] for each in ids}
+        for subject, predicate, value in self.store.rows(
+            "describe", subjects=" ".join(map(entity, ids))
+        ):
+            found[subject].append((predicate, value))
+        return [Thing(each, _sorted_triples(found[each])) for each in ids]
+
+    def select(self, asked: Filter, first: int, after: str | None) -> tuple[list[str], bool]:
+        """A page of ids in id order, and whether more follow."""
+        ids = self._matching(asked)
+        start = bisect_right(ids, after) if after is not None else 0
+        return list(ids[start : start + first]), start + first < len(ids)
+
+    def _matching(self, asked: Filter) -> Sequence[str]:
+        chosen = [entry for entry in self.catalog.entries if _fits(entry, asked)]
+        if asked.applies_to is not None:
+            bound = {binding.rule.id for binding in self.rules.bind(asked.applies_to)}
+            chosen = [entry for entry in chosen if entry.id in bound]
+        if asked.derived_from is not None:
+            rows = self.store.rows("inbound", objects=entity(asked.derived_from))
+            derived = {subject for subject, name, _ in rows if name == p.DERIVED_FROM.name}
+            chosen = [entry for entry in chosen if entry.id in derived]
+        ids = [entry.id for entry in chosen if _named(entry.id, entry.predicates, asked)]
+        if asked.include_chunks:
+            for entry in chosen:
+                pieces = (chunk_id(entry.id, n) for n in range(1, entry.chunk_count + 1))
+                ids += [each for each in pieces if _named(each, CHUNK_PREDICATES, asked)]
+        if asked.include_revisions:
+            ids += self._revisions(asked, {entry.id for entry in chosen})
+        return sorted(ids)
+
+    def _revisions(self, asked: Filter, documents: set[str]) -> list[str]:
+        found = (row[0] for row in self.store.rows("all_revisions"))
+        return [
+            each
+            for each in found
+            if _named(each, _REVISION_PREDICATES, asked)
+            and (asked == _only_names(asked) or each.partition(".rev.")[0] in documents)
+        ]
+
+    @cached_property
+    def registry(self) -> Registry:
+        """What the store says of itself."""
+        said: dict[str, list[str]] = {}
+        for name, value in self.store.rows("meta", graph=iri(META_GRAPH)):
+            said.setdefault(name, []).append(value)
+        return Registry(
+            schema=int(next(iter(said.get(p.STORE_SCHEMA.name, ())), "0")),
+            version=next(iter(said.get(p.STORE_VERSION.name, ())), ""),
+            predicates=tuple(sorted(said.get(p.STORE_PREDICATE.name, ()))),
+            collections=tuple(sorted(said.get(p.STORE_COLLECTION.name, ()))),
+        )
+
+    def predicates(self, prefix: str | None = None) -> list[str]:
+        """The predicates that something in the graph carries, below a prefix, sorted."""
+        return [name for name in self._carried if not prefix or within(name, prefix)]
+
+    @cached_property
+    def _carried(self) -> list[str]:
+        past = (row[0] for row in self.store.rows("history_predicates"))
+        return sorted({*self.registry.predicates, *past})
+
+    def edges(self, ids: Sequence[str], *, inbound: bool) -> list[tuple[str, str, str]]:
+        """The edges that end in (or leave) some entities: source, predicate, target."""
+        if not ids:
+            return []
+        terms = " ".join(map(entity, ids))
+        if inbound:
+            rows = self.store.rows("inbound", objects=terms)
+        else:
+            rows = self.store.rows("outbound", subjects=terms)
+        return sorted(
+            (source, name, target) for source, name, target in rows if name != p.RDF_TYPE.name
+        )
+
+    def _missing(self, entity_id: str) -> NotFound:
+        near = [each for each in self.ids if entity_id.rpartition(".")[2] in each][:3]
+        hint = f"did you mean {', '.join(near)}?" if near else "`hornbook query` lists what is there."
+        return NotFound(f"nothing has the id {entity_id!r}: {hint}")
+
+
+def bound_rule(binding: Binding) -> BoundRule:
+    """A binding as an answer."""
+    rule = binding.rule
+    return BoundRule(
+        id=rule.id,
+        path=rule.path,
+        title=rule.title,
+        category=rule.category,
+        severity=rule.severity,
+        activation=rule.activation,
+        pattern=binding.pattern,
+        pattern_line=binding.line,
+        revision=revision_id(rule.id, rule.sha256),
+        tokens=rule.tokens,
+    )
+
+
+def _fits(entry: Entry, asked: Filter) -> bool:
+    if asked.category is not None and entry.category != asked.category:
+        return False
+    if asked.severity is not None and entry.severity != asked.severity:
+        return False
+    if asked.text is None:
+        return True
+    sought = asked.text.casefold()
+    texts = (entry.title, entry.summary, entry.id, *entry.keywords, *entry.domains)
+    return any(sought in text.casefold() for text in texts)
+
+
+def _named(entity_id: str, predicates: Iterable[str], asked: Filter) -> bool:
+    """Whether the id, or a predicate that the entity carries, lies below the prefixes."""
+    if asked.id_prefix is not None and not within(entity_id, asked.id_prefix):
+        return False
+    prefix = asked.predicate_prefix
+    if prefix is None or within(entity_id, prefix):
+        return True
+    return any(within(name, prefix) for name in predicates)
+
+
+def _only_names(asked: Filter) -> Filter:
+    """The filter without what only documents can answer."""
+    return Filter(
+        predicate_prefix=asked.predicate_prefix,
+        id_prefix=asked.id_prefix,
+        include_chunks=asked.include_chunks,
+        include_revisions=asked.include_revisions,
+    )
+
+
+def _sorted_triples(pairs: Iterable[tuple[str, str]]) -> Triples:
+    return tuple(sorted(set(pairs), key=_triple_order))
+
+
+def _triple_order(pair: tuple[str, str]) -> tuple[str, int, str]:
+    """By predicate, then numbered values by their number, then by text."""
+    name, text = pair
+    number = text.partition(". ")[0] if name == p.REQUIREMENTS.name else ""
+    return (name, int(number) if number.isdigit() else 0, text)
+
+
+def clean_path(path: str) -> str:
+    """A path as the globs want it: relative, with forward slashes, without `.` parts.
+
+    Raises:
+        UsageError: It leads out of the root.
+    """
+    parts: list[str] = []
+    for part in path.replace("\\", "/").split("/"):
+        if part == "..":
+            if not parts:
+                raise UsageError(f"{path!r} leads out of the root: name a path inside it.")
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/".join(parts)

@@ -1,0 +1,180 @@
+"""Looks at the files and says which documents are new, changed, gone or as they were."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+from hornbook.errors import UsageError
+from hornbook.git import reader as git
+from hornbook.ingest import seen as stat_cache
+from hornbook.ingest.discover import Found, in_path_order, is_text, walk
+from hornbook.ingest.reading import is_rule_file
+from hornbook.ingest.seen import Seen
+from hornbook.model import Level, Problem
+from hornbook.text.globs import Glob, parse
+from hornbook.workspace.places import Places
+from hornbook.workspace.report import Progress
+from hornbook.workspace.settings import Settings
+
+_HEAD_OF_LARGE = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at the files found."""
+
+    files: dict[str, Found]
+    problems: list[Problem]
+    scope: tuple[str, ...] | None
+    """The paths that were looked at; None is everything that is followed."""
+
+    def covers(self, path: str) -> bool:
+        """Whether the look would have found this path if it were there."""
+        if self.scope is None:
+            return True
+        return any(not each or path == each or path.startswith(each + "/") for each in self.scope)
+
+
+@dataclass(slots=True)
+class Contents:
+    """The hashes of the files, and the bytes of those that had to be read."""
+
+    digests: dict[str, str] = field(default_factory=dict)
+    read: dict[str, bytes] = field(default_factory=dict)
+    truncated: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+    seen: Seen = field(default_factory=Seen)
+
+
+class Survey:
+    """Finds and reads the files of one workspace."""
+
+    def __init__(self, places: Places, settings: Settings) -> None:
+        self._places = places
+        self._settings = settings
+        self._excluded = [parse(pattern) for pattern in settings.exclude]
+
+    def relative(self, paths: Iterable[str | Path]) -> list[str]:
+        """Paths that a user named, relative to the root.
+
+        Raises:
+            UsageError: One lies outside the root or does not exist.
+        """
+        root = self._places.root
+        found = []
+        for named in paths:
+            path = Path(named).absolute()
+            resolved = path.parent.resolve() / path.name if path.name != ".." else path.resolve()
+            if not resolved.is_relative_to(root):
+                raise UsageError(
+                    f"{named} lies outside the root {root}: name a path inside it, "
+                    "or another root with --root."
+                )
+            relative = resolved.relative_to(root).as_posix()
+            found.append("" if relative == "." else relative)
+        return found
+
+    def everything(self, roots: Sequence[str]) -> Look:
+        """All that is configured, followed, or in a rule format that Hornbook knows."""
+        problems: list[Problem] = []
+        rules = [each for each in walk(self._places.root, "", _is_rule)]
+        hidden = git.ignored(self._places.root, [each.path for each in rules])
+        found = [each for each in rules if each.path not in hidden]
+        for start in (*self._settings.sources, *roots):
+            found += self._below(start.strip("/").removeprefix("./"))
+        return self._look(found, problems, None)
+
+    def only(self, starts: Sequence[str]) -> Look:
+        """The files that were named, and those in folders that were named."""
+        found = [each for start in starts for each in self._below(start)]
+        return self._look(found, [], tuple(starts))
+
+    def _below(self, start: str) -> list[Found]:
+        path = self._places.root / start
+        if path.is_dir() and not path.is_symlink():
+            return list(walk(self._places.root, start, is_text))
+        if path.is_symlink():
+            return [Found(start, 0, 0, link=True)]
+        try:
+            facts = path.stat()
+        except FileNotFoundError:
+            return []
+        return [Found(start, facts.st_size, facts.st_mtime_ns)]
+
+    def _look(
+        self, found: list[Found], problems: list[Problem], scope: tuple[str, ...] | None
+    ) -> Look:
+        kept = {}
+        for path, each in in_path_order(found).items():
+            if _matches(self._excluded, path):
+                continue
+            problem = _unusable(each)
+            if problem is None:
+                kept[path] = each
+            else:
+                problems.append(problem)
+        return Look(kept, problems, scope)
+
+    def read(self, look: Look, known: dict[str, str], progress: Progress) -> Contents:
+        """The hash of every file, and the bytes of those that differ from what is known.
+
+        `known` has the hash of each path as the graph has it now; a file whose size and time
+        did not change is not read at all.
+        """
+        before = stat_cache.load(self._places.seen)
+        contents = Contents(seen=Seen(looked=stat_cache.now(), files=dict(before.files)))
+        for number, (path, found) in enumerate(look.files.items()):
+            digest = before.digest(found)
+            if digest is None or known.get(path) != digest:
+                digest = self._load(found, known.get(path), contents)
+                progress("reading", number, len(look.files))
+            if digest is not None:
+                contents.digests[path] = digest
+                contents.seen.files[path] = (found.size, found.modified, digest)
+        for path in [path for path in contents.seen.files if look.covers(path)]:
+            if path not in look.files:
+                del contents.seen.files[path]
+        return contents
+
+    def _load(self, found: Found, known: str | None, contents: Contents) -> str | None:
+        try:
+            with (self._places.root / found.path).open("rb") as file:
+                if found.size > self._settings.largest_file:
+                    contents.truncated.add(found.path)
+                    data = file.read(_HEAD_OF_LARGE)
+                    file.seek(0)
+                    digest = file_digest(file, "sha256").hexdigest()
+                else:
+                    data = file.read()
+                    digest = sha256(data).hexdigest()
+        except OSError as problem:
+            message = f"cannot be read ({problem.strerror}): check its permissions."
+            contents.problems.append(
+                Problem(found.path, None, "unreadable_file", Level.ERROR, message)
+            )
+            return known
+        if digest != known:
+            contents.read[found.path] = data
+        return digest
+
+
+def _is_rule(path: str, name: str) -> bool:
+    return (is_text(path, name) or name.startswith(".")) and is_rule_file(path)
+
+
+def _matches(globs: list[Glob], path: str) -> bool:
+    return any(glob.matches(path) for glob in globs)
+
+
+def _unusable(found: Found) -> Problem | None:
+    if found.link:
+        message = "is a link and was not followed: ingest the file it leads to."
+        return Problem(found.path, None, "link_not_followed", Level.INFO, message)
+    try:
+        found.path.encode()
+    except UnicodeEncodeError:
+        shown = found.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        message = "has a name that is not UTF-8: rename the file."
+        return Problem(shown, None, "bad_path", Level.ERROR, message)
+    return None
