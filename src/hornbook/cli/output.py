@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from hornbook.workspace.report import Progress
 
 
+NOBODY_SEES_THE_WIDTH = 1000
+
+
 def print_json(value: object) -> None:
     """One JSON document on stdout; dataclasses, enums and tuples included."""
     import msgspec
@@ -42,7 +45,7 @@ def console() -> "Console":
     """Where people read answers: colour on terminals only, wide when nobody sees the width."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 160
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else NOBODY_SEES_THE_WIDTH
     return Console(width=width, highlight=False, soft_wrap=False, emoji=False)
 
 
@@ -73,10 +76,16 @@ def columns(rows: Sequence[Sequence[str]], *, heads: Sequence[str]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for head in heads:
+        table.add_column(head, overflow="fold")
     for row in rows:
-        table.add_row(*(cell if cell.startswith("[") and cell.endswith("[/]") else escape(cell) for cell in row))
+        table.add_row(*(cell if _is_styled(cell) else escape(cell) for cell in row))
     console().print(table)
+
+
+def _is_styled(cell: str) -> bool:
+    return cell.startswith("[") and cell.endswith("[/]")
 
 
 SEVERITY_STYLE = {"error": "red", "warning": "yellow", "info": "blue"}

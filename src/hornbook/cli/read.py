@@ -92,26 +92,21 @@ def _print_ingest(work: "Workspace", report: "IngestReport", *, as_json: bool) -
         print_reserve(reserve)
 
 
-def print_problems(problems: "tuple[Problem, ...]", most: int = 20) -> None:
-    """The problems as a table, the worst first; how many more there are."""
-    if not problems:
-        return
+def print_problems(problems: "tuple[Problem, ...]", most: int = 3) -> None:
+    """The problems, the worst first: of each kind the first few and how many more there are."""
+    kinds: dict[tuple[str, str], list[Problem]] = {}
+    for each in problems:
+        kinds.setdefault((each.level, each.code), []).append(each)
     rank = {"error": 0, "warning": 1, "info": 2}
-    ordered = sorted(problems, key=lambda each: (rank[each.level], each.path, each.line or 0))
-    columns(
-        [
-            (
-                coloured(each.level),
-                f"{each.path}:{each.line}" if each.line else each.path,
-                each.code,
-                each.message,
-            )
-            for each in ordered[:most]
-        ],
-        heads=("level", "where", "code", "problem"),
-    )
-    if len(ordered) > most:
-        write(f"and {len(ordered) - most} more problems: --json has all of them\n")
+    rows = []
+    for (level, code), found in sorted(kinds.items(), key=lambda item: (rank[item[0][0]], item[0])):
+        for each in found[:most]:
+            where = f"{each.path}:{each.line}" if each.line else each.path
+            rows.append((coloured(level), code, where, each.message))
+        if len(found) > most:
+            rows.append((coloured(level), code, f"and {len(found) - most} more", "--json has all"))
+    if rows:
+        columns(rows, heads=("level", "code", "where", "problem"))
 
 
 def reserve_answer(report: "ReserveReport") -> dict[str, object]:

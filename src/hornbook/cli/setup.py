@@ -49,7 +49,7 @@ def init(
         write("nothing to create: this is a workspace already\n")
     found = ", ".join(f"{count} {tool}" for tool, count in sorted(formats.items()))
     write(f"found {report.documents} documents ({found or 'no rule files yet'})\n")
-    print_problems(report.problems, most=8)
+    print_problems(report.problems)
     print_reserve(reserve)
     write("next: `hornbook why FILE` says which rules bind a file\n")
 

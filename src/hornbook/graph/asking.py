@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import pyoxigraph as ox
 
@@ -64,7 +64,7 @@ def _reaches_out(text: str) -> bool:
 def _calls_service(node: object) -> bool:
     if getattr(node, "name", "") == "ServiceGraphPattern":
         return True
-    if isinstance(node, Mapping):
+    if isinstance(node, dict):
         return any(_calls_service(value) for value in node.values())
     if isinstance(node, Iterable) and not isinstance(node, str):
         return any(_calls_service(value) for value in node)

@@ -145,7 +145,7 @@ def _starts_item(state: StateBlock, line: int, end: int) -> bool:
 
 def _flat_list(state: StateBlock, start: int, end: int, _silent: bool) -> bool:
     """Match a top-level list whose lines are all items or their paragraphs."""
-    if state.level:
+    if state.level or state.sCount[start]:
         return False
     items: list[int] = []
     delimiter, width, blank, line = "", 0, False, start

@@ -15,11 +15,11 @@ each side that is not small.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from hornbook.ingest.blocks import TopBlock, markdown_blocks, plain_blocks
-from hornbook.ingest.packing import ChunkLimits, Packing, Piece, joined
+from hornbook.ingest.packing import ChunkLimits, Packing, Piece
 from hornbook.model.document import Chunk
 
 __all__ = ["DEFAULT_LIMITS", "ChunkLimits", "chunk"]
@@ -28,8 +28,9 @@ DEFAULT_LIMITS = ChunkLimits()
 
 _PART_LEVEL = 2
 _DEEPEST_LEVEL = 6
+_ENOUGH_OF_A_LINE = 100
 _CHARACTERS_PER_TOKEN = 4
-"""A section longer than the target at this rate is counted block by block at once."""
+"""A text longer than the target at this rate is not counted as a whole but by its pieces."""
 
 
 def chunk(
@@ -39,17 +40,19 @@ def chunk(
     *,
     offset: int = 0,
     plain: bool = False,
+    adds: Callable[[str, str], bool] | None = None,
 ) -> tuple[Chunk, ...]:
     """Return the chunks that tile `body`, which begins at byte `offset` of its file.
 
     None is larger than the maximum but a single block that must not be cut: a paragraph, fence,
     table, quote, HTML block, indented code, link definition or list item. `plain` text has no
-    structure but paragraphs.
+    structure but paragraphs. `adds` tells where `count` of two texts surely is that of both
+    together, which saves counting them again.
     """
     sections = _sections(plain_blocks(body) if plain else markdown_blocks(body))
     starts = [section.start for section in sections]
     chunks: list[Chunk] = []
-    for index, piece in enumerate(_Division(body, count, limits).pieces(sections), start=1):
+    for index, piece in enumerate(_Division(body, count, limits, adds).pieces(sections), start=1):
         content = body[piece.start : piece.end]
         end = offset + len(content.encode("utf-8", "surrogatepass"))
         path = sections[bisect_right(starts, piece.start) - 1].path
@@ -91,90 +94,87 @@ def _sections(blocks: Sequence[TopBlock]) -> list[_Section]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
-    """A section of `level` with its tokens and what it may be cut into."""
-
-    level: int
-    tokens: int
-    units: Sequence[Piece]
-
-
-@dataclass(frozen=True, slots=True)
 class _Division:
-    """Divides one body into pieces."""
+    """Divides one body into pieces; `cuts` are the starts of the list items it may cut between."""
 
     body: str
     count: Callable[[str], int]
     limits: ChunkLimits
+    adds: Callable[[str, str], bool] | None
+    cuts: list[int] = field(default_factory=list)
 
     def pieces(self, sections: Sequence[_Section]) -> Iterator[Piece]:
         """Yield the pieces that become chunks, with their tokens counted exactly."""
-        packing = Packing(self.limits, self.tokens)
-        measured = [self._measured(section) for section in sections]
+        packing = Packing(self.limits, self.tokens, self._adds_at)
         settled: list[Piece] = []
-        for part in _parts(measured):
+        for part in _parts(sections):
             settled += packing.settled(self._folded(part, packing))
-        cuts = {unit.start for section in measured for unit in section.units}
-        cuts.update(block.start for section in sections for block in section.blocks)
-        ordered = sorted(cuts)
+        self.cuts.extend(block.start for section in sections for block in section.blocks)
+        self.cuts.sort()
         for piece in packing.settled(settled):
-            yield from self._within_maximum(packing.recounted(piece), ordered)
+            yield from self._within_maximum(packing.recounted(piece))
 
     def tokens(self, start: int, end: int) -> int:
         """Return the tokens of the body between two offsets."""
         return self.count(self.body[start:end])
 
-    def _measured(self, section: _Section) -> _Measured:
-        start, end, target = section.start, section.end, self.limits.target
+    def _adds_at(self, at: int) -> bool:
+        return self.adds is not None and self.adds(
+            self.body[at - 1 : at], self.body[at : at + _ENOUGH_OF_A_LINE]
+        )
+
+    def _folded(self, tree: Sequence[_Section], packing: Packing) -> list[Piece]:
+        """Return a heading and all below it as one piece, or in pieces if above the target."""
+        start, end, target = tree[0].start, tree[-1].end, self.limits.target
         if end - start <= target * _CHARACTERS_PER_TOKEN:
-            whole = self._piece(section.blocks[0], start, end)
+            whole = self._piece(tree[0].blocks[0], start, end)
             if whole.tokens <= target:
-                return _Measured(section.level, whole.tokens, [whole])
-        units = [unit for block in section.blocks for unit in self._units(block)]
-        return _Measured(section.level, sum(unit.tokens for unit in units), units)
+                return [whole]
+        pieces: list[Piece] = []
+        trees = _trees(tree)
+        if len(trees) == 1:
+            pieces += packing.packed(
+                unit for block in tree[0].blocks for unit in self._units(block)
+            )
+            trees = _trees(tree[1:])
+        for smaller in trees:
+            pieces += self._folded(smaller, packing)
+        return (
+            pieces if sum(piece.tokens for piece in pieces) > target else [packing.joined(pieces)]
+        )
 
     def _units(self, block: TopBlock) -> list[Piece]:
         """Return what of `block` must not be cut: itself, or its items if it is too large."""
         whole = self._piece(block, block.start, block.end)
         if whole.tokens <= self.limits.maximum or len(block.items) < 2:
             return [whole]
+        self.cuts.extend(block.items[1:])
         edges = [block.start, *block.items[1:], block.end]
         return [self._piece(block, start, end) for start, end in pairwise(edges)]
 
     def _piece(self, block: TopBlock, start: int, end: int) -> Piece:
         return Piece(start, end, self.tokens(start, end), block.level, block.title)
 
-    def _folded(self, tree: Sequence[_Measured], packing: Packing) -> Iterator[Piece]:
-        """Yield a heading and all below it as one piece, or in pieces where it is too large."""
-        if sum(section.tokens for section in tree) <= self.limits.target:
-            yield joined([unit for section in tree for unit in section.units])
-            return
-        trees = _trees(tree)
-        if len(trees) == 1:
-            yield from packing.packed(tree[0].units)
-            trees = _trees(tree[1:])
-        for smaller in trees:
-            yield from self._folded(smaller, packing)
-
-    def _within_maximum(self, piece: Piece, cuts: Sequence[int]) -> Iterator[Piece]:
+    def _within_maximum(self, piece: Piece) -> Iterator[Piece]:
         """Yield `piece`, or its halves where a text has more tokens than its pieces together."""
-        inner = cuts[bisect_right(cuts, piece.start) : bisect_left(cuts, piece.end)]
-        if piece.tokens <= self.limits.maximum or not inner:
+        first = bisect_right(self.cuts, piece.start)
+        last = bisect_left(self.cuts, piece.end)
+        if piece.tokens <= self.limits.maximum or first == last:
             yield piece
             return
-        middle = inner[len(inner) // 2]
+        middle = self.cuts[(first + last) // 2]
         for start, end in ((piece.start, middle), (middle, piece.end)):
             half = Piece(start, end, self.tokens(start, end), piece.level, piece.title)
-            yield from self._within_maximum(half, cuts)
+            yield from self._within_maximum(half)
 
 
-def _parts(sections: Sequence[_Measured]) -> list[Sequence[_Measured]]:
+def _parts(sections: Sequence[_Section]) -> list[Sequence[_Section]]:
     """Return the sections by the h1 or h2 that they stand under."""
     begins = [at for at, section in enumerate(sections) if 0 < section.level <= _PART_LEVEL and at]
     return _cut(sections, begins)
 
 
-def _trees(sections: Sequence[_Measured]) -> list[Sequence[_Measured]]:
+def _trees(sections: Sequence[_Section]) -> list[Sequence[_Section]]:
     """Return the sections by the highest headings among them, each with all below it."""
     begins: list[int] = []
     level = _DEEPEST_LEVEL
@@ -185,6 +185,6 @@ def _trees(sections: Sequence[_Measured]) -> list[Sequence[_Measured]]:
     return _cut(sections, begins[1:])
 
 
-def _cut(sections: Sequence[_Measured], begins: Sequence[int]) -> list[Sequence[_Measured]]:
+def _cut(sections: Sequence[_Section], begins: Sequence[int]) -> list[Sequence[_Section]]:
     edges = [0, *begins, len(sections)] if sections else []
     return [sections[begin:end] for begin, end in pairwise(edges)]

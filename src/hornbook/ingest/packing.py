@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from zlib import crc32
 
+_Rank = tuple[int, int]
+_NO_HEADING = 7
 _NEAR = 50
 """A sum that passes the maximum by no more than one part in this is counted anew."""
 
@@ -21,7 +23,7 @@ class ChunkLimits:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of the body, `exact` where its tokens were counted at once and not added up.
+    """A stretch of the body, `exact` where its tokens are what a count gives, not an estimate.
 
     `level` and `title` are those of the heading that it begins with; 0 and "" without one.
     """
@@ -36,10 +38,14 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Puts pieces together within `limits`; `count` tells the tokens between two offsets."""
+    """Puts pieces together within `limits`.
+
+    `count` tells the tokens between two offsets, `adds` whether counts surely add up at an offset.
+    """
 
     limits: ChunkLimits
     count: Callable[[int, int], int]
+    adds: Callable[[int], bool]
 
     def packed(self, units: Iterable[Piece]) -> Iterator[Piece]:
         """Yield the units of one section put together in order, each time up to the target.
@@ -48,9 +54,8 @@ class Packing:
         """
         current: Piece | None = None
         for unit in units:
-            together = current and joined([current, unit])
-            if current and together and together.tokens <= self._room(current):
-                current = together
+            if current and current.tokens + unit.tokens <= self._room(current):
+                current = self.joined([current, unit])
                 continue
             if current:
                 yield current
@@ -80,6 +85,22 @@ class Packing:
             done.append(waiting)
         return done
 
+    def joined(self, pieces: Sequence[Piece]) -> Piece:
+        """Return one piece that spans `pieces`, which follow each other."""
+        first, *others = pieces
+        if not others:
+            return first
+        tokens = sum(piece.tokens for piece in pieces)
+        exact = first.exact and all(piece.exact and self.adds(piece.start) for piece in others)
+        return Piece(first.start, others[-1].end, tokens, first.level, first.title, exact)
+
+    def recounted(self, piece: Piece) -> Piece:
+        """Return `piece` with its tokens counted, not estimated."""
+        if piece.exact:
+            return piece
+        tokens = self.count(piece.start, piece.end)
+        return Piece(piece.start, piece.end, tokens, piece.level, piece.title)
+
     def _room(self, piece: Piece) -> int:
         small = piece.tokens < self.limits.minimum
         return self.limits.maximum if small else self.limits.target
@@ -93,59 +114,42 @@ class Packing:
 
     def _fitting(self, piece: Piece, following: Piece) -> Piece | None:
         """Return both as one, or None where that is above the maximum."""
-        together = joined([piece, following])
+        together = self.joined([piece, following])
         maximum = self.limits.maximum
         if maximum < together.tokens <= maximum + maximum // _NEAR:
             together = self.recounted(together)
         return together if together.tokens <= maximum else None
 
-    def recounted(self, piece: Piece) -> Piece:
-        """Return `piece` with its tokens counted at once."""
-        if piece.exact:
-            return piece
-        tokens = self.count(piece.start, piece.end)
-        return Piece(piece.start, piece.end, tokens, piece.level, piece.title)
-
     def _grouped(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """Yield the large pieces as they are, and runs of small ones as pieces up to the target."""
         for small, run in groupby(pieces, key=lambda piece: piece.tokens < self.limits.minimum):
             if small:
-                yield from self._parted(_ranked(run))
+                yield from self._parted(list(run), ())
             else:
                 yield from run
 
-    def _parted(self, run: Sequence[tuple[tuple[int, int], Piece]]) -> Iterator[Piece]:
+    def _parted(self, run: Sequence[Piece], ranks: Sequence[_Rank]) -> Iterator[Piece]:
         """Yield `run` as one piece if that is within the target, else cut where it ranks lowest."""
-        whole = joined([piece for _, piece in run])
-        if len(run) == 1 or whole.tokens <= self.limits.target:
-            yield whole
+        if len(run) == 1 or sum(piece.tokens for piece in run) <= self.limits.target:
+            yield self.joined(run)
             return
-        lowest = min(rank for rank, _ in run[1:])
-        cuts = [at for at, (rank, _) in enumerate(run) if rank == lowest and at]
+        ranks = ranks or _ranks(run)
+        lowest = min(ranks[1:])
+        cuts = [at for at, rank in enumerate(ranks) if rank == lowest and at]
         for begin, end in pairwise([0, *cuts, len(run)]):
-            yield from self._parted(run[begin:end])
+            yield from self._parted(run[begin:end], ranks[begin:end])
 
 
-def joined(pieces: Sequence[Piece]) -> Piece:
-    """Return one piece that spans `pieces`, which follow each other."""
-    first = pieces[0]
-    if len(pieces) == 1:
-        return first
-    tokens = sum(piece.tokens for piece in pieces)
-    return Piece(first.start, pieces[-1].end, tokens, first.level, first.title, exact=False)
-
-
-def _ranked(run: Iterable[Piece]) -> list[tuple[tuple[int, int], Piece]]:
-    """Return each piece of `run` with how strongly a cut before it is called for, lowest first.
+def _ranks(run: Iterable[Piece]) -> list[_Rank]:
+    """Return how strongly a cut is called for before each piece of `run`, lowest first.
 
     Higher headings come first, then titles by the zeros at the end of their hash, which few have
-    many of: that orders cuts with regard to nothing that an edit elsewhere in the run can change.
+    many of. So no edit elsewhere in the run changes the order of cuts.
     """
     seen: Counter[str] = Counter()
-    ranked = []
+    ranks = []
     for piece in run:
         seen[piece.title] += 1
         digest = crc32(f"{piece.title}\0{seen[piece.title]}".encode("utf-8", "surrogatepass"))
-        zeros = (digest & -digest).bit_length()
-        ranked.append(((piece.level or 7, -zeros), piece))
-    return ranked
+        ranks.append((piece.level or _NO_HEADING, -(digest & -digest).bit_length()))
+    return ranks

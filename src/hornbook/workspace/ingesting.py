@@ -25,7 +25,7 @@ from hornbook.workspace.planning import Plan, plan
 from hornbook.workspace.readings import Readings
 from hornbook.workspace.report import IngestReport, Progress
 from hornbook.workspace.settings import Settings
-from hornbook.workspace.survey import Contents, Look, Survey
+from hornbook.workspace.survey import EVERY_RULE, Contents, Look, Survey
 
 
 class Ingestion:
@@ -58,7 +58,7 @@ class Ingestion:
             base = None if rebuild else self._base()
             try:
                 known = recall_known(base, self._journal)
-                report = self._bring_up_to_date(known, named)
+                report = self._bring_up_to_date(known, named, rebuild=rebuild)
             finally:
                 if base is not None:
                     base.close()
@@ -82,9 +82,10 @@ class Ingestion:
         base.close()
         return None
 
-    def _bring_up_to_date(self, known: Known, named: list[str]) -> IngestReport:
-        fresh = [path for path in named if path not in known.roots]
-        look = self._look(known, named)
+    def _bring_up_to_date(self, known: Known, named: list[str], *, rebuild: bool) -> IngestReport:
+        wanted = named or ([] if rebuild and known.roots else [EVERY_RULE])
+        fresh = [path for path in wanted if path not in known.roots]
+        look = self._look(known, named, [*known.roots, *fresh])
         at = _now()
         followed = [Event(Happened.FOLLOWED, path, at) for path in fresh]
         rewrite = known.base is None
@@ -109,15 +110,12 @@ class Ingestion:
         stat_cache.save(self._places.seen, contents.seen)
         return self._report(catalog, todo, [*look.problems, *contents.problems])
 
-    def _look(self, known: Known, named: list[str]) -> Look:
+    def _look(self, known: Known, named: list[str], roots: list[str]) -> Look:
         """Everything that is followed when the graph starts anew, else what was named."""
         for path in named:
             if not (self._places.root / path).exists() and not _was_known(known, path):
                 raise UsageError(f"{path} does not exist in {self._places.root}: check the path.")
         if named and known.base is not None:
-            return self._survey.only(named)
-        roots = [*known.roots, *(path for path in named if path not in known.roots)]
-        if named and not known.documents:
             return self._survey.only(named)
         return self._survey.everything(roots)
 

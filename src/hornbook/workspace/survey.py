@@ -17,6 +17,9 @@ from hornbook.workspace.places import Places
 from hornbook.workspace.report import Progress
 from hornbook.workspace.settings import Settings
 
+EVERY_RULE = "*"
+"""Followed like a folder: the configured sources and every rule format in the repository."""
+
 _HEAD_OF_LARGE = 65_536
 
 
@@ -76,14 +79,19 @@ class Survey:
         return found
 
     def everything(self, roots: Sequence[str]) -> Look:
-        """All that is configured, followed, or in a rule format that Hornbook knows."""
-        problems: list[Problem] = []
-        rules = [each for each in walk(self._places.root, "", _is_rule)]
-        hidden = git.ignored(self._places.root, [each.path for each in rules])
-        found = [each for each in rules if each.path not in hidden]
-        for start in (*self._settings.sources, *roots):
-            found += self._below(start.strip("/").removeprefix("./"))
-        return self._look(found, problems, None)
+        """All that is followed; `EVERY_RULE` among the roots stands for what is configured and
+        for every file in a rule format that Hornbook knows.
+        """
+        found: list[Found] = []
+        starts = [root for root in roots if root != EVERY_RULE]
+        if EVERY_RULE in roots:
+            rules = list(walk(self._places.root, "", _is_rule))
+            hidden = git.ignored(self._places.root, [each.path for each in rules])
+            found += [each for each in rules if each.path not in hidden]
+            starts += [start.strip("/").removeprefix("./") for start in self._settings.sources]
+        for start in starts:
+            found += self._below(start)
+        return self._look(found, [], None)
 
     def only(self, starts: Sequence[str]) -> Look:
         """The files that were named, and those in folders that were named."""
