@@ -3,31 +3,24 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from hornbook.cli.output import columns, note, print_json, write, write_bytes
-from hornbook.cli.read import Json
+from hornbook.cli.read import json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for command in (show, history, query, sparql, export):
-        app.command()(command)
-
-
-def show(
-    context: typer.Context,
-    entity_id: Annotated[str, typer.Argument(metavar="ID", help="A document, chunk, revision …")],
-    as_json: Json = False,
-) -> None:
+@click.command()
+@click.argument("entity_id", metavar="ID")
+@json_option
+@root_of
+def show(root: str | None, entity_id: str, *, as_json: bool) -> None:
     """Show one entity with its triples; of a revision also the text."""
     from hornbook.vocabulary.predicates import CONTENT_HASH
     from hornbook.workspace.workspace import Workspace
 
-    with Workspace.open(context.obj) as work:
+    with Workspace.open(root) as work:
         thing = work.snapshot().thing(entity_id)
         digest = next((value for name, value in thing.triples if name == CONTENT_HASH.name), None)
         text = work.text_of(digest).decode("utf-8", "replace") if digest else None
@@ -41,15 +34,15 @@ def show(
         write(text)
 
 
-def history(
-    context: typer.Context,
-    document_id: Annotated[str, typer.Argument(metavar="ID", help="A document, also a removed one.")],
-    as_json: Json = False,
-) -> None:
+@click.command()
+@click.argument("document_id", metavar="ID")
+@json_option
+@root_of
+def history(root: str | None, document_id: str, *, as_json: bool) -> None:
     """Show what happened to a document: its revisions, oldest first."""
     from hornbook.workspace.workspace import Workspace
 
-    with Workspace.open(context.obj) as work:
+    with Workspace.open(root) as work:
         lines = work.history(document_id)
     if as_json:
         print_json({"id": document_id, "revisions": lines})
@@ -64,40 +57,33 @@ def history(
     note("`hornbook show <id>.rev.<revision>` prints a text")
 
 
-def query(
-    context: typer.Context,
-    file: Annotated[
-        str | None, typer.Argument(metavar="[FILE|-]", help="A GraphQL document, - for stdin.")
-    ] = None,
-    text: Annotated[str | None, typer.Option("--text", metavar="Q", help="The query itself.")] = None,
-    variables: Annotated[
-        str | None, typer.Option("--variables", metavar="JSON", help="Values for its variables.")
-    ] = None,
-) -> None:
+@click.command()
+@click.argument("file", metavar="[FILE|-]", required=False)
+@click.option("--text", metavar="Q", help="The query itself.")
+@click.option("--variables", metavar="JSON", help="Values for its variables.")
+@root_of
+def query(root: str | None, file: str | None, text: str | None, variables: str | None) -> None:
     """Ask the graph in GraphQL; prints {data, errors}, exit 1 on errors."""
     from hornbook.serve.schema import execute
     from hornbook.workspace.workspace import Workspace
 
     document = _text(file, text)
     values = _variables(variables)
-    with Workspace.open(context.obj) as work:
+    with Workspace.open(root) as work:
         answer = execute(work, document, values)
     print_json(answer)
     if answer.get("errors"):
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
-def sparql(
-    context: typer.Context,
-    file: Annotated[
-        str | None, typer.Argument(metavar="[FILE|-]", help="A SPARQL query, - for stdin.")
-    ] = None,
-    text: Annotated[str | None, typer.Option("--text", metavar="Q", help="The query itself.")] = None,
-    result_format: Annotated[
-        str | None,
-        typer.Option("--format", help="json, csv, tsv or xml; turtle or ntriples for graphs."),
-    ] = None,
-) -> None:
+@click.command()
+@click.argument("file", metavar="[FILE|-]", required=False)
+@click.option("--text", metavar="Q", help="The query itself.")
+@click.option(
+    "--format", "result_format", help="json, csv, tsv or xml; turtle or ntriples for graphs."
+)
+@root_of
+def sparql(root: str | None, file: str | None, text: str | None, result_format: str | None) -> None:
     """Ask the graph in SPARQL 1.1, read-only."""
     from hornbook.graph.asking import FORMATS
     from hornbook.workspace.workspace import Workspace
@@ -105,26 +91,28 @@ def sparql(
     if result_format is not None and result_format not in FORMATS:
         raise UsageError(f"no format {result_format!r}: use one of {', '.join(FORMATS)}.")
     document = _text(file, text)
-    with Workspace.open(context.obj) as work:
+    with Workspace.open(root) as work:
         write_bytes(work.sparql(document, result_format))
 
 
-def export(
-    context: typer.Context,
-    export_format: Annotated[
-        str, typer.Option("--format", help="nquads, turtle, trig or jsonld.")
-    ] = "nquads",
-    output: Annotated[
-        Path | None, typer.Option("--output", metavar="F", help="Write to a file.")
-    ] = None,
-) -> None:
+@click.command()
+@click.option(
+    "--format",
+    "export_format",
+    default="nquads",
+    show_default=True,
+    help="nquads, turtle, trig or jsonld.",
+)
+@click.option("--output", metavar="F", type=click.Path(path_type=Path), help="Write to a file.")
+@root_of
+def export(root: str | None, export_format: str, output: Path | None) -> None:
     """Print the whole graph in canonical order: same content, same bytes."""
     from hornbook.graph.export import FORMATS
     from hornbook.workspace.workspace import Workspace
 
     if export_format not in FORMATS:
         raise UsageError(f"no format {export_format!r}: use one of {', '.join(FORMATS)}.")
-    with Workspace.open(context.obj) as work:
+    with Workspace.open(root) as work:
         data = work.export(export_format)
     if output is None:
         write_bytes(data)
@@ -154,3 +142,6 @@ def _variables(given: str | None) -> dict[str, object]:
     if not isinstance(values, dict):
         raise UsageError("--variables must be a JSON object.")
     return values
+
+
+COMMANDS = (show, history, query, sparql, export)

@@ -1,59 +1,36 @@
 """The `hornbook` command. Each command imports what it needs when it runs."""
 
 import sys
-from typing import Annotated
 
-import typer
+import click
 
 from hornbook import __version__
 from hornbook.cli import ask, read, serving, setup
 from hornbook.cli.output import note
 from hornbook.errors import ConfigError, HornbookError, UsageError
 
-app = typer.Typer(
-    name="hornbook",
-    help="The referee for coding agents: which rules bind a change, whole, and why.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--root",
+    metavar="DIR",
+    help="The repository; else HORNBOOK_ROOT, else the nearest parent with .hornbook or .git.",
 )
-
-
-def _tell(asked: bool) -> None:
-    if asked:
-        print(f"hornbook {__version__}")  # noqa: T201  # this is the result
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    context: typer.Context,
-    root: Annotated[
-        str | None,
-        typer.Option(
-            "--root",
-            metavar="DIR",
-            help="The repository; else HORNBOOK_ROOT, else the nearest parent with .hornbook or .git.",
-        ),
-    ] = None,
-    _version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_tell)
-    ] = False,
-) -> None:
+@click.version_option(__version__, prog_name="hornbook", message="%(prog)s %(version)s")
+@click.pass_context
+def app(context: click.Context, root: str | None) -> None:
     """The referee for coding agents: which rules bind a change, whole, and why."""
     context.obj = root
 
 
-for module in (setup, read, ask, serving):
-    module.register(app)
+for command in (*setup.COMMANDS, *read.COMMANDS, *ask.COMMANDS, *serving.COMMANDS):
+    app.add_command(command)
 
 
 def main() -> None:
     """Run the command line; 0 done, 1 found something or refused, 2 usage or configuration."""
     try:
-        app()
+        app(prog_name="hornbook")
     except ConfigError as error:
         for problem in error.problems:
             note(f"error: {problem}")

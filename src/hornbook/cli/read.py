@@ -3,9 +3,9 @@
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from hornbook.cli.output import coloured, columns, console, note, print_json, progress_bar, write
 from hornbook.cli.paths import inside
@@ -16,28 +16,25 @@ if TYPE_CHECKING:
     from hornbook.workspace.report import FileAnswer, IngestReport, ReserveReport
     from hornbook.workspace.workspace import Workspace
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+root_of = click.pass_obj
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for command in (ingest, why, match, chunks, tokens):
-        app.command()(command)
-
-
+@click.command()
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.option("--watch", is_flag=True, help="Follow changes until stopped.")
+@click.option("--strict", is_flag=True, help="Check the shapes too; exit 1 on any problem.")
+@click.option("--rebuild", is_flag=True, help="Build the graph anew from files and history.")
+@json_option
+@root_of
 def ingest(
-    context: typer.Context,
-    paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATH]...", help="Folders or files.")
-    ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Follow changes until stopped.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Check the shapes too; exit 1 on any problem.")
-    ] = False,
-    rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Build the graph anew from files and history.")
-    ] = False,
-    as_json: Json = False,
+    root: str | None,
+    paths: tuple[str, ...],
+    *,
+    watch: bool,
+    strict: bool,
+    rebuild: bool,
+    as_json: bool,
 ) -> None:
     """Read folders or files into the graph, incrementally.
 
@@ -46,8 +43,8 @@ def ingest(
     """
     from hornbook.workspace.workspace import Workspace
 
-    with Workspace.open(context.obj) as work:
-        named = [str(work.root / path) for path in inside(work.root, paths or [])]
+    with Workspace.open(root) as work:
+        named = [str(work.root / path) for path in inside(work.root, paths)]
         with progress_bar() as progress:
             report = work.ingest(
                 named, strict=strict, rebuild=rebuild, progress=progress, waiting=_tell_waiting
@@ -56,7 +53,7 @@ def ingest(
         if watch:
             _follow(work, named, as_json=as_json)
     if strict and any(problem.level != "info" for problem in report.problems):
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
 def _tell_waiting() -> None:
@@ -143,18 +140,16 @@ def print_reserve(report: "ReserveReport") -> None:
     out.print("Narrow what they apply to, split them, or raise `reserve` in .hornbook/config.yaml.")
 
 
-def why(
-    context: typer.Context,
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Existing or not.")],
-    at: Annotated[
-        str | None, typer.Option("--at", metavar="REV", help="Judge by the rules of a commit.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--at", metavar="REV", help="Judge by the rules of a commit.")
+@json_option
+@root_of
+def why(root: str | None, files: tuple[str, ...], at: str | None, *, as_json: bool) -> None:
     """Say which rules bind each file, and why."""
     from hornbook.workspace.workspace import Workspace
 
-    with Workspace.open(context.obj) as work:
+    with Workspace.open(root) as work:
         answers = work.why(inside(work.root, files), at=at)
         if as_json:
             print_json({"files": answers})
@@ -203,11 +198,11 @@ def _print_not_enforced(answers: "list[FileAnswer]") -> None:
         )
 
 
-def match(
-    pattern: Annotated[str, typer.Argument(help="A glob.")],
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Paths to try.")],
-    as_json: Json = False,
-) -> None:
+@click.command()
+@click.argument("pattern")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@json_option
+def match(pattern: str, paths: tuple[str, ...], *, as_json: bool) -> None:
     """Tell which paths a pattern matches in our dialect; exit 1 unless all do."""
     from hornbook.text.globs import parse_set
 
@@ -220,13 +215,13 @@ def match(
         for path in paths:
             write(f"{'match' if path in matched else '     '}  {path}\n")
     if unmatched:
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
-def chunks(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A document.")],
-    as_json: Json = False,
-) -> None:
+@click.command()
+@click.argument("file", metavar="FILE")
+@json_option
+def chunks(file: str, *, as_json: bool) -> None:
     """Show how a document would be chunked; nothing is stored."""
     from hornbook.workspace.preview import preview
 
@@ -243,13 +238,11 @@ def chunks(
     )
 
 
-def tokens(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files to count.")],
-    counter: Annotated[
-        str | None, typer.Option("--counter", metavar="NAME", help="heuristic, cl100k or o200k.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--counter", metavar="NAME", help="heuristic, cl100k or o200k.")
+@json_option
+def tokens(files: tuple[str, ...], counter: str | None, *, as_json: bool) -> None:
     """Count the tokens of files."""
     from hornbook.text.tokens import DEFAULT_COUNTER
     from hornbook.text.tokens import counter as counter_named
@@ -281,3 +274,6 @@ def _bytes_of(file: str) -> bytes:
         return Path(file).read_bytes()
     except OSError as problem:
         raise NotFound(f"{file} cannot be read ({problem.strerror}): check the path.") from problem
+
+
+COMMANDS = (ingest, why, match, chunks, tokens)

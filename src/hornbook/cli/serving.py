@@ -1,23 +1,17 @@
 """The command that serves the graph over HTTP."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from hornbook.cli.output import note
+from hornbook.cli.read import root_of
 from hornbook.errors import UsageError
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(serve)
-
-
-def serve(
-    context: typer.Context,
-    host: Annotated[str, typer.Option("--host", help="A loopback address.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="0 takes a free one.")] = 8765,
-) -> None:
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
+@click.option("--port", default=8765, show_default=True, help="The port to listen on.")
+@root_of
+def serve(root: str | None, host: str, port: int) -> None:
     """Serve GraphQL and a status page on loopback."""
     import uvicorn
 
@@ -26,7 +20,10 @@ def serve(
 
     if host not in LOOPBACK:
         raise UsageError(f"{host} is not a loopback address: use one of {', '.join(LOOPBACK)}.")
-    with Workspace.open(context.obj) as work:
-        root = str(work.root)
-    note(f"serving {root} on http://{host}:{port}")
-    uvicorn.run(create_app(root), host=host, port=port, log_level="warning")
+    with Workspace.open(root) as work:
+        place = str(work.root)
+    note(f"serving {place} on http://{host}:{port}")
+    uvicorn.run(create_app(place), host=host, port=port, log_level="warning")
+
+
+COMMANDS = (serve,)

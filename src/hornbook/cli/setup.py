@@ -2,36 +2,29 @@
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from hornbook.cli.output import print_json, progress_bar, write
-from hornbook.cli.read import Json, print_problems, print_reserve, reserve_answer
+from hornbook.cli.read import json_option, print_problems, print_reserve, reserve_answer, root_of
 
 if TYPE_CHECKING:
     from hornbook.workspace.workspace import Workspace
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(init)
-
-
-def init(
-    context: typer.Context,
-    examples: Annotated[
-        bool, typer.Option("--examples", help="Copy example SOPs for Go, Python and TypeScript.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
+@click.command()
+@click.option("--examples", is_flag=True, help="Copy example SOPs for Go, Python and TypeScript.")
+@json_option
+@root_of
+def init(root: str | None, *, examples: bool, as_json: bool) -> None:
     """Create .hornbook/ here, and report the rule files that are already in the repository.
 
     Nothing that exists is overwritten.
     """
     from hornbook.workspace.workspace import Workspace
 
-    with Workspace.open(context.obj) as work:
+    with Workspace.open(root) as work:
         made = _make(work, examples=examples)
         with progress_bar() as progress:
             report = work.ingest(progress=progress)
@@ -79,3 +72,6 @@ def _copy(source: Path, target: Path, root: Path) -> list[str]:
         return []
     shutil.copyfile(source, target)
     return [target.relative_to(root).as_posix()]
+
+
+COMMANDS = (init,)

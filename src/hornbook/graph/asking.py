@@ -40,7 +40,9 @@ def answer(store: OxigraphStore, text: str, result_format: str | None) -> bytes:
         results = store.query(text, PREFIXES)
     except SyntaxError as problem:
         if _UPDATE.match(text):
-            raise BadQuery("the graph is read-only here: only SELECT, ASK, CONSTRUCT and DESCRIBE.") from problem
+            raise BadQuery(
+                "the graph is read-only here: only SELECT, ASK, CONSTRUCT and DESCRIBE."
+            ) from problem
         raise BadQuery(f"the query does not parse: {problem}") from problem
     return _serialise(results, result_format)
 
@@ -78,7 +80,9 @@ def _serialise(
     if isinstance(results, ox.QueryTriples):
         chosen = GRAPHS.get(result_format or "turtle")
         if chosen is None:
-            raise BadQuery(f"CONSTRUCT and DESCRIBE answer as {' or '.join(GRAPHS)}, not {result_format}.")
+            raise BadQuery(
+                f"CONSTRUCT and DESCRIBE answer as {' or '.join(GRAPHS)}, not {result_format}."
+            )
         triples = sorted(results, key=str)
         prefixes = PREFIXES if chosen == ox.RdfFormat.TURTLE else None
         ox.serialize(triples, target, format=chosen, prefixes=prefixes)

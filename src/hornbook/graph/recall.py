@@ -101,7 +101,9 @@ def entry(entity_id: str, triples: Triples, count: int) -> Entry:
     )
 
 
-def entry_of(document: Document, statements: Sequence[str], wanted_id: str, formerly: tuple[str, ...]) -> Entry:
+def entry_of(
+    document: Document, statements: Sequence[str], wanted_id: str, formerly: tuple[str, ...]
+) -> Entry:
     """The same metadata straight from the document that the statements were made of."""
     return Entry(
         id=document.id,
@@ -245,4 +247,3 @@ def _by_subject(rows: Iterable[tuple[str, ...]]) -> dict[str, dict[str, list[str
     for subject, predicate, value in rows:
         things[subject][predicate].append(value)
     return things
-

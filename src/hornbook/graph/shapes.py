@@ -25,7 +25,9 @@ def violations(statements: Iterable[str]) -> list[str]:
     conforms, report, _ = pyshacl.validate(data, shacl_graph=_shapes(), inference="none")
     if conforms:
         return []
-    return sorted(_line(report, result) for result in report.subjects(RDF.type, SH.ValidationResult))
+    return sorted(
+        _line(report, result) for result in report.subjects(RDF.type, SH.ValidationResult)
+    )
 
 
 def _line(report: rdflib.Graph, result: rdflib.term.Node) -> str:

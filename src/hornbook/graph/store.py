@@ -116,7 +116,9 @@ class OxigraphStore:
         """Every quad in canonical order."""
         return iter(sorted(self._store.quads_for_pattern(None, None, None, None), key=str))
 
-    def query(self, text: str, prefixes: dict[str, str]) -> "ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples":
+    def query(
+        self, text: str, prefixes: dict[str, str]
+    ) -> "ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples":
         """The raw results of a query over all graphs as one; the caller consumes them at once."""
         return self._store.query(text, prefixes=prefixes, use_default_graph_as_union=True)
 
@@ -133,7 +135,6 @@ class OxigraphStore:
         """Give the folder free. Oxigraph has no close: it closes when nothing refers to it."""
         del self._store
         gc.collect(0)
-
 
 
 def _opened(folder: Path, *, read_only: bool) -> ox.Store:
@@ -161,7 +162,9 @@ def _term(term: object) -> str:
     if isinstance(term, ox.NamedNode):
         return iri(term.value)
     if not isinstance(term, ox.Literal):
-        raise StoreError(f"the graph holds {term}, which Hornbook never writes: run `hornbook ingest --rebuild`.")
+        raise StoreError(
+            f"the graph holds {term}, which Hornbook never writes: run `hornbook ingest --rebuild`."
+        )
     text = literal(term.value)
     if term.datatype.value.endswith("#string"):
         return text

@@ -20,7 +20,7 @@ _CLOSING = {
     "+++": re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n|\n|\r|\Z)"),
 }
 _MARKDOWN = re.compile(r"^(?:#{1,6} +\S.*|[ \t]*)$", re.MULTILINE)
-_WORDS = re.compile(r"[^\W\d_]{2,}[ ,;.*_`]+[^\W\d_]{2,}")
+_WORDS = re.compile(r"\b[^\W\d_]{2,40}[ ,;.*_`]{1,5}[^\W\d_]{2}")
 _FIRST_LINE = 2
 """The file line on which a block's own text starts."""
 

@@ -151,7 +151,9 @@ class Query:
         """The ids of current documents without their last segment."""
         return list(info.context["snapshot"].registry.collections)
 
-    @strawberry.field(description="The SOPs that bind any of some files; all of them without files.")
+    @strawberry.field(
+        description="The SOPs that bind any of some files; all of them without files."
+    )
     def sops(self, info: Asking, files: list[str] | None = None) -> list[Entity]:
         """The SOPs that bind any of some files."""
         snapshot = info.context["snapshot"]
@@ -248,5 +250,3 @@ def execute(workspace: Workspace, document: str, variables: dict[str, object]) -
     if result.errors:
         answer["errors"] = [dict(error.formatted) for error in result.errors]
     return answer
-
-

@@ -111,7 +111,9 @@ class _Reading:
             hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(known)}."
             self.complain(line, f"unknown setting `{key}`: {hint}")
         elif key in self.values:
-            self.complain(line, f"`{key}` stands twice (first on line {self.lines[key]}): keep one.")
+            self.complain(
+                line, f"`{key}` stands twice (first on line {self.lines[key]}): keep one."
+            )
         else:
             self.lines[key] = line
             self.values[key] = self._value(key, line, node, type(known[key].default))

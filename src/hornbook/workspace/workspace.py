@@ -16,8 +16,6 @@ from hornbook.ingest.discover import walk
 from hornbook.ingest.journal import Event, Happened, Journal
 from hornbook.ingest.objects import Objects
 from hornbook.model import Catalog, revision_id
-from hornbook.workspace.ingesting import Ingestion
-from hornbook.workspace.judging import graph_at
 from hornbook.workspace.places import Places
 from hornbook.workspace.report import (
     FileAnswer,
@@ -102,6 +100,8 @@ class Workspace:
 
         With `strict` every document is also checked against the SHACL shapes.
         """
+        from hornbook.workspace.ingesting import Ingestion  # noqa: PLC0415  # loads the parsers
+
         self.close()
         ingestion = Ingestion(self.places, self.settings, progress)
         report = ingestion.run(paths, rebuild=rebuild, waiting=waiting)
@@ -146,6 +146,8 @@ class Workspace:
         paths = [clean_path(self._inside(str(file))) for file in files]
         if at is None:
             return self.snapshot().why(paths)
+        from hornbook.workspace.judging import graph_at  # noqa: PLC0415  # loads the parsers
+
         return graph_at(self.root, at, self.settings).why(paths)
 
     def reserve_report(self) -> ReserveReport:
@@ -212,4 +214,3 @@ def _history_line(event: Event) -> HistoryLine:
         sha256=event.sha256,
         formerly=event.formerly,
     )
-

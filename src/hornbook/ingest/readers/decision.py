@@ -98,7 +98,7 @@ def _status(statements: list[Statement], problems: Problems) -> str:
 
 
 def _bare(text: str) -> str:
-    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).strip("*_ \t")
+    return re.sub(r"\[([^\[\]]{0,200})\]\([^()]{0,500}\)", r"\1", text).strip("*_ \t")
 
 
 def _value(stated: dict[str, Statement], name: str) -> str | None:
