@@ -160,7 +160,8 @@ def test_why_answers_in_graphql(work: Workspace) -> None:
     ],
 )
 def test_bad_input_names_the_field(work: Workspace, text: str, field: str) -> None:
-    (error,) = execute(work, text, {})["errors"]  # type: ignore[misc]
+    answer: Any = execute(work, text, {})
+    (error,) = answer["errors"]
     assert error["extensions"] == {"code": "BAD_USER_INPUT", "field": field}
 
 

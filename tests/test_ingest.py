@@ -166,8 +166,10 @@ def test_the_catalog_equals_what_the_graph_says(root: Path) -> None:
     edit_everything(root)
     with Workspace.open(root) as work:
         snapshot = work.snapshot()
-        assert recall.catalog_entries(snapshot.store) == snapshot.catalog.entries
-        assert recall.removed_documents(snapshot.store) == snapshot.catalog.removed
+        derived = recall.catalog(snapshot.store)
+        assert derived.entries == snapshot.catalog.entries
+        assert derived.removed == snapshot.catalog.removed
+        assert derived.signatures == snapshot.catalog.signatures
         assert snapshot.registry.version == snapshot.version
 
 
@@ -204,7 +206,7 @@ def test_two_files_that_want_one_id_both_live(root: Path) -> None:
     clash = next(problem for problem in report.problems if problem.code == "id_clash")
     assert clash.path == f"{SOPS}/error-handling.md"
     with Workspace.open(root) as work:
-        first, second = sorted(id for id in work.snapshot().ids if id.startswith(ERRORS))
+        first, second = sorted(name for name in work.snapshot().ids if name.startswith(ERRORS))
         assert (first, len(second)) == (ERRORS, len(ERRORS) + 7)
 
 
@@ -274,7 +276,9 @@ def test_configured_folders_are_read(root: Path) -> None:
 
 def test_new_limits_build_the_graph_anew(root: Path) -> None:
     ingest(root)
-    write(root, {".hornbook/config.yaml": "chunk_minimum: 1\nchunk_target: 20\nchunk_maximum: 30\n"})
+    write(
+        root, {".hornbook/config.yaml": "chunk_minimum: 1\nchunk_target: 20\nchunk_maximum: 30\n"}
+    )
     assert ingest(root).chunks > 2
 
 

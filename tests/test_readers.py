@@ -401,6 +401,25 @@ def test_large_files_are_read_fast() -> None:
     assert time.perf_counter() - start < 3
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n{{{ " + "ab" * 30_000 + "\n---\n",
+        "---\na: b: " + " " * 60_000 + "x\n---\n",
+        "---\na: b: c\nd: [\n" + "x\n" * 30_000 + "---\n",
+        "# T\n\n## Status\n\n" + "superseded by [" * 20_000,
+        "# " + "a " * 100_000 + "\n# b" + " #" * 100_000 + "x\n",
+        "# T\n\n" + "<!--" * 100_000 + "- " * 100_000,
+        "## Rules\n- a\n" * 10_000,
+    ],
+    ids=["word", "blanks", "brackets", "status", "heading", "comments", "sections"],
+)
+def test_hostile_text_takes_no_more_than_linear_time(text: str) -> None:
+    start = time.perf_counter()
+    read("docs/adr/0001-x.md", text.encode())
+    assert time.perf_counter() - start < 3
+
+
 def test_every_tool_has_one_name() -> None:
     tools = [reader.tool for reader in READERS]
     assert len(set(tools)) == len(tools)

@@ -114,7 +114,9 @@ def test_the_rules_of_a_commit_are_those_it_holds(root: Path) -> None:
 
 
 def test_a_commit_gives_the_same_answers_as_its_checkout(root: Path) -> None:
-    write(root, {"AGENTS.md": "# Agents\n", ".hornbook/sources/docs/sops/error-handling.md": "# O\n"})
+    write(
+        root, {"AGENTS.md": "# Agents\n", ".hornbook/sources/docs/sops/error-handling.md": "# O\n"}
+    )
     git(root, "init", "-q")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "rules")
@@ -136,5 +138,7 @@ def test_a_path_that_leads_out_is_refused(root: Path) -> None:
 
 def test_what_git_ignores_is_no_rule(root: Path) -> None:
     git(root, "init", "-q")
-    write(root, {".gitignore": "vendor/\n", "vendor/AGENTS.md": "# Theirs\n", "AGENTS.md": "# Ours\n"})
+    write(
+        root, {".gitignore": "vendor/\n", "vendor/AGENTS.md": "# Theirs\n", "AGENTS.md": "# Ours\n"}
+    )
     assert rules(root, "vendor/x.py") == ["agents-agents"]

@@ -3,11 +3,43 @@
 from pathlib import Path
 from random import Random
 
-WORDS = (
-    "error context operation handler request response timeout retry transaction index query "
-    "schema migration rollback logger metric trace span cache token session header payload "
-    "validate encode decode parse render commit review evidence rule severity scope boundary"
-).split()
+WORDS = [
+    "error",
+    "context",
+    "operation",
+    "handler",
+    "request",
+    "response",
+    "timeout",
+    "retry",
+    "transaction",
+    "index",
+    "query",
+    "schema",
+    "migration",
+    "rollback",
+    "logger",
+    "metric",
+    "trace",
+    "span",
+    "cache",
+    "token",
+    "session",
+    "header",
+    "payload",
+    "validate",
+    "encode",
+    "decode",
+    "parse",
+    "render",
+    "commit",
+    "review",
+    "evidence",
+    "rule",
+    "severity",
+    "scope",
+    "boundary",
+]
 ENDINGS = ("go", "py", "ts", "rs", "java", "sql", "md", "yaml")
 
 

@@ -5,13 +5,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pyoxigraph as ox
 from markdown_it import MarkdownIt
 
 from hornbook import Workspace
-from hornbook.graph import statements
 from hornbook.graph.store import NamedGraph, OxigraphStore
 from hornbook.text.tokens import counter
 from hornbook.vocabulary.names import graph_iri
@@ -64,7 +64,6 @@ def edit(root: Path, path: Path, word: str) -> float:
 def commit_of_an_edit(root: Path, document_id: str, scratch: Path) -> tuple[float, float]:
     """Writing an edit of one chunk by difference, and inserting the whole document anew."""
     with Workspace.open(root) as work:
-        store = OxigraphStore.in_memory()
         work.snapshot().store.copy_to(scratch / "edited")  # type: ignore[attr-defined]
         lines = work.snapshot().store.statements(graph_iri(document_id))
     place = next(number for number, line in enumerate(lines) if "/content>" in line)
@@ -73,27 +72,15 @@ def commit_of_an_edit(root: Path, document_id: str, scratch: Path) -> tuple[floa
         for turn in range(20)
     ]
     store = OxigraphStore.writable(scratch / "edited")
-    changed = min(
-        seconds(lambda each=each: store.replace([NamedGraph(graph_iri(document_id), tuple(each))]))
-        for each in edits
-    )
+    graphs = [NamedGraph(graph_iri(document_id), tuple(each)) for each in edits]
+    changed = min(seconds(partial(store.replace, [graph])) for graph in graphs)
     store.close()
     raw = ox.Store(str(scratch / "edited"))
-    texts = [
-        "".join(statements.quads(lines, graph_iri(f"x.{turn}"))).replace(
-            "/id/source/", f"/id/x{turn}/"
-        )
-        for turn in range(20)
-    ]
     inserts = []
-    for text in texts:
-        triples, _, _ = text.partition("\0")
-        body = " ".join(
-            line.rsplit(" <", 1)[0] + " ." for line in triples.splitlines() if line
-        )
+    for turn in range(20):
+        body = " . ".join(line.replace("/id/source/", f"/id/x{turn}/") for line in lines)
         update = f"INSERT DATA {{ GRAPH <urn:x> {{ {body} }} }}"
-        inserts.append(seconds(lambda update=update: raw.update(update)))
-    del raw
+        inserts.append(seconds(partial(raw.update, update)))
     return changed, min(inserts)
 
 

@@ -1,7 +1,6 @@
 """How answers reach people and programs: stdout is the result, stderr the rest."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -45,7 +44,7 @@ def console() -> "Console":
     """Where people read answers: colour on terminals only, wide when nobody sees the width."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else NOBODY_SEES_THE_WIDTH
+    width = None if sys.stdout.isatty() else NOBODY_SEES_THE_WIDTH
     return Console(width=width, highlight=False, soft_wrap=False, emoji=False)
 
 

@@ -57,7 +57,7 @@ def _reaches_out(text: str) -> bool:
 
     try:
         return _calls_service(parseQuery(text))
-    except Exception as problem:  # noqa: BLE001  # pyparsing raises many kinds; all mean refused
+    except Exception as problem:  # pyparsing raises many kinds; all mean refused
         raise BadQuery(
             f"the query speaks of SERVICE and could not be checked to be free of it: {problem}"
         ) from problem

@@ -4,9 +4,10 @@
 store/
   CURRENT                 the name of the published generation, swapped atomically
   lock                    held by the one writer; the system lets go of it if the writer dies
-  generations/<n>/graph   the Oxigraph store, never written again once it is published
-  generations/<n>/catalog the catalog of that graph
-  generations/<n>/lock    held shared by readers, so that nobody deletes it under them
+  generations/<n>-<x>/    one generation; the name is never used again
+    graph                 the Oxigraph store, never written again once it is published
+    catalog               the catalog of that graph
+    lock                  held shared by readers, so that nobody deletes it under them
 ```
 A writer that is killed leaves a folder that was never published; the next writer removes it.
 """
@@ -60,6 +61,7 @@ class Generations:
         self.folder = folder
         self._pointer = folder / "CURRENT"
         self._generations = folder / "generations"
+        self._decoded: tuple[str, Catalog] | None = None
 
     def open(self) -> Generation | None:
         """The published generation, or None when nothing was ever published.
@@ -87,8 +89,10 @@ class Generations:
     def _read(self, name: str, lock: int) -> Generation:
         place = self._generations / name
         try:
-            catalog = _DECODER.decode((place / "catalog").read_bytes())
-            return Generation(name, OxigraphStore.read_only(place / "graph"), catalog, lock)
+            if self._decoded is None or self._decoded[0] != name:
+                self._decoded = (name, _DECODER.decode((place / "catalog").read_bytes()))
+            store = OxigraphStore.read_only(place / "graph")
+            return Generation(name, store, self._decoded[1], lock)
         except (OSError, msgspec.MsgspecError) as problem:
             os.close(lock)
             raise StoreError(
@@ -116,8 +120,9 @@ class Generations:
 
     def draft(self, base: Generation | None) -> Draft:
         """The next generation, starting as a copy of `base`, or empty."""
-        numbers = [int(place.name) for place in self._generations.iterdir() if place.name.isdigit()]
-        folder = self._generations / str(max(numbers, default=0) + 1)
+        numbers = [place.name.partition("-")[0] for place in self._generations.iterdir()]
+        number = max((int(each) for each in numbers if each.isdigit()), default=0) + 1
+        folder = self._generations / f"{number}-{os.urandom(4).hex()}"
         folder.mkdir()
         (folder / "lock").touch()
         if base is not None:
@@ -130,6 +135,7 @@ class Generations:
         draft.store.close()
         _write(draft.folder / "catalog", _ENCODER.encode(catalog))
         _write(self._pointer, draft.folder.name.encode())
+        self._decoded = (draft.folder.name, catalog)
         self._prune()
 
     def discard(self) -> None:

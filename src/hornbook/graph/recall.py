@@ -5,11 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from hornbook.graph.statements import carried_predicates, parse_problem, unnumbered
+from hornbook.graph.statements import parse_problem, signature, unnumbered
 from hornbook.graph.store import GraphStore
 from hornbook.graph.terms import entity, iri
 from hornbook.model import (
     Activation,
+    Catalog,
     Category,
     Chunk,
     DecisionFacts,
@@ -30,13 +31,18 @@ from hornbook.vocabulary.predicates import Predicate
 Triples = Mapping[str, list[str]]
 
 
-def catalog_entries(store: GraphStore) -> tuple[Entry, ...]:
-    """The metadata of every current document, in id order, asked of the graph."""
+def catalog(store: GraphStore) -> Catalog:
+    """The metadata of every current document, and what is left of the others, by the graph."""
     things = _by_subject(store.rows("catalog"))
     counts = {graph: int(count) for graph, count in store.rows("graph_sizes")}
-    return tuple(
+    entries = tuple(
         entry(entity_id, things[entity_id], counts[graph_iri(entity_id)])
         for entity_id in sorted(things)
+    )
+    return Catalog(
+        entries=entries,
+        removed=removed_documents(store),
+        signatures={signature(triples): tuple(sorted(triples)) for triples in things.values()},
     )
 
 
@@ -91,10 +97,10 @@ def entry(entity_id: str, triples: Triples, count: int) -> Entry:
         chunk_count=int(_one(triples, p.CHUNK_COUNT)),
         triples=count,
         wanted_id=_one(triples, p.CLASHES_WITH) or entity_id,
+        signature=signature(triples),
         patterns=_patterns(triples),
         domains=_many(triples, p.DOMAIN),
         keywords=_many(triples, p.KEYWORDS),
-        predicates=tuple(sorted(triples)),
         links=_links(triples),
         formerly=_many(triples, p.FORMERLY),
         problems=_problems(path, triples),
@@ -102,9 +108,14 @@ def entry(entity_id: str, triples: Triples, count: int) -> Entry:
 
 
 def entry_of(
-    document: Document, statements: Sequence[str], wanted_id: str, formerly: tuple[str, ...]
+    document: Document,
+    *,
+    carried: Sequence[str],
+    triples: int,
+    wanted_id: str,
+    formerly: tuple[str, ...],
 ) -> Entry:
-    """The same metadata straight from the document that the statements were made of."""
+    """The same metadata straight from the document that was written into the graph."""
     return Entry(
         id=document.id,
         path=document.path,
@@ -118,12 +129,12 @@ def entry_of(
         summary=document.summary,
         tokens=document.tokens,
         chunk_count=len(document.chunks),
-        triples=len(statements),
+        triples=triples,
         wanted_id=wanted_id,
+        signature=signature(carried),
         patterns=document.patterns,
         domains=document.domains,
         keywords=document.keywords,
-        predicates=carried_predicates(statements, document.id),
         links=document.links,
         formerly=formerly,
         problems=document.problems,

@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 
 from hornbook.graph.terms import Subject
 from hornbook.model import (
+    Catalog,
     Document,
-    Entry,
     Level,
     Link,
     Pattern,
@@ -154,22 +155,17 @@ def history(document_id: str, revisions: Iterable[Revision], removed: Removed | 
     return statements
 
 
-def meta(version: str, entries: Iterable[Entry]) -> list[str]:
+def meta(catalog: Catalog) -> list[str]:
     """The statements about the store: its version, its predicates, its collections."""
     statements: list[str] = []
-    carried: set[str] = set()
-    collections: set[str] = set()
-    chunks = False
-    for entry in entries:
-        carried.update(entry.predicates)
-        collections.add(entry.id.rpartition(".")[0])
-        chunks = chunks or entry.chunk_count > 0
-    if chunks:
+    carried = {name for names in catalog.signatures.values() for name in names}
+    collections = {entry.id.rpartition(".")[0] for entry in catalog.entries}
+    if any(entry.chunk_count for entry in catalog.entries):
         carried.update(CHUNK_PREDICATES)
     say = Subject(STORE_ID, statements)
     say.say(p.RDF_TYPE, Class.STORE)
     say.say(p.STORE_SCHEMA, SCHEMA)
-    say.say(p.STORE_VERSION, version)
+    say.say(p.STORE_VERSION, catalog.version)
     say.each(p.STORE_PREDICATE, sorted(carried))
     say.each(p.STORE_COLLECTION, sorted(collections))
     return statements
@@ -197,6 +193,11 @@ def carried_predicates(statements: Iterable[str], document_id: str) -> tuple[str
         line[len(start) :].split(" ", 1)[0][1:-1] for line in statements if line.startswith(start)
     }
     return tuple(sorted(map(name_of, found)))
+
+
+def signature(names: Iterable[str]) -> str:
+    """A short name for a set of predicates."""
+    return sha256(" ".join(sorted(names)).encode()).hexdigest()[:8]
 
 
 def quads(statements: Iterable[str], graph: str) -> str:

@@ -12,6 +12,7 @@ Each takes only what markdown-it would take, which the tests hold against markdo
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Literal
 
@@ -40,7 +41,6 @@ _UNMARKED = (
 )
 _PROSE = re.compile(_UNMARKED)
 _ITEM_MARKS = frozenset("-*+0123456789")
-_ITEM = re.compile(r"[*+0-9]|- ")
 _FLAT_ITEM = re.compile(rf"(?:[0-9]{{1,9}}(?=[.)])|(?=[-*+]))([-*+.)]) (?={_UNMARKED})")
 _KEPT_IN_BLOCKS = frozenset(["list_item_open", "inline"])
 
@@ -127,20 +127,34 @@ def _prose(state: StateBlock, start: int, end: int) -> bool:
         if first >= ends[line]:
             break
         if source[first] in _MARKS and not _PROSE.match(source, first):
-            if _starts_item(state, line, end):
+            interrupted = _interrupts(state, line, end)
+            if interrupted is None:
+                return False
+            if interrupted:
                 break
-            return False
         line += 1
     _take(state, "paragraph", start, line)
     return True
 
 
-def _starts_item(state: StateBlock, line: int, end: int) -> bool:
-    """Return whether `line`, after a paragraph, surely is a list item and nothing else."""
-    first = state.bMarks[line] + state.tShift[line]
-    if state.sCount[line] < 0 or not _ITEM.match(state.src, first):
+def _interrupts(state: StateBlock, line: int, end: int) -> bool | None:
+    """Return whether `line` ends the paragraph before it, or None where that takes a parser."""
+    if state.sCount[line] < 0:
         return False
-    return _terminates([list_block], state, line, end, "paragraph")
+    first = state.bMarks[line] + state.tShift[line]
+    mark = state.src[first]
+    if mark in "-:|=<":
+        item = state.src.startswith("- ", first)
+        return (item and _terminates([list_block], state, line, end, "paragraph")) or None
+    return _terminates(_rules_that_interrupt().get(mark, ()), state, line, end, "paragraph")
+
+
+@cache
+def _rules_that_interrupt() -> dict[str, tuple[RuleFuncBlockType, ...]]:
+    return _rules_by_mark() | {
+        "*": (hr, list_block),
+        **dict.fromkeys("+0123456789", (list_block,)),
+    }
 
 
 def _flat_list(state: StateBlock, start: int, end: int, _silent: bool) -> bool:
@@ -228,7 +242,7 @@ def _look_inside(state: StateBlock, start: int, end: int) -> None:
 
 
 def _terminates(
-    rules: list[RuleFuncBlockType], state: StateBlock, line: int, end: int, parent: str
+    rules: Iterable[RuleFuncBlockType], state: StateBlock, line: int, end: int, parent: str
 ) -> bool:
     outer = state.parentType
     state.parentType = parent

@@ -9,8 +9,9 @@ below it. Token counts, heading levels and titles decide, and nothing else:
 - pieces below the minimum join a neighbour in their part, else in the next part, else in the one
   before, wherever that stays within the maximum.
 
-An edit reaches no further than its part, the small pieces beside that, and the first piece on
-each side that is not small.
+An edit that moves no size across a limit changes the chunk it is in, and no other. One that does
+reaches no further than its part and the small pieces beside that, the first piece on each side that
+is not small, and the small ones behind the latter.
 """
 
 from bisect import bisect_left, bisect_right
@@ -30,7 +31,7 @@ _PART_LEVEL = 2
 _DEEPEST_LEVEL = 6
 _ENOUGH_OF_A_LINE = 100
 _CHARACTERS_PER_TOKEN = 4
-"""A text longer than the target at this rate is not counted as a whole but by its pieces."""
+"""What is longer than the target at this rate is likely above it: counting it were in vain."""
 
 
 def chunk(
@@ -95,20 +96,25 @@ def _sections(blocks: Sequence[TopBlock]) -> list[_Section]:
 
 @dataclass(frozen=True, slots=True)
 class _Division:
-    """Divides one body into pieces; `cuts` are the starts of the list items it may cut between."""
+    """Divides one body into pieces.
+
+    `cuts` are the starts of the list items it may cut between, `counted` the tokens known so far.
+    """
 
     body: str
     count: Callable[[str], int]
     limits: ChunkLimits
     adds: Callable[[str, str], bool] | None
     cuts: list[int] = field(default_factory=list)
+    counted: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def pieces(self, sections: Sequence[_Section]) -> Iterator[Piece]:
         """Yield the pieces that become chunks, with their tokens counted exactly."""
         packing = Packing(self.limits, self.tokens, self._adds_at)
         settled: list[Piece] = []
+        countable = self.limits.target * _CHARACTERS_PER_TOKEN
         for part in _parts(sections):
-            settled += packing.settled(self._folded(part, packing))
+            settled += packing.settled(self._folded(part, packing, countable))
         self.cuts.extend(block.start for section in sections for block in section.blocks)
         self.cuts.sort()
         for piece in packing.settled(settled):
@@ -116,20 +122,27 @@ class _Division:
 
     def tokens(self, start: int, end: int) -> int:
         """Return the tokens of the body between two offsets."""
-        return self.count(self.body[start:end])
+        known = self.counted.get((start, end))
+        if known is None:
+            known = self.counted[start, end] = self.count(self.body[start:end])
+        return known
 
     def _adds_at(self, at: int) -> bool:
         return self.adds is not None and self.adds(
             self.body[at - 1 : at], self.body[at : at + _ENOUGH_OF_A_LINE]
         )
 
-    def _folded(self, tree: Sequence[_Section], packing: Packing) -> list[Piece]:
-        """Return a heading and all below it as one piece, or in pieces if above the target."""
+    def _folded(self, tree: Sequence[_Section], packing: Packing, countable: int) -> list[Piece]:
+        """Return a heading and all below it as one piece, or in pieces if above the target.
+
+        What is longer than `countable` is not counted as a whole but by its pieces.
+        """
         start, end, target = tree[0].start, tree[-1].end, self.limits.target
-        if end - start <= target * _CHARACTERS_PER_TOKEN:
+        if end - start <= countable:
             whole = self._piece(tree[0].blocks[0], start, end)
             if whole.tokens <= target:
                 return [whole]
+            countable = (end - start) // 2
         pieces: list[Piece] = []
         trees = _trees(tree)
         if len(trees) == 1:
@@ -138,10 +151,10 @@ class _Division:
             )
             trees = _trees(tree[1:])
         for smaller in trees:
-            pieces += self._folded(smaller, packing)
-        return (
-            pieces if sum(piece.tokens for piece in pieces) > target else [packing.joined(pieces)]
-        )
+            pieces += self._folded(smaller, packing, countable)
+        if sum(piece.tokens for piece in pieces) <= target:
+            return [packing.joined(pieces)]
+        return pieces
 
     def _units(self, block: TopBlock) -> list[Piece]:
         """Return what of `block` must not be cut: itself, or its items if it is too large."""

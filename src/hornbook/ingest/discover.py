@@ -1,9 +1,10 @@
 """Finds the files to read: walks folders, leaves out what is no source."""
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 TEXT_ENDINGS = (".md", ".markdown", ".mdc", ".mdx", ".txt", ".text")
 
@@ -19,8 +20,7 @@ SKIPPED_FOLDERS = frozenset(
 STATE_FOLDERS = (".hornbook", ".semspec")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A file that may be read, as the file system shows it."""
 
     path: str
@@ -56,15 +56,13 @@ def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator
 
 
 def _found(path: str, entry: "os.DirEntry[str]") -> Found | None:
-    if entry.is_symlink():
-        return Found(path, 0, 0, link=True)
-    if not entry.is_file(follow_symlinks=False):
-        return None
     try:
         facts = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
         return None
-    return Found(path, facts.st_size, facts.st_mtime_ns)
+    if stat.S_ISREG(facts.st_mode):
+        return Found(path, facts.st_size, facts.st_mtime_ns)
+    return Found(path, 0, 0, link=True) if stat.S_ISLNK(facts.st_mode) else None
 
 
 def _entered(path: str, name: str) -> bool:
@@ -84,4 +82,5 @@ def is_text(_path: str, name: str) -> bool:
 
 def in_path_order(found: Iterable[Found]) -> dict[str, Found]:
     """The files by path, sorted, each once."""
-    return {each.path: each for each in sorted(found, key=lambda each: each.path)}
+    by_path = {each.path: each for each in found}
+    return {path: by_path[path] for path in sorted(by_path)}

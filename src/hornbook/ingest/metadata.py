@@ -34,7 +34,7 @@ class Block:
         self.lines[key] = line
 
 
-class Unreadable(Exception):  # noqa: N818 - it never leaves ingest, and is no Hornbook error
+class Unreadable(Exception):
     """A strict reader gives up on a block: why, and on which file line."""
 
     def __init__(self, line: int, reason: str) -> None:
@@ -43,5 +43,5 @@ class Unreadable(Exception):  # noqa: N818 - it never leaves ingest, and is no H
         self.reason = reason
 
 
-class NotMapping(Exception):  # noqa: N818 - it never leaves ingest, and is no Hornbook error
+class NotMapping(Exception):
     """A block parses, but holds something other than keys and values."""

@@ -9,6 +9,7 @@ _ATX = re.compile(r" {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<text>.*))?$")
 _SETEXT = re.compile(r" {0,3}(?P<marks>=+|-{2,})[ \t]*$")
 _MARKS = ("=", "-")
 _NOT_A_TITLE = re.compile(r"\s*(?:[-*+>|<]|\d+[.)] |$)")
+_LONGEST_NAME = 80
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 
@@ -44,10 +45,9 @@ class Outline:
 
     def _end(self, position: int) -> int:
         level = self.headings[position].level
-        for later in self.headings[position + 1 :]:
-            if later.level <= level:
-                return later.index
-        return len(self.lines)
+        later = (self.headings[number] for number in range(position + 1, len(self.headings)))
+        following = (heading.index for heading in later if heading.level <= level)
+        return next(following, len(self.lines))
 
 
 def outline(body: str) -> Outline:
@@ -107,5 +107,7 @@ def _headings(lines: list[str]) -> Iterable[Heading]:
 
 def _bare_name(text: str) -> str:
     """Return a heading without numbering, emphasis, symbols and case."""
+    if len(text) > _LONGEST_NAME:
+        return ""
     bare = re.sub(r"^[\W\d_]+|[\W_]+$", "", text)
     return re.sub(r"\s+", " ", bare).lower()

@@ -1,5 +1,6 @@
 """A file read by the first reader that claims it."""
 
+import re
 from pathlib import PurePosixPath
 
 from hornbook.ingest.frontmatter import split
@@ -10,8 +11,14 @@ from hornbook.ingest.readers.protocol import Reading, SourceFile
 __all__ = ["Reading", "is_rule_file", "read", "resolve_links"]
 
 
+# Every native format has a dot folder or file, a folder of decisions, or one of three names.
+_HINT = re.compile(r"(?:^|/)(?:\.|(?:adr|decisions)/|(?:AGENTS|CLAUDE|GEMINI)\b[^/]*$)")
+
+
 def is_rule_file(path: str | PurePosixPath) -> bool:
     """Whether a file at this path is in a format that is found anywhere in a repository."""
+    if _HINT.search(str(path)) is None:
+        return False
     place = PurePosixPath(path)
     return any(reader.claims(place) for reader in NATIVE)
 

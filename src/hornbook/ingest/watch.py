@@ -21,14 +21,20 @@ def _matters(root: Path, path: str) -> bool:
 
 
 def changes(root: Path) -> Iterator[set[str]]:
-    """The paths of each burst of edits, creations, renames and deletions."""
+    """The paths of each burst of edits, creations, renames and deletions.
+
+    The first burst is empty and comes when the watch stands: what changed before it is not told.
+    """
+    standing = False
     for burst in watchfiles.watch(
         root,
         watch_filter=lambda _change, path: _matters(root, path),
-        debounce=200,
+        debounce=400,
         step=50,
-        rust_timeout=1000,
-        yield_on_timeout=False,
+        rust_timeout=300,
+        yield_on_timeout=True,
         raise_interrupt=True,
     ):
-        yield {path for _, path in burst}
+        if burst or not standing:
+            yield {path for _, path in burst}
+        standing = True

@@ -10,9 +10,10 @@ from hornbook.model.terms import Activation, Category, Scope, Severity
 class Entry:
     """One current document's metadata: all that applicability, paging and reports need.
 
-    `predicates` names every predicate that the document itself carries in the graph, `triples`
-    counts all statements of its named graph, chunks included. `wanted_id` is the id it would
-    have if no document before it in path order had the same.
+    `signature` stands for the predicates that the document itself carries in the graph (the
+    catalog's `signatures` has their names), `triples` counts all statements of its named graph,
+    chunks included. `wanted_id` is the id it would have if no document before it in path order
+    had the same.
     """
 
     id: str
@@ -29,10 +30,10 @@ class Entry:
     chunk_count: int
     triples: int
     wanted_id: str
+    signature: str
     patterns: tuple[Pattern, ...] = ()
     domains: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
-    predicates: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     formerly: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -73,5 +74,6 @@ class Catalog:
     journal: int = 0
     chain: str = ""
     roots: tuple[str, ...] = ()
+    signatures: dict[str, tuple[str, ...]] = field(default_factory=dict)
     entries: tuple[Entry, ...] = field(default=())
     removed: tuple[Removed, ...] = field(default=())

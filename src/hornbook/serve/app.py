@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import Depends, FastAPI
+from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import HTMLResponse
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from strawberry.fastapi import GraphQLRouter
 
 from hornbook import __version__

@@ -9,14 +9,16 @@ _STYLE = """
 body { max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; margin-bottom: 0; } h2 { font-size: 1.05rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8884; vertical-align: top; }
+th, td { text-align: left; padding: .3rem .8rem .3rem 0; vertical-align: top; }
+th, td { border-bottom: 1px solid #8884; }
 code, textarea, pre { font: 13px/1.45 ui-monospace, monospace; }
 textarea { width: 100%; height: 7rem; box-sizing: border-box; padding: .6rem; }
 pre { background: #8881; padding: .8rem; overflow: auto; max-height: 28rem; }
 .error { color: #c22; } .warning { color: #b70; } .muted { opacity: .65; }
 """
 
-_QUERY = '{ entities(filter: { predicatePrefix: "source.doc.sops" }) { id triples { predicate object } } }'
+_QUERY = """{ entities(filter: { predicatePrefix: "source.doc.sops" }) {
+    id triples { predicate object } } }"""
 
 _SCRIPT = """
 const ask = async () => {
@@ -51,7 +53,8 @@ def status_page(snapshot: Snapshot) -> str:
 <html lang="en"><head><meta charset="utf-8"><title>Hornbook</title>
 <meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>
 <h1>Hornbook</h1>
-<p class="muted">{len(entries)} documents, graph <code>{escape(snapshot.version[:12] or "empty")}</code>
+<p class="muted">{len(entries)} documents,
+ graph <code>{escape(snapshot.version[:12] or "empty")}</code>
  · <a href="/docs">API docs</a> · GraphQL at <code>/graphql</code></p>
 <h2>What is ingested</h2>
 <table><tr><th>category</th><th>activation</th><th>documents</th></tr>{counts}</table>

@@ -122,7 +122,7 @@ class Query:
             return None
 
     @strawberry.field(description="What can be reached from an entity over links.")
-    def traverse(
+    def traverse(  # noqa: PLR0917  # GraphQL arguments are always named
         self,
         info: Asking,
         start: strawberry.ID,

@@ -34,6 +34,7 @@ class Builder:
             self._limits,
             offset=len(reading.head.encode("utf-8", "surrogatepass")),
             plain=reading.mime_type != "text/markdown",
+            adds=additive_boundary,
         )
 
     def build(

@@ -44,6 +44,7 @@ class Commit:
         base = known.base.catalog if known.base is not None else Catalog()
         self._entries: dict[str, Entry] = {entry.id: entry for entry in base.entries}
         self._removed: dict[str, Removed] = {each.id: each for each in base.removed}
+        self._signatures = dict(base.signatures)
         self._total = 0
         self._done = 0
 
@@ -97,7 +98,7 @@ class Commit:
         draft = self._tools.generations.draft(base)
         self._fill(draft, work)
         catalog = self._catalog(self._tools.journal.append(events))
-        sign(draft.store, catalog.version, catalog.entries)
+        sign(draft.store, catalog)
         self._tools.generations.publish(draft, catalog)
         return catalog
 
@@ -117,8 +118,10 @@ class Commit:
         bulk = len(work) >= BULK
         for start in range(0, len(work), BATCH):
             part = work[start : start + BATCH]
-            for entry in write(draft.store, map(self._written, part), bulk=bulk):
+            for listed in write(draft.store, map(self._written, part), bulk=bulk):
+                entry = listed.entry
                 self._entries[entry.id] = entry
+                self._signatures[entry.signature] = listed.carried
                 self._removed.pop(entry.id, None)
 
     def _written(self, work: Work) -> Written:
@@ -132,12 +135,14 @@ class Commit:
 
     def _catalog(self, journal: int) -> Catalog:
         entries = tuple(self._entries[name] for name in sorted(self._entries))
+        used = {entry.signature for entry in entries}
         return Catalog(
             version=_version(self._fingerprint, self._known.chain, entries),
             fingerprint=self._fingerprint,
             journal=journal,
             chain=self._known.chain,
             roots=tuple(sorted(self._known.roots)),
+            signatures={name: self._signatures[name] for name in sorted(used)},
             entries=entries,
             removed=tuple(self._removed[name] for name in sorted(self._removed)),
         )

@@ -31,11 +31,13 @@ from hornbook.workspace.survey import EVERY_RULE, Contents, Look, Survey
 class Ingestion:
     """Brings the graph of one workspace up to date with its files."""
 
-    def __init__(self, places: Places, settings: Settings, progress: Progress) -> None:
+    def __init__(
+        self, places: Places, settings: Settings, generations: Generations, progress: Progress
+    ) -> None:
         self._places = places
         self._settings = settings
         self._progress = progress
-        self._generations = Generations(places.store)
+        self._generations = generations
         self._journal = Journal(places.journal)
         self._objects = Objects(places.objects)
         self._survey = Survey(places, settings)
@@ -76,9 +78,9 @@ class Ingestion:
             return None
         if base is None:
             return None
-        if base.catalog.fingerprint == self._fingerprint:
-            if self._journal.size() >= base.catalog.journal:
-                return base
+        whole_journal = self._journal.size() >= base.catalog.journal
+        if whole_journal and base.catalog.fingerprint == self._fingerprint:
+            return base
         base.close()
         return None
 

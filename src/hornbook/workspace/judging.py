@@ -1,5 +1,6 @@
 """The graph of a commit, in memory, read from git without touching the work tree."""
 
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,7 +10,6 @@ from hornbook.graph.store import OxigraphStore
 from hornbook.ingest.discover import SKIPPED_FOLDERS, is_text
 from hornbook.ingest.journal import Event, Happened, Past, project
 from hornbook.ingest.reading import is_rule_file, read
-from hornbook.model import Catalog
 from hornbook.text.globs import parse
 from hornbook.workspace.building import Builder, too_large
 from hornbook.workspace.known import Known
@@ -53,9 +53,9 @@ def graph_at(root: Path, revision: str, settings: Settings) -> Snapshot:
         for work in plan(Known(None), facts, (), dict).work
     )
     write(store, documents, bulk=True)
-    entries = recall.catalog_entries(store)
-    sign(store, commit, entries)
-    return Snapshot(store, Catalog(version=commit, entries=entries), settings)
+    catalog = replace(recall.catalog(store), version=commit)
+    sign(store, catalog)
+    return Snapshot(store, catalog, settings)
 
 
 def _is_source(path: str, settings: Settings) -> bool:

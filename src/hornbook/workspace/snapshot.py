@@ -189,7 +189,8 @@ class Snapshot:
             rows = self.store.rows("inbound", objects=entity(asked.derived_from))
             derived = {subject for subject, name, _ in rows if name == p.DERIVED_FROM.name}
             chosen = [entry for entry in chosen if entry.id in derived]
-        ids = [entry.id for entry in chosen if _named(entry.id, entry.predicates, asked)]
+        carried = self.catalog.signatures
+        ids = [entry.id for entry in chosen if _named(entry.id, carried[entry.signature], asked)]
         if asked.include_chunks:
             for entry in chosen:
                 pieces = (chunk_id(entry.id, n) for n in range(1, entry.chunk_count + 1))

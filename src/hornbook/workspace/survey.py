@@ -1,6 +1,6 @@
 """Looks at the files and says which documents are new, changed, gone or as they were."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -8,7 +8,14 @@ from pathlib import Path
 from hornbook.errors import UsageError
 from hornbook.git import reader as git
 from hornbook.ingest import seen as stat_cache
-from hornbook.ingest.discover import Found, in_path_order, is_text, walk
+from hornbook.ingest.discover import (
+    SKIPPED_FOLDERS,
+    STATE_FOLDERS,
+    Found,
+    in_path_order,
+    is_text,
+    walk,
+)
 from hornbook.ingest.reading import is_rule_file
 from hornbook.ingest.seen import Seen
 from hornbook.model import Level, Problem
@@ -82,21 +89,25 @@ class Survey:
         """All that is followed; `EVERY_RULE` among the roots stands for what is configured and
         for every file in a rule format that Hornbook knows.
         """
-        found: list[Found] = []
         starts = [root for root in roots if root != EVERY_RULE]
-        if EVERY_RULE in roots:
-            rules = list(walk(self._places.root, "", _is_rule))
-            hidden = git.ignored(self._places.root, [each.path for each in rules])
-            found += [each for each in rules if each.path not in hidden]
-            starts += [start.strip("/").removeprefix("./") for start in self._settings.sources]
+        if EVERY_RULE not in roots:
+            return self._look([each for start in starts for each in self._below(start)], None)
+        starts += [start.strip("/").removeprefix("./") for start in self._settings.sources]
+        prefixes = tuple(f"{start}/" if start else "" for start in starts if start != "")
+        whole = "" in starts
+        found = list(walk(self._places.root, "", _wanted(prefixes, whole=whole)))
+        rules = [] if whole else [e.path for e in found if not e.path.startswith(prefixes)]
+        hidden = git.ignored(self._places.root, rules)
+        found = [each for each in found if each.path not in hidden]
         for start in starts:
-            found += self._below(start)
-        return self._look(found, [], None)
+            if not _walked(start) or not (self._places.root / start).is_dir():
+                found += self._below(start)
+        return self._look(found, None)
 
     def only(self, starts: Sequence[str]) -> Look:
         """The files that were named, and those in folders that were named."""
         found = [each for start in starts for each in self._below(start)]
-        return self._look(found, [], tuple(starts))
+        return self._look(found, tuple(starts))
 
     def _below(self, start: str) -> list[Found]:
         path = self._places.root / start
@@ -110,12 +121,14 @@ class Survey:
             return []
         return [Found(start, facts.st_size, facts.st_mtime_ns)]
 
-    def _look(
-        self, found: list[Found], problems: list[Problem], scope: tuple[str, ...] | None
-    ) -> Look:
+    def _look(self, found: list[Found], scope: tuple[str, ...] | None) -> Look:
+        problems: list[Problem] = []
         kept = {}
         for path, each in in_path_order(found).items():
-            if _matches(self._excluded, path):
+            if self._excluded and _matches(self._excluded, path):
+                continue
+            if not each.link and path.isascii():
+                kept[path] = each
                 continue
             problem = _unusable(each)
             if problem is None:
@@ -137,11 +150,12 @@ class Survey:
             if digest is None or known.get(path) != digest:
                 digest = self._load(found, known.get(path), contents)
                 progress("reading", number, len(look.files))
-            if digest is not None:
-                contents.digests[path] = digest
+                if digest is None:
+                    continue
                 contents.seen.files[path] = (found.size, found.modified, digest)
-        for path in [path for path in contents.seen.files if look.covers(path)]:
-            if path not in look.files:
+            contents.digests[path] = digest
+        for path in contents.seen.files.keys() - look.files.keys():
+            if look.covers(path):
                 del contents.seen.files[path]
         return contents
 
@@ -167,8 +181,22 @@ class Survey:
         return digest
 
 
-def _is_rule(path: str, name: str) -> bool:
-    return (is_text(path, name) or name.startswith(".")) and is_rule_file(path)
+def _wanted(prefixes: tuple[str, ...], *, whole: bool) -> Callable[[str, str], bool]:
+    """Rule files anywhere, and every text below a folder that is followed."""
+
+    def wanted(path: str, name: str) -> bool:
+        text = is_text(path, name)
+        if text and (whole or path.startswith(prefixes)):
+            return True
+        return (text or name.startswith(".")) and is_rule_file(path)
+
+    return wanted
+
+
+def _walked(start: str) -> bool:
+    """Whether a walk of the whole repository comes by this folder."""
+    parts = start.split("/")
+    return SKIPPED_FOLDERS.isdisjoint(parts) and not set(STATE_FOLDERS) & set(parts)
 
 
 def _matches(globs: list[Glob], path: str) -> bool:

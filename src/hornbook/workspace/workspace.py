@@ -28,7 +28,6 @@ from hornbook.workspace.report import (
 from hornbook.workspace.settings import find_root, load
 from hornbook.workspace.snapshot import Snapshot, clean_path
 
-
 # A report on fit samples at most so many files of a repository.
 MOST_FILES = 20_000
 
@@ -51,6 +50,7 @@ class Workspace:
     def __init__(self, root: Path) -> None:
         self.places = Places(root)
         self.settings = load(root)
+        self._generations = Generations(self.places.store)
         self._generation: Generation | None = None
         self._snapshot: Snapshot | None = None
 
@@ -103,7 +103,7 @@ class Workspace:
         from hornbook.workspace.ingesting import Ingestion  # noqa: PLC0415  # loads the parsers
 
         self.close()
-        ingestion = Ingestion(self.places, self.settings, progress)
+        ingestion = Ingestion(self.places, self.settings, self._generations, progress)
         report = ingestion.run(paths, rebuild=rebuild, waiting=waiting)
         if not strict:
             return report
@@ -119,7 +119,7 @@ class Workspace:
             StoreError: The index on disk is damaged.
         """
         if self._snapshot is None:
-            self._generation = Generations(self.places.store).open()
+            self._generation = self._generations.open()
             if self._generation is None:
                 self._snapshot = Snapshot(OxigraphStore.in_memory(), Catalog(), self.settings)
             else:
@@ -131,7 +131,7 @@ class Workspace:
     def is_newest(self) -> bool:
         """Whether nothing was published since the snapshot was taken."""
         mine = self._generation.name if self._generation is not None else None
-        return Generations(self.places.store).published() == mine
+        return self._generations.published() == mine
 
     def refresh(self) -> Snapshot:
         """The newest published graph."""

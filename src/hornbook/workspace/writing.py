@@ -1,13 +1,13 @@
 """Writes documents into a draft of the next generation."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hornbook.graph import statements
 from hornbook.graph.recall import entry_of
 from hornbook.graph.store import NamedGraph, OxigraphStore
 from hornbook.ingest.journal import Past
-from hornbook.model import Document, Entry
+from hornbook.model import Catalog, Document, Entry
 from hornbook.vocabulary.names import META_GRAPH, graph_iri, history_iri
 
 # Loading in bulk is twice as fast for thousands of documents and twenty times slower for one.
@@ -24,14 +24,22 @@ class Written:
     new: bool
 
 
-def write(store: OxigraphStore, written: Iterable[Written], *, bulk: bool) -> list[Entry]:
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A document's entry in the catalog, and the predicates behind its signature."""
+
+    entry: Entry
+    carried: tuple[str, ...]
+
+
+def write(store: OxigraphStore, written: Iterable[Written], *, bulk: bool) -> list[Listed]:
     """Put documents into the graph, each whole; new ones in bulk if there are many."""
-    entries: list[Entry] = []
+    listed: list[Listed] = []
     loaded: list[str] = []
     for each in written:
         current = statements.current(each.document, each.wanted_id, each.past.formerly)
         history = statements.history(each.document.id, each.past.revisions, None)
-        entries.append(entry_of(each.document, current, each.wanted_id, each.past.formerly))
+        listed.append(_listed(each, current))
         here, past = graph_iri(each.document.id), history_iri(each.document.id)
         if bulk and each.new:
             loaded.append(statements.quads(current, here))
@@ -40,7 +48,19 @@ def write(store: OxigraphStore, written: Iterable[Written], *, bulk: bool) -> li
             store.replace([NamedGraph(here, tuple(current)), NamedGraph(past, tuple(history))])
     if loaded:
         store.load("".join(loaded).encode())
-    return entries
+    return listed
+
+
+def _listed(each: Written, current: list[str]) -> Listed:
+    carried = statements.carried_predicates(current, each.document.id)
+    entry = entry_of(
+        each.document,
+        carried=carried,
+        triples=len(current),
+        wanted_id=each.wanted_id,
+        formerly=each.past.formerly,
+    )
+    return Listed(entry, carried)
 
 
 def bury(store: OxigraphStore, document_id: str, past: Past) -> None:
@@ -54,6 +74,6 @@ def bury(store: OxigraphStore, document_id: str, past: Past) -> None:
     )
 
 
-def sign(store: OxigraphStore, version: str, entries: Sequence[Entry]) -> None:
+def sign(store: OxigraphStore, catalog: Catalog) -> None:
     """State the store's version, predicates and collections."""
-    store.replace([NamedGraph(META_GRAPH, tuple(statements.meta(version, entries)))])
+    store.replace([NamedGraph(META_GRAPH, tuple(statements.meta(catalog)))])
