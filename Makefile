@@ -43,7 +43,7 @@ bench: setup
 
 lock:
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet uv
+	$(BIN)/pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements.lock --group dev pyproject.toml -o requirements-dev.lock
 

@@ -1,0 +1,106 @@
+"""What is shipped: the wheel carries everything and works in a clean environment."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import hornbook
+from hornbook import Workspace, resources
+from tests.workspaces import with_the_example_sop
+
+ROOT = Path(__file__).parents[1]
+WHEELS = ROOT / ".venv" / "wheelhouse"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("dist")
+    build = ["-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(ROOT)]
+    subprocess.run([sys.executable, *build], check=True, capture_output=True)
+    return next(target.glob("*.whl"))
+
+
+def test_the_wheel_carries_every_data_file(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    for folder in resources.FOLDERS:
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file():
+                assert f"hornbook/_data/{path.relative_to(ROOT).as_posix()}" in names
+    for path in (ROOT / "src" / "hornbook").rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            assert path.relative_to(ROOT / "src").as_posix() in names
+
+
+def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
+    environment = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+    install = ["install", "--quiet", "--disable-pip-version-check", "--no-index"]
+    subprocess.run(
+        [environment / "bin" / "pip", *install, "--find-links", WHEELS, str(wheel)], check=True
+    )
+    root = tmp_path / "repo"
+    root.mkdir()
+    with_the_example_sop(root)
+
+    def run(*arguments: str) -> str:
+        command = [str(environment / "bin" / "hornbook"), *arguments]
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        done = subprocess.run(
+            command, check=True, capture_output=True, text=True, cwd=root, env=clean
+        )
+        return done.stdout
+
+    assert "ingest" in run("--help")
+    assert json.loads(run("ingest", "--json"))["documents"] == 2
+    (file,) = json.loads(run("why", "a.go", "--json"))["files"]
+    assert [rule["id"] for rule in file["rules"]] == ["source.doc.sops.error-handling"]
+    assert json.loads(run("ingest", "--strict", "--json"))["problems"] == []
+    assert json.loads(run("init", "--examples", "--json"))["created"]
+    assert json.loads(run("query", "--text", "{ collections }"))["data"]
+
+
+def test_the_public_surface_is_what_all_says() -> None:
+    assert hornbook.__all__ == ["Workspace", "__version__"]
+    assert hornbook.Workspace is Workspace
+    with pytest.raises(AttributeError):
+        hornbook.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_versions_agree() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    assert f'version = "{hornbook.__version__}"' in text
+
+
+def test_our_own_rules_are_rules_without_problems(tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(ROOT / "sources" / "sops", tmp_path / "sources" / "sops")
+    shutil.copytree(ROOT / "docs" / "decisions", tmp_path / "docs" / "decisions")
+    with Workspace.open(tmp_path) as work:
+        report = work.ingest([tmp_path / "sources", tmp_path / "docs"], strict=True)
+        assert report.problems == ()
+        kinds = {entry.category for entry in work.snapshot().catalog.entries}
+        assert kinds == {"sop", "decision"}
+        for path in ("src/hornbook/graph/store.py", "src/hornbook/cli/main.py", "tests/test_x.py"):
+            (answer,) = work.why([path])
+            assert answer.rules
+            assert answer.fits, (path, answer.tokens)
+
+
+def test_the_examples_are_rules_without_problems(tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(ROOT / "sources" / "examples", tmp_path / "examples")
+    with Workspace.open(tmp_path) as work:
+        report = work.ingest([tmp_path / "examples"], strict=True)
+        assert report.problems == ()
+        for path in ("handlers/user.go", "app/user.py", "src/user.ts", "tests/test_user.py"):
+            (answer,) = work.why([path])
+            assert answer.rules
+            assert answer.fits
