@@ -7,6 +7,8 @@ from inline_snapshot import snapshot
 
 from hornbook import Workspace, resources
 from hornbook.serve.schema import execute, schema
+from hornbook.vocabulary.names import within
+from hornbook.workspace.selection import Filter
 from tests.workspaces import with_the_example_sop, write
 
 DOCUMENTED = """
@@ -183,3 +185,29 @@ def test_the_predicates_are_those_in_the_graph(work: Workspace) -> None:
         "predicates"
     ]
     assert found["collections"] == ["decision", "source.doc.sops"]
+
+
+PREFIXES = [None, "source", "source.doc", "source.doc.sops", "decision", "decision.status", "x"]
+
+
+@pytest.mark.parametrize("id_prefix", PREFIXES)
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_a_page_is_what_a_look_at_everything_gives(
+    work: Workspace, prefix: str | None, id_prefix: str | None
+) -> None:
+    graph = work.snapshot()
+    asked = Filter(predicate_prefix=prefix, id_prefix=id_prefix)
+    expected = [
+        entry.id
+        for entry in graph.catalog.entries
+        if (id_prefix is None or within(entry.id, id_prefix))
+        and (
+            prefix is None
+            or within(entry.id, prefix)
+            or any(within(name, prefix) for name, _ in graph.thing(entry.id).triples)
+        )
+    ]
+    assert graph.select(asked, 100, None) == (expected, False)
+    assert graph.select(asked, 1, None) == (expected[:1], len(expected) > 1)
+    for place, after in enumerate(expected):
+        assert graph.select(asked, 2, after)[0] == expected[place + 1 : place + 3]

@@ -27,7 +27,8 @@ from hornbook.serve.types import (
     entity_of,
     predicate_of,
 )
-from hornbook.workspace.snapshot import Filter, Snapshot, Thing, clean_path
+from hornbook.workspace.selection import Filter
+from hornbook.workspace.snapshot import Snapshot, Thing, clean_path
 from hornbook.workspace.workspace import Workspace
 
 PAGE = 100

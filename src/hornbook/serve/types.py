@@ -8,7 +8,8 @@ from strawberry.scalars import JSON
 from hornbook.vocabulary.names import within
 from hornbook.vocabulary.predicates import PREDICATES, Datatype
 from hornbook.vocabulary.predicates import Predicate as PredicateTerm
-from hornbook.workspace.snapshot import Filter, Thing
+from hornbook.workspace.selection import Filter
+from hornbook.workspace.snapshot import Thing
 
 
 @strawberry.type(description="One statement about an entity.")

@@ -1,6 +1,5 @@
 """One version of the graph with everything derived from it: what all answers are made from."""
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,41 +7,16 @@ from functools import cached_property
 from hornbook.assemble.binding import NOT_ENFORCED_BECAUSE, Binding, RuleBook
 from hornbook.errors import NotFound, UsageError
 from hornbook.graph import recall
-from hornbook.graph.statements import CHUNK_PREDICATES
 from hornbook.graph.store import GraphStore
 from hornbook.graph.terms import entity, iri
-from hornbook.model import Catalog, Document, Entry, Scope, chunk_id, revision_id
+from hornbook.model import Catalog, Document, Entry, Scope, revision_id
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import META_GRAPH, within
 from hornbook.workspace.report import BoundRule, FileAnswer, NotEnforced, ReserveReport
+from hornbook.workspace.selection import Filter, Selection
 from hornbook.workspace.settings import Settings
 
 Triples = tuple[tuple[str, str], ...]
-
-_REVISION_PREDICATES = (
-    p.RDF_TYPE.name,
-    p.REVISION_OF.name,
-    p.CONTENT_HASH.name,
-    p.LOCATION.name,
-    p.DERIVED_FROM.name,
-    p.GENERATED_AT.name,
-    p.INVALIDATED_AT.name,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which entities are asked for; what is None does not matter."""
-
-    predicate_prefix: str | None = None
-    id_prefix: str | None = None
-    category: str | None = None
-    severity: str | None = None
-    applies_to: str | None = None
-    text: str | None = None
-    derived_from: str | None = None
-    include_chunks: bool = False
-    include_revisions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,37 +150,7 @@ class Snapshot:
 
     def select(self, asked: Filter, first: int, after: str | None) -> tuple[list[str], bool]:
         """A page of ids in id order, and whether more follow."""
-        ids = self._matching(asked)
-        start = bisect_right(ids, after) if after is not None else 0
-        return list(ids[start : start + first]), start + first < len(ids)
-
-    def _matching(self, asked: Filter) -> Sequence[str]:
-        chosen = [entry for entry in self.catalog.entries if _fits(entry, asked)]
-        if asked.applies_to is not None:
-            bound = {binding.rule.id for binding in self.rules.bind(asked.applies_to)}
-            chosen = [entry for entry in chosen if entry.id in bound]
-        if asked.derived_from is not None:
-            rows = self.store.rows("inbound", objects=entity(asked.derived_from))
-            derived = {subject for subject, name, _ in rows if name == p.DERIVED_FROM.name}
-            chosen = [entry for entry in chosen if entry.id in derived]
-        carried = self.catalog.signatures
-        ids = [entry.id for entry in chosen if _named(entry.id, carried[entry.signature], asked)]
-        if asked.include_chunks:
-            for entry in chosen:
-                pieces = (chunk_id(entry.id, n) for n in range(1, entry.chunk_count + 1))
-                ids += [each for each in pieces if _named(each, CHUNK_PREDICATES, asked)]
-        if asked.include_revisions:
-            ids += self._revisions(asked, {entry.id for entry in chosen})
-        return sorted(ids)
-
-    def _revisions(self, asked: Filter, documents: set[str]) -> list[str]:
-        found = (row[0] for row in self.store.rows("all_revisions"))
-        return [
-            each
-            for each in found
-            if _named(each, _REVISION_PREDICATES, asked)
-            and (asked == _only_names(asked) or each.partition(".rev.")[0] in documents)
-        ]
+        return Selection(self.store, self.catalog, self.ids, self.rules).page(asked, first, after)
 
     @cached_property
     def registry(self) -> Registry:
@@ -265,38 +209,6 @@ def bound_rule(binding: Binding) -> BoundRule:
         pattern_line=binding.line,
         revision=revision_id(rule.id, rule.sha256),
         tokens=rule.tokens,
-    )
-
-
-def _fits(entry: Entry, asked: Filter) -> bool:
-    if asked.category is not None and entry.category != asked.category:
-        return False
-    if asked.severity is not None and entry.severity != asked.severity:
-        return False
-    if asked.text is None:
-        return True
-    sought = asked.text.casefold()
-    texts = (entry.title, entry.summary, entry.id, *entry.keywords, *entry.domains)
-    return any(sought in text.casefold() for text in texts)
-
-
-def _named(entity_id: str, predicates: Iterable[str], asked: Filter) -> bool:
-    """Whether the id, or a predicate that the entity carries, lies below the prefixes."""
-    if asked.id_prefix is not None and not within(entity_id, asked.id_prefix):
-        return False
-    prefix = asked.predicate_prefix
-    if prefix is None or within(entity_id, prefix):
-        return True
-    return any(within(name, prefix) for name in predicates)
-
-
-def _only_names(asked: Filter) -> Filter:
-    """The filter without what only documents can answer."""
-    return Filter(
-        predicate_prefix=asked.predicate_prefix,
-        id_prefix=asked.id_prefix,
-        include_chunks=asked.include_chunks,
-        include_revisions=asked.include_revisions,
     )
 
 

@@ -1,0 +1,30 @@
+"""`make bench`: every ratio in one run. `--documents` sets the sizes of the ingest runs."""
+
+import argparse
+
+from tests.benchmarks import chunking, glob_index, ingest, questions, rules, startup
+
+
+def show(title: str, figures: dict[str, float]) -> None:
+    """Print the figures of one benchmark as Markdown."""
+    print(f"\n## {title}\n\n| what | figure |\n|---|---|")
+    for name, value in figures.items():
+        print(f"| {name} | {value:.3g} |", flush=True)
+
+
+def main() -> None:
+    """Run the benchmarks that were asked for."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--documents", type=int, nargs="*", default=[1_000, 10_000])
+    chosen = parser.parse_args()
+    show("Start-up and size", startup.measure())
+    show("Chunking", chunking.measure())
+    show("Glob index", glob_index.measure())
+    show("Rules of files", rules.measure())
+    show("Bounded questions", questions.measure())
+    for count in chosen.documents:
+        show(f"Ingest of {count} documents", ingest.measure(count))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""How long commands take to start, against importing typer; and what an install weighs."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.workspaces import with_the_example_sop
+
+ROOT = Path(__file__).parents[2]
+
+
+def best(arguments: list[str], folder: Path, rounds: int = 7) -> float:
+    """The best time of several runs of a Python process."""
+    found = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        subprocess.run(
+            [sys.executable, *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL
+        )
+        found = min(found, time.perf_counter() - start)
+    return found
+
+
+def installed_size() -> float:
+    """Megabytes of the core install, dependencies included."""
+    with tempfile.TemporaryDirectory() as folder:
+        install = ["-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation"]
+        wheels = ROOT / ".venv" / "wheelhouse"
+        target = ["--target", folder, "--find-links", str(wheels), "--no-compile", str(ROOT)]
+        subprocess.run([sys.executable, *install, *target], check=True, capture_output=True)
+        files = [path for path in Path(folder).rglob("*") if path.is_file()]
+        return sum(path.stat().st_size for path in files) / 1e6
+
+
+def measure() -> dict[str, float]:
+    """Start-up times as ratios to `python -c "import typer"`."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = with_the_example_sop(Path(name))
+        hornbook = ["-m", "hornbook"]
+        best([*hornbook, "ingest"], folder, rounds=1)
+        yardstick = best(["-c", "import typer"], folder)
+        commands = {
+            "--help": ["--help"],
+            "match": ["match", "*.go", "a.go"],
+            "why": ["why", "a.go", "--json"],
+            "ingest without changes": ["ingest", "--json"],
+        }
+        found = {
+            f"{label} / import typer": best([*hornbook, *arguments], folder) / yardstick
+            for label, arguments in commands.items()
+        }
+    return {"import typer, ms": yardstick * 1000, **found, "core install, MB": installed_size()}
