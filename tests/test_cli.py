@@ -200,7 +200,7 @@ def test_strict_fails_on_problems_and_plain_ingest_does_not(root: Path) -> None:
 
 
 def test_a_wrong_setting_is_a_configuration_error_with_line_and_nearest_name(root: Path) -> None:
-    write(root, {".hornbook/config.yaml": "window: 1000\nreserv: 5\ncounter: nope\n"})
+    write(root, {".hornbook/config.yaml": "largest_file: 1000\nreserv: 5\ncounter: nope\n"})
     done = run(root, "why", "a.go")
     assert done.returncode == 2
     assert "line 2" in done.stderr

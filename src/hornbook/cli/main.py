@@ -5,7 +5,7 @@ import sys
 import click
 
 from hornbook import __version__
-from hornbook.cli import ask, read, serving, setup
+from hornbook.cli import ask, context, read, serving, setup
 from hornbook.cli.output import note
 from hornbook.errors import ConfigError, HornbookError, UsageError
 
@@ -18,12 +18,18 @@ from hornbook.errors import ConfigError, HornbookError, UsageError
 )
 @click.version_option(__version__, prog_name="hornbook", message="%(prog)s %(version)s")
 @click.pass_context
-def app(context: click.Context, root: str | None) -> None:
+def app(here: click.Context, root: str | None) -> None:
     """The referee for coding agents: which rules bind a change, whole, and why."""
-    context.obj = root
+    here.obj = root
 
 
-for command in (*setup.COMMANDS, *read.COMMANDS, *ask.COMMANDS, *serving.COMMANDS):
+for command in (
+    *setup.COMMANDS,
+    *read.COMMANDS,
+    *context.COMMANDS,
+    *ask.COMMANDS,
+    *serving.COMMANDS,
+):
     app.add_command(command)
 
 

@@ -94,6 +94,11 @@ def columns(rows: Sequence[Sequence[str]], *, heads: Sequence[str]) -> None:
     console().print(table)
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things in words: 1 rule, 2 rules."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def _is_styled(cell: str) -> bool:
     return cell.startswith("[") and cell.endswith("[/]")
 

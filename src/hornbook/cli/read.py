@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hornbook.cli.output import coloured, columns, console, note, print_json, progress_bar, write
+from hornbook.cli.output import (
+    coloured,
+    columns,
+    console,
+    counted,
+    note,
+    print_json,
+    progress_bar,
+    write,
+)
 from hornbook.cli.paths import inside
 from hornbook.errors import NotFound
 
@@ -80,7 +89,8 @@ def _print_ingest(work: "Workspace", report: "IngestReport", *, as_json: bool) -
         print_json({**asdict(report), "reserve": reserve and reserve_answer(reserve)})
         return
     write(
-        f"{report.documents} documents, {report.chunks} chunks, {report.triples} triples "
+        f"{counted(report.documents, 'document')}, {counted(report.chunks, 'chunk')}, "
+        f"{counted(report.triples, 'triple')} "
         f"({report.added} added, {report.changed} changed, {report.removed} removed, "
         f"{report.unchanged} unchanged) in {report.seconds:.2f} s\n"
     )
@@ -164,13 +174,13 @@ def why(root: str | None, files: tuple[str, ...], at: str | None, *, as_json: bo
 def _print_answer(answer: "FileAnswer") -> None:
     verdict = "fits" if answer.fits else "does not fit"
     out = console()
-    out.print(f"[bold]{answer.path}[/bold]", end="")
+    out.print(answer.path, style="bold", end="", markup=False)
     if not answer.rules:
         out.print(": no rule binds this file")
         return
     colour = "green" if answer.fits else "red"
     out.print(
-        f": {len(answer.rules)} rules, {answer.tokens} of {answer.reserve} tokens, "
+        f": {counted(len(answer.rules), 'rule')}, {answer.tokens} of {answer.reserve} tokens, "
         f"[{colour}]{verdict}[/]"
     )
     columns(
@@ -191,7 +201,7 @@ def _print_answer(answer: "FileAnswer") -> None:
 def _print_not_enforced(answers: "list[FileAnswer]") -> None:
     listed = answers[0].not_enforced if answers else ()
     if listed:
-        write(f"{len(listed)} rules are known but not enforced:\n")
+        write(f"known but not enforced: {counted(len(listed), 'rule')}\n")
         columns(
             [(rule.id, rule.activation, rule.reason) for rule in listed],
             heads=("rule", "activation", "reason"),

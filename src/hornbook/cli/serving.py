@@ -1,5 +1,7 @@
 """The command that serves the graph over HTTP."""
 
+import socket
+
 import click
 
 from hornbook.cli.output import note
@@ -22,8 +24,22 @@ def serve(root: str | None, host: str, port: int) -> None:
         raise UsageError(f"{host} is not a loopback address: use one of {', '.join(LOOPBACK)}.")
     with Workspace.open(root) as work:
         place = str(work.root)
-    note(f"serving {place} on http://{host}:{port}")
+    _refuse_taken(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    note(f"serving {place} on http://{shown}:{port}")
     uvicorn.run(create_app(place), host=host, port=port, log_level="warning")
+
+
+def _refuse_taken(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as problem:
+            raise UsageError(
+                f"{host}:{port}: {problem.strerror}: choose another --port."
+            ) from problem
 
 
 COMMANDS = (serve,)

@@ -12,7 +12,8 @@ _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _RENAMES_SEEN = 200
 
 
-def _git(root: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def run(root: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run git, reading only: no hooks, no monitors, no locks, plain messages."""
     environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     command = ["git", *_SAFE, "-C", str(root), *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, check=False, env=environment)
@@ -21,7 +22,7 @@ def _git(root: Path, *arguments: str, stdin: bytes = b"") -> subprocess.Complete
 def inside_repository(root: Path) -> bool:
     """Whether the folder lies in a git work tree."""
     try:
-        answer = _git(root, "rev-parse", "--is-inside-work-tree")
+        answer = run(root, "rev-parse", "--is-inside-work-tree")
     except FileNotFoundError:
         return False
     return answer.stdout.strip() == b"true"
@@ -32,7 +33,7 @@ def ignored(root: Path, paths: Sequence[str]) -> frozenset[str]:
     if not paths:
         return frozenset()
     try:
-        answer = _git(root, "check-ignore", "--stdin", "-z", stdin=_joined(paths))
+        answer = run(root, "check-ignore", "--stdin", "-z", stdin=_joined(paths))
     except FileNotFoundError:
         return frozenset()
     return frozenset(_split(answer.stdout))
@@ -44,7 +45,7 @@ def renames(root: Path) -> dict[str, str]:
     history = ("log", f"-n{_RENAMES_SEEN}", "--format=", "--relative")
     for arguments in (history, ("diff", "HEAD", "--relative")):
         try:
-            answer = _git(root, *arguments, "-M", "-z", "--name-status", "--diff-filter=R")
+            answer = run(root, *arguments, "-M", "-z", "--name-status", "--diff-filter=R")
         except FileNotFoundError:
             return found
         fields = [field.lstrip("\n") for field in _split(answer.stdout)]
@@ -60,7 +61,7 @@ def commit(root: Path, revision: str) -> str:
         UsageError: There is no repository, or no such commit in it.
     """
     try:
-        answer = _git(root, "rev-parse", "--verify", "--end-of-options", revision + "^{commit}")
+        answer = run(root, "rev-parse", "--verify", "--end-of-options", revision + "^{commit}")
     except FileNotFoundError:
         raise UsageError("git is not on PATH: install it to judge at a commit.") from None
     if answer.returncode:
@@ -70,7 +71,7 @@ def commit(root: Path, revision: str) -> str:
 
 def files_at(root: Path, revision: str) -> dict[str, str]:
     """Path to blob for every regular file of a commit below the root."""
-    answer = _git(root, "ls-tree", "-r", "-z", revision)
+    answer = run(root, "ls-tree", "-r", "-z", revision)
     files: dict[str, str] = {}
     for line in _split(answer.stdout):
         facts, _, path = line.partition("\t")
@@ -83,7 +84,7 @@ def files_at(root: Path, revision: str) -> dict[str, str]:
 def blobs(root: Path, names: Iterable[str]) -> dict[str, bytes]:
     """The contents of some blobs, read in one go."""
     wanted = list(dict.fromkeys(names))
-    answer = _git(root, "cat-file", "--batch", stdin="".join(f"{n}\n" for n in wanted).encode())
+    answer = run(root, "cat-file", "--batch", stdin="".join(f"{n}\n" for n in wanted).encode())
     found: dict[str, bytes] = {}
     place = 0
     for name in wanted:

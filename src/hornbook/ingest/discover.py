@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-TEXT_ENDINGS = (".md", ".markdown", ".mdc", ".mdx", ".txt", ".text")
+TEXT_ENDINGS = (".md", ".markdown", ".mdc", ".mdx", ".txt", ".text", ".rst")
 
 SKIPPED_FOLDERS = frozenset(
     {
@@ -73,6 +73,12 @@ def _entered(path: str, name: str) -> bool:
         if inside is not None:
             return inside == "sources" or inside.startswith("sources/")
     return True
+
+
+def reached(path: str) -> bool:
+    """Whether a walk from the root comes by this path: none of its folders is left out."""
+    folders = path.split("/")[:-1]
+    return all(_entered("/".join(folders[: n + 1]), name) for n, name in enumerate(folders))
 
 
 def is_text(_path: str, name: str) -> bool:

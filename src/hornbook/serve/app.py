@@ -35,7 +35,7 @@ def create_app(root: str) -> FastAPI:
     ) -> dict[str, Any]:  # what strawberry's router takes
         return {**found}
 
-    app = FastAPI(title="Hornbook", version=__version__, lifespan=lifespan)
+    app = FastAPI(title="Hornbook", version=__version__, lifespan=lifespan, docs_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])
     router = GraphQLRouter(
         schema, context_getter=graphql_context, graphql_ide=None, allow_queries_via_get=False

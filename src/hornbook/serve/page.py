@@ -55,7 +55,7 @@ def status_page(snapshot: Snapshot) -> str:
 <h1>Hornbook</h1>
 <p class="muted">{len(entries)} documents,
  graph <code>{escape(snapshot.version[:12] or "empty")}</code>
- · <a href="/docs">API docs</a> · GraphQL at <code>/graphql</code></p>
+ · GraphQL at <code>/graphql</code></p>
 <h2>What is ingested</h2>
 <table><tr><th>category</th><th>activation</th><th>documents</th></tr>{counts}</table>
 <h2>Problems ({len(problems)})</h2>

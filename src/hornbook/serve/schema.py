@@ -8,7 +8,7 @@ from typing import TypedDict
 
 import strawberry
 from graphql import GraphQLError
-from strawberry.types import Info
+from strawberry.types import ExecutionContext, Info
 
 from hornbook.errors import HornbookError, NotFound
 from hornbook.serve.types import (
@@ -240,7 +240,16 @@ def _clean(files: Sequence[str]) -> list[str]:
         raise _refuse("files", str(problem)) from problem
 
 
-schema = strawberry.Schema(query=Query)
+class QuietSchema(strawberry.Schema):
+    """A schema that answers with errors and does not also log them: the caller has them."""
+
+    def process_errors(
+        self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None
+    ) -> None:
+        """Say nothing: every error is in the answer."""
+
+
+schema = QuietSchema(query=Query)
 
 
 def execute(workspace: Workspace, document: str, variables: dict[str, object]) -> dict[str, object]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from hornbook.git import reader as git
 from hornbook.graph import recall
 from hornbook.graph.store import OxigraphStore
-from hornbook.ingest.discover import SKIPPED_FOLDERS, is_text
+from hornbook.ingest.discover import is_text, reached
 from hornbook.ingest.journal import Event, Happened, Past, project
 from hornbook.ingest.reading import is_rule_file, read
 from hornbook.text.globs import parse
@@ -59,14 +59,13 @@ def graph_at(root: Path, revision: str, settings: Settings) -> Snapshot:
 
 
 def _is_source(path: str, settings: Settings) -> bool:
-    *folders, name = path.split("/")
-    if not SKIPPED_FOLDERS.isdisjoint(folders):
-        return False
+    name = path.rpartition("/")[2]
     if any(parse(pattern).matches(path) for pattern in settings.exclude):
         return False
-    if is_rule_file(path):
+    text = is_text(path, name)
+    if reached(path) and (text or name.startswith(".")) and is_rule_file(path):
         return True
-    starts = (start.strip("/").removeprefix("./") for start in settings.sources)
     return any(
-        path == start or (is_text(path, name) and path.startswith(start + "/")) for start in starts
+        path == start or (text and (not start or path.startswith(start + "/")))
+        for start in settings.starts
     )

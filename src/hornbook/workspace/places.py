@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 IGNORED = """\
-# Written by Hornbook. What is listed here is made anew from the rest; do not commit it.
+# Written by Hornbook. Local to one machine: the index (disposable) and past texts. Not committed.
 /store/
 /objects/
 /worktrees/

@@ -1,16 +1,30 @@
 """The settings of a workspace: every key of `.hornbook/config.yaml`, its type and its default."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
-from pathlib import Path
-
-import yaml
+from pathlib import Path, PurePosixPath
 
 from hornbook.errors import BadGlob, ConfigError, UsageError
+from hornbook.model.budget import CAPABILITIES, SHIPPED_MODELS, Budget, Endpoint, Models
 from hornbook.text.globs import parse
 from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER
+from hornbook.workspace.config_file import ConfigReading
 
 CONFIG = Path(".hornbook") / "config.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """What a team says about models: added to, and taken before, the shipped registry."""
+
+    endpoints: dict[str, Endpoint] = field(
+        default_factory=dict,
+        metadata={"meaning": "Models by name: provider, model, max_tokens, optional sweet_spot."},
+    )
+    capabilities: dict[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata={"meaning": "For developing, reviewing, planning: endpoints, best first."},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +51,6 @@ class Settings:
     chunk_minimum: int = field(
         default=200, metadata={"meaning": "Below how many tokens a chunk joins its neighbour."}
     )
-    window: int = field(
-        default=200_000, metadata={"meaning": "The reviewing model's context window in tokens."}
-    )
     reserve: str = field(
         default="4000",
         metadata={"meaning": "Room for rules in a review: tokens, or a share such as `10%`."},
@@ -56,12 +67,46 @@ class Settings:
         metadata={"meaning": "Bytes above which a file is listed but its text is not read."},
     )
 
+    generated: tuple[str, ...] = field(
+        default=(),
+        metadata={"meaning": "Globs of generated files, beside the shipped ones."},
+    )
+    budget: Budget = field(
+        default=Budget(), metadata={"meaning": "The fixed parts of a context window."}
+    )
+    models: ModelSettings = field(
+        default=ModelSettings(), metadata={"meaning": "Models and what they are used for."}
+    )
+
     @property
     def reserve_tokens(self) -> int:
-        """The room for rules in tokens."""
+        """The room for rules in tokens, in the reviewing model's window."""
+        return self.reserve_of(self.window)
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The configured sources as paths relative to the root; "" is the root itself."""
+        cleaned = (PurePosixPath(source.lstrip("/")).as_posix() for source in self.sources)
+        return tuple("" if source == "." else source for source in cleaned)
+
+    @property
+    def window(self) -> int:
+        """The window of the model that reviews."""
+        resolved = self.registry().resolve("reviewing")
+        return resolved[1].max_tokens if resolved is not None else 0
+
+    def reserve_of(self, window: int) -> int:
+        """The room for rules in a window: a number, or a share of it."""
         if self.reserve.endswith("%"):
-            return self.window * int(self.reserve[:-1]) // 100
+            return window * int(self.reserve[:-1]) // 100
         return int(self.reserve)
+
+    def registry(self) -> Models:
+        """The shipped models with the team's own before them."""
+        return Models(
+            endpoints={**SHIPPED_MODELS.endpoints, **self.models.endpoints},
+            capabilities={**SHIPPED_MODELS.capabilities, **self.models.capabilities},
+        )
 
 
 def template() -> str:
@@ -69,7 +114,15 @@ def template() -> str:
     lines = ["# Hornbook's settings; docs/settings.md explains them. Unknown keys are errors.\n"]
     for each in fields(Settings):
         shown = "[]" if each.default == () else each.default
-        lines.append(f"# {each.metadata['meaning']}\n# {each.name}: {shown}\n")
+        lines.append(f"# {each.metadata['meaning']}")
+        if not is_dataclass(each.default):
+            lines.append(f"# {each.name}: {shown}\n")
+            continue
+        lines.append(f"# {each.name}:")
+        for part in fields(each.default):
+            value = getattr(each.default, part.name)
+            lines.append(f"#   {part.name}: {value}  # {part.metadata['meaning']}")
+        lines.append("")
     return "\n".join(lines)
 
 
@@ -82,99 +135,80 @@ def load(root: Path) -> Settings:
     path = root / CONFIG
     if not path.is_file():
         return Settings()
+    return parse_settings(path.read_bytes())
+
+
+def parse_settings(data: bytes) -> Settings:
+    """The settings that a config file states.
+
+    Raises:
+        ConfigError: With every problem of the file, each with its line and remedy.
+    """
+    reading = ConfigReading(CONFIG.as_posix())
     try:
-        text = path.read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError) as problem:
-        raise ConfigError([f"{CONFIG}: not readable as YAML: {problem}"]) from problem
-    if node is None:
-        return Settings()
-    if not isinstance(node, yaml.MappingNode):
-        raise ConfigError([f"{CONFIG}, line 1: found no `key: value` lines: write settings so."])
-    return _checked(_Reading(node))
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise ConfigError([f"{CONFIG}: not UTF-8 ({problem}): save it as UTF-8."]) from problem
+    settings = reading.read(text, Settings)
+    _check(settings, reading)
+    _check_models(settings.models, reading)
+    reading.finish()
+    return settings
 
 
-class _Reading:
-    """Collects values and problems while the file's keys are read one by one."""
-
-    def __init__(self, node: yaml.MappingNode) -> None:
-        self.values: dict[str, object] = {}
-        self.lines: dict[str, int] = {}
-        self.problems: list[str] = []
-        for key_node, value_node in node.value:
-            self._read(str(key_node.value), key_node.start_mark.line + 1, value_node)
-
-    def _read(self, key: str, line: int, node: yaml.Node) -> None:
-        known = {each.name: each for each in fields(Settings)}
-        if key not in known:
-            near = get_close_matches(key, known, 1)
-            hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(known)}."
-            self.complain(line, f"unknown setting `{key}`: {hint}")
-        elif key in self.values:
-            self.complain(
-                line, f"`{key}` stands twice (first on line {self.lines[key]}): keep one."
-            )
-        else:
-            self.lines[key] = line
-            self.values[key] = self._value(key, line, node, type(known[key].default))
-
-    def _value(self, key: str, line: int, node: yaml.Node, kind: type) -> object:
-        loaded = yaml.safe_load(yaml.serialize(node))
-        if kind is tuple:
-            items = loaded if isinstance(loaded, list) else [loaded]
-            if all(isinstance(item, str) and item for item in items):
-                return tuple(items)
-            self.complain(line, f"`{key}` is {loaded!r}: write a list of texts.")
-        elif kind is int:
-            if isinstance(loaded, int) and not isinstance(loaded, bool) and loaded > 0:
-                return loaded
-            self.complain(line, f"`{key}` is {loaded!r}: write a whole number above 0.")
-        elif isinstance(loaded, str | int) and not isinstance(loaded, bool):
-            return str(loaded)
-        else:
-            self.complain(line, f"`{key}` is {loaded!r}: write a text.")
-        return None
-
-    def complain(self, line: int, text: str) -> None:
-        self.problems.append(f"{CONFIG}, line {line}: {text}")
-
-    def check(self, key: str, *, valid: bool, text: str) -> None:
-        if key in self.lines and not valid:
-            self.complain(self.lines[key], text)
-
-
-def _checked(reading: _Reading) -> Settings:
-    given = {key: value for key, value in reading.values.items() if value is not None}
-    settings = Settings(**given)  # type: ignore[arg-type]  # each value was checked by its field's type
+def _check(settings: Settings, reading: ConfigReading) -> None:
     counters = [name for name in COUNTERS if name != "heuristic"]
     reading.check(
         "counter",
+        f"`counter` is {settings.counter!r}: write {' or '.join(counters)}.",
         valid=settings.counter in counters,
-        text=f"`counter` is {settings.counter!r}: write {' or '.join(counters)}.",
     )
     reading.check(
         "agents_merge",
+        f"`agents_merge` is {settings.agents_merge!r}: write chain or nearest.",
         valid=settings.agents_merge in {"chain", "nearest"},
-        text=f"`agents_merge` is {settings.agents_merge!r}: write chain or nearest.",
     )
     reading.check(
         "reserve",
+        f"`reserve` is {settings.reserve!r}: write tokens (4000) or a share (10%).",
         valid=_is_reserve(settings.reserve),
-        text=f"`reserve` is {settings.reserve!r}: write tokens (4000) or a share (10%).",
     )
-    ordered = settings.chunk_minimum <= settings.chunk_target <= settings.chunk_maximum
+    ordered = 0 < settings.chunk_minimum <= settings.chunk_target <= settings.chunk_maximum
     for key in ("chunk_minimum", "chunk_target", "chunk_maximum"):
         reading.check(
-            key, valid=ordered, text="chunk_minimum <= chunk_target <= chunk_maximum must hold."
+            key, "0 < chunk_minimum <= chunk_target <= chunk_maximum must hold.", valid=ordered
         )
-    for pattern in settings.exclude:
-        try:
-            parse(pattern)
-        except BadGlob as problem:
-            reading.check("exclude", valid=False, text=str(problem))
-    if reading.problems:
-        raise ConfigError(reading.problems)
-    return settings
+    reading.check(
+        "largest_file", "`largest_file` must be above 0.", valid=settings.largest_file > 0
+    )
+    for key, patterns in (("exclude", settings.exclude), ("generated", settings.generated)):
+        for pattern in patterns:
+            try:
+                negated = parse(pattern).negated
+            except BadGlob as problem:
+                reading.check(key, str(problem), valid=False)
+            else:
+                text = f"`{pattern}` starts with `!`, which means nothing here: remove it."
+                reading.check(key, text, valid=not negated)
+
+
+def _check_models(models: ModelSettings, reading: ConfigReading) -> None:
+    endpoints = {**SHIPPED_MODELS.endpoints, **models.endpoints}
+    for name in models.endpoints:
+        key = f"models.endpoints.{name}.max_tokens"
+        reading.check(key, f"`{key}` must be above 0.", valid=endpoints[name].max_tokens > 0)
+    for capability, names in models.capabilities.items():
+        key = f"models.capabilities.{capability}"
+        known = ", ".join(CAPABILITIES)
+        reading.check(
+            key,
+            f"no capability `{capability}`: known are {known}.",
+            valid=capability in CAPABILITIES,
+        )
+        for name in names:
+            near = get_close_matches(name, endpoints, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(endpoints)}."
+            reading.check(key, f"no endpoint `{name}`: {hint}", valid=name in endpoints)
 
 
 def _is_reserve(text: str) -> bool:

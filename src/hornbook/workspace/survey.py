@@ -1,6 +1,6 @@
 """Looks at the files and says which documents are new, changed, gone or as they were."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -22,7 +22,7 @@ from hornbook.model import Level, Problem
 from hornbook.text.globs import Glob, parse
 from hornbook.workspace.places import Places
 from hornbook.workspace.report import Progress
-from hornbook.workspace.settings import Settings
+from hornbook.workspace.settings import CONFIG, Settings
 
 EVERY_RULE = "*"
 """Followed like a folder: the configured sources and every rule format in the repository."""
@@ -92,7 +92,7 @@ class Survey:
         starts = [root for root in roots if root != EVERY_RULE]
         if EVERY_RULE not in roots:
             return self._look([each for start in starts for each in self._below(start)], None)
-        starts += [start.strip("/").removeprefix("./") for start in self._settings.sources]
+        starts += self._settings.starts
         prefixes = tuple(f"{start}/" if start else "" for start in starts if start != "")
         whole = "" in starts
         found = list(walk(self._places.root, "", _wanted(prefixes, whole=whole)))
@@ -102,7 +102,15 @@ class Survey:
         for start in starts:
             if not _walked(start) or not (self._places.root / start).is_dir():
                 found += self._below(start)
-        return self._look(found, None)
+        look = self._look(found, None)
+        look.problems.extend(self._missing_sources())
+        return look
+
+    def _missing_sources(self) -> Iterator[Problem]:
+        for start in self._settings.starts:
+            if not (self._places.root / start).exists():
+                message = f"`sources` names {start}, which does not exist: correct the path."
+                yield Problem(CONFIG.as_posix(), None, "missing_source", Level.WARNING, message)
 
     def only(self, starts: Sequence[str]) -> Look:
         """The files that were named, and those in folders that were named."""
@@ -145,7 +153,7 @@ class Survey:
         """
         before = stat_cache.load(self._places.seen)
         contents = Contents(seen=Seen(looked=stat_cache.now(), files=dict(before.files)))
-        for number, (path, found) in enumerate(look.files.items()):
+        for number, (path, found) in enumerate(look.files.items(), 1):
             digest = before.digest(found)
             if digest is None or known.get(path) != digest:
                 digest = self._load(found, known.get(path), contents)

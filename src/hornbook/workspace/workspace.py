@@ -1,11 +1,13 @@
 """The workspace: one repository's rules, decisions and plans, opened."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from hornbook.errors import NotFound
 from hornbook.graph import asking
@@ -34,6 +36,12 @@ MOST_FILES = 20_000
 
 def _nobody() -> None:
     """Wait for another writer without telling anybody."""
+
+
+if TYPE_CHECKING:
+    from hornbook.assemble.sizing import Sizing
+    from hornbook.model.context import Context
+    from hornbook.workspace.contexts import Packet
 
 
 class Workspace:
@@ -149,6 +157,62 @@ class Workspace:
         from hornbook.workspace.judging import graph_at  # noqa: PLC0415  # loads the parsers
 
         return graph_at(self.root, at, self.settings).why(paths)
+
+    def size(
+        self,
+        files: Sequence[str | Path],
+        *,
+        description: str = "",
+        criteria: Sequence[str] = (),
+        model: str | None = None,
+        window: int | None = None,
+    ) -> Sizing:
+        """Whether a task fits a model's window, and every reason why not.
+
+        Raises:
+            ConfigError: The window is too small for any task.
+        """
+        from hornbook.workspace.sizing import size_task  # noqa: PLC0415  # loads the readers
+
+        return size_task(
+            self.root,
+            self.settings,
+            self.snapshot(),
+            [clean_path(self._inside(str(file))) for file in files],
+            description=description,
+            criteria=criteria,
+            model=model,
+            window=window,
+        )
+
+    def review_context(
+        self,
+        files: Sequence[str | Path] = (),
+        *,
+        diff: str | None = None,
+        model: str | None = None,
+    ) -> Context:
+        """What a reviewer of some files, or of a change, must see: whole, or a refusal."""
+        return self.review_packet(files, diff=diff, model=model).context
+
+    def review_packet(
+        self,
+        files: Sequence[str | Path] = (),
+        *,
+        diff: str | None = None,
+        model: str | None = None,
+    ) -> Packet:
+        """The same with what it was made for, so that a receipt can be written.
+
+        Raises:
+            UsageError: The diff names no change, or the model is unknown.
+        """
+        from hornbook.workspace.contexts import Contexts  # noqa: PLC0415  # loads the readers
+
+        contexts = Contexts(self.root, self.settings, self.snapshot())
+        if diff is not None:
+            return contexts.for_change(diff, model)
+        return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model)
 
     def reserve_report(self) -> ReserveReport:
         """How the rules sit with the reserve, over the files of the repository."""

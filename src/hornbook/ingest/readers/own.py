@@ -2,6 +2,7 @@
 
 from pathlib import PurePosixPath
 
+from hornbook.ingest.discover import TEXT_ENDINGS
 from hornbook.ingest.identity import document_id
 from hornbook.ingest.infer import stem
 from hornbook.ingest.keys import OWN_KEYS
@@ -15,7 +16,7 @@ from hornbook.ingest.readers.misspelt import tell_misspelt
 from hornbook.ingest.readers.protocol import Reading, SourceFile
 from hornbook.model import Category
 
-SUFFIXES = frozenset({".md", ".markdown", ".mdc", ".txt", ".rst"})
+SUFFIXES = frozenset(TEXT_ENDINGS)
 _TELLING_KEYS = ("applies_to", "category", "severity")
 """The keys whose misspelling would keep any document from being the rule it was meant to be."""
 

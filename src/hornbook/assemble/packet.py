@@ -1,0 +1,83 @@
+"""Lays units out as one prompt and knows where every byte of it came from."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import pairwise
+
+from hornbook.model.context import Item, Section, Unit
+from hornbook.text.tokens import additive_boundary
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section before it is laid out: `empty` is said in the place of units."""
+
+    name: str
+    heading: str
+    units: tuple[Unit, ...]
+    budget: int
+    empty: str = ""
+
+    @property
+    def pieces(self) -> list[tuple[str, Unit | None]]:
+        """The texts of the section in order; those without a unit are frame."""
+        said = f"# {self.heading}\n\n" + ("" if self.units else f"{self.empty}\n\n")
+        pieces: list[tuple[str, Unit | None]] = [(said, None)]
+        for unit in self.units:
+            pieces.append((unit.text, unit))
+            pieces.append(("\n" if unit.text.endswith("\n") else "\n\n", None))
+        return pieces
+
+    @property
+    def text(self) -> str:
+        """The section as it stands in the prompt."""
+        return "".join(text for text, _ in self.pieces)
+
+
+def measured(texts: Sequence[str], count: Count) -> int:
+    """How many tokens texts have when they stand behind one another; exact, each counted once."""
+    total = 0
+    run: list[str] = []
+    for text, following in pairwise([*texts, ""]):
+        run.append(text)
+        if not following or additive_boundary(text, following):
+            total += count("".join(run))
+            run = []
+    return total + (count("".join(run)) if run else 0)
+
+
+def lay_out(parts: Sequence[Part], count: Count) -> tuple[str, tuple[Section, ...]]:
+    """The prompt, and for every section and unit its place, size and hash."""
+    texts: list[str] = []
+    sections: list[Section] = []
+    offset = 0
+    for part in parts:
+        start = offset
+        items: list[Item] = []
+        for text, unit in part.pieces:
+            data = text.encode()
+            if unit is not None:
+                items.append(
+                    Item(
+                        id=unit.id,
+                        revision=unit.revision,
+                        sha256=sha256(data).hexdigest(),
+                        offset=offset,
+                        length=len(data),
+                        tokens=count(text),
+                        severity=unit.severity,
+                    )
+                )
+            texts.append(text)
+            offset += len(data)
+        whole = part.text
+        digest = sha256(whole.encode()).hexdigest()
+        sections.append(
+            Section(
+                part.name, count(whole), part.budget, start, offset - start, digest, tuple(items)
+            )
+        )
+    return "".join(texts), tuple(sections)

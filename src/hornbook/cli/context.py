@@ -1,0 +1,208 @@
+"""Commands about what fits: size, context review, context verify."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hornbook.cli.output import columns, console, note, print_json, write
+from hornbook.cli.paths import inside
+from hornbook.cli.read import json_option, root_of
+from hornbook.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from hornbook.assemble.sizing import Sizing
+    from hornbook.workspace.contexts import Packet
+
+files_option = click.option(
+    "--files", metavar="F", multiple=True, help="A file or glob; may be repeated."
+)
+model_option = click.option(
+    "--model", metavar="M", help="A model of the registry, or a capability such as reviewing."
+)
+
+
+@click.command()
+@files_option
+@click.option("--description", metavar="T", default="", help="The task's description.")
+@click.option("--criteria", metavar="T", multiple=True, help="A criterion; may be repeated.")
+@model_option
+@click.option("--window", metavar="N", type=int, help="A window in tokens, instead of a model's.")
+@json_option
+@root_of
+def size(
+    root: str | None,
+    files: tuple[str, ...],
+    description: str,
+    criteria: tuple[str, ...],
+    model: str | None,
+    window: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Say whether a task fits a model's window; exit 1 if not, 2 if the window is too small."""
+    from hornbook.workspace.workspace import Workspace
+
+    with Workspace.open(root) as work:
+        answer = work.size(
+            inside(work.root, files),
+            description=description,
+            criteria=criteria,
+            model=model,
+            window=window,
+        )
+    if as_json:
+        print_json(answer)
+    else:
+        _print_sizing(answer)
+    sys.exit(0 if answer.fits else 1)
+
+
+def _print_sizing(answer: "Sizing") -> None:
+    columns(
+        [(str(file.tokens), file.path, file.note or "") for file in answer.files],
+        heads=("tokens", "file", ""),
+    )
+    verdict = "[green]fits[/]" if answer.fits else "[red]does not fit[/]"
+    console().print(
+        f"{answer.estimate} of {answer.limit} tokens ({answer.available} are available in a "
+        f"window of {answer.window}): {verdict}"
+    )
+    for reason in (*answer.reasons, *answer.warnings):
+        write(f"  {reason.code}: {reason.message}\n")
+
+
+@click.group()
+def context() -> None:
+    """Assemble what a reviewer sees, whole or not at all; verify a receipt."""
+
+
+@context.command("review")
+@files_option
+@click.option("--diff", "span", metavar="BASE..HEAD", help="A change, judged by BASE's rules.")
+@model_option
+@click.option("--passes", is_flag=True, help="If the rules overflow, one packet for each pass.")
+@click.option(
+    "--output",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write prompt.md and receipt.json there.",
+)
+@json_option
+@root_of
+def review(
+    root: str | None,
+    files: tuple[str, ...],
+    span: str | None,
+    model: str | None,
+    output: Path | None,
+    *,
+    passes: bool,
+    as_json: bool,
+) -> None:
+    """Assemble the reviewer's context; exit 1 unless it is complete."""
+    from hornbook.workspace.workspace import Workspace
+
+    if bool(files) == bool(span):
+        raise UsageError("name what is reviewed: either --files, or --diff BASE..HEAD.")
+    with Workspace.open(root) as work:
+        packet = work.review_packet(inside(work.root, files), diff=span, model=model)
+    packets = packet.passes() if passes and packet.context.passes else [packet]
+    complete = all(each.context.text is not None for each in packets)
+    if output is not None and complete:
+        _write_packets(packets, output)
+    _print_context(packet, packets, as_json=as_json, quiet=output is not None)
+    sys.exit(0 if complete else 1)
+
+
+def _write_packets(packets: "list[Packet]", output: Path) -> None:
+    from hornbook.assemble.receipt import receipt
+
+    for number, packet in enumerate(packets, 1):
+        folder = output if len(packets) == 1 else output / f"pass-{number}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "prompt.md").write_bytes((packet.context.text or "").encode())
+        facts = receipt(packet.context, packet.made_for)
+        text = json.dumps(facts, ensure_ascii=False, indent=2) + "\n"
+        (folder / "receipt.json").write_text(text, encoding="utf-8")
+        note(f"wrote {folder}/prompt.md and {folder}/receipt.json")
+
+
+def _print_context(
+    packet: "Packet", packets: "list[Packet]", *, as_json: bool, quiet: bool
+) -> None:
+    shown = packets[0] if len(packets) == 1 else packet
+    if as_json:
+        made_for = shown.made_for
+        print_json(
+            {
+                **_plain(shown.context),
+                "files": made_for.files,
+                "base": made_for.base,
+                "head": made_for.head,
+                "model": made_for.model,
+                "findings": made_for.findings,
+            }
+        )
+        return
+    if shown.context.text is not None:
+        if not quiet:
+            write(shown.context.text)
+        note(_summary(shown))
+        return
+    console().print(f"[red]{shown.context.outcome}[/]")
+    for reason in shown.context.reasons:
+        write(f"  {reason.code}: {reason.message}\n")
+    for number, group in enumerate(shown.context.split, 1):
+        write(f"  group {number}: {' '.join(group)}\n")
+    for number, ids in enumerate(shown.context.passes, 1):
+        write(f"  pass {number}: {' '.join(ids)}\n")
+
+
+def _plain(value: object) -> dict[str, object]:
+    import msgspec
+
+    plain: dict[str, object] = msgspec.to_builtins(value)
+    return plain
+
+
+def _summary(packet: "Packet") -> str:
+    context = packet.context
+    parts = ", ".join(
+        f"{section.name} {section.tokens}/{section.budget}" for section in context.sections
+    )
+    return (
+        f"complete: {len(context.sop_ids)} rules, {context.tokens} tokens by {context.counter} "
+        f"({parts}); {len(context.left_out)} left out"
+    )
+
+
+@context.command("verify")
+@click.argument("receipt_file", metavar="RECEIPT", type=click.Path(path_type=Path))
+@click.argument("prompt_file", metavar="PROMPT", type=click.Path(path_type=Path))
+@json_option
+def verify_receipt(receipt_file: Path, prompt_file: Path, *, as_json: bool) -> None:
+    """Check a prompt against its receipt from its bytes alone; exit 1 if they differ."""
+    from hornbook.assemble.receipt import verify
+    from hornbook.text.tokens import counter
+
+    try:
+        facts = json.loads(receipt_file.read_bytes())
+        prompt = prompt_file.read_bytes()
+    except OSError as problem:
+        raise NotFound(f"{problem.filename} cannot be read ({problem.strerror}).") from problem
+    except ValueError as problem:
+        raise UsageError(f"{receipt_file} is not JSON ({problem}): give a receipt.") from problem
+    problems = verify(facts, prompt, counter)
+    if as_json:
+        print_json({"verified": not problems, "problems": problems})
+    else:
+        for found in problems:
+            write(f"{found}\n")
+        write("the prompt is what the receipt says\n" if not problems else "")
+    sys.exit(1 if problems else 0)
+
+
+COMMANDS = (size, context)

@@ -1,0 +1,1 @@
+"""What runs: task templates, loaded as data and validated before anything starts."""

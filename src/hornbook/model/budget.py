@@ -1,0 +1,83 @@
+"""Budgets and models: the numbers that decide what fits."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model that can be asked: where, by which name, and how much it can read.
+
+    `sweet_spot` is the working context it is best with; 0 means that none is known.
+    """
+
+    provider: str
+    model: str
+    max_tokens: int
+    sweet_spot: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The fixed parts of a context window, in tokens, and the rules of task sizing."""
+
+    system_prompt: int = field(
+        default=2000, metadata={"meaning": "Room for the system prompt: role and tools."}
+    )
+    plan: int = field(
+        default=1500, metadata={"meaning": "Room for the plan's situation and mission."}
+    )
+    response: int = field(
+        default=6400, metadata={"meaning": "Room for the developer's answer, in task sizing."}
+    )
+    working_memory: int = field(
+        default=6000, metadata={"meaning": "Room for the reviewer's working memory."}
+    )
+    output: int = field(default=1000, metadata={"meaning": "Room for the review itself."})
+    safety_percent: int = field(
+        default=15, metadata={"meaning": "Share of the window that is never planned with."}
+    )
+    task_percent: int = field(
+        default=40, metadata={"meaning": "Share of the available room that a task may fill."}
+    )
+    warn_files: int = field(
+        default=3, metadata={"meaning": "More files than this are worth a warning."}
+    )
+    most_files: int = field(
+        default=4, metadata={"meaning": "More files than this are too many for one task."}
+    )
+    generated_tokens: int = field(
+        default=100, metadata={"meaning": "What a generated or binary file counts."}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The endpoints by name, and for each capability the endpoints that serve it, best first."""
+
+    endpoints: dict[str, Endpoint]
+    capabilities: dict[str, tuple[str, ...]]
+
+    def resolve(self, name: str) -> tuple[str, Endpoint] | None:
+        """The endpoint that a capability, or an endpoint's own name, stands for."""
+        if name in self.endpoints:
+            return name, self.endpoints[name]
+        for candidate in self.capabilities.get(name, ()):
+            if candidate in self.endpoints:
+                return candidate, self.endpoints[candidate]
+        return None
+
+
+SHIPPED_MODELS = Models(
+    endpoints={
+        "claude-sonnet": Endpoint("anthropic", "claude-sonnet-4-20250514", 200_000),
+        "claude-opus": Endpoint("anthropic", "claude-opus-4-20250514", 200_000),
+        "gpt": Endpoint("openai", "gpt-4.1", 1_000_000),
+        "local": Endpoint("openai-compatible", "local", 32_768),
+    },
+    capabilities={
+        "developing": ("claude-sonnet", "gpt", "local"),
+        "reviewing": ("claude-opus", "claude-sonnet", "gpt", "local"),
+        "planning": ("claude-opus", "claude-sonnet", "gpt", "local"),
+    },
+)
+CAPABILITIES = ("developing", "reviewing", "planning")

@@ -1,0 +1,138 @@
+"""Reads a YAML file into a dataclass: strict, with lines, all problems at once."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from difflib import get_close_matches
+from typing import TypeVar, get_args, get_origin, get_type_hints
+
+import yaml
+
+from hornbook.errors import ConfigError
+
+T = TypeVar("T")
+
+
+class ConfigReading:
+    """Collects the problems of one file while it is read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.lines: dict[str, int] = {}
+        self.problems: list[str] = []
+
+    def complain(self, line: int, text: str) -> None:
+        """Note a problem."""
+        self.problems.append(f"{self._name}, line {line}: {text}")
+
+    def check(self, key: str, text: str, *, valid: bool) -> None:
+        """Note a problem with a key that the file states."""
+        if key in self.lines and not valid:
+            self.complain(self.lines[key], text)
+
+    def finish(self) -> None:
+        """Raise what was found.
+
+        Raises:
+            ConfigError: There was at least one problem.
+        """
+        if self.problems:
+            raise ConfigError(self.problems)
+
+    def read(self, text: str, kind: type[T]) -> T:
+        """The file's text as a value of `kind`; what is wrong keeps its default.
+
+        Raises:
+            ConfigError: The text is no mapping at all.
+        """
+        try:
+            node = yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.YAMLError as problem:
+            raise ConfigError([f"{self._name}: not readable as YAML: {problem}"]) from problem
+        if node is None:
+            return kind()
+        if not isinstance(node, yaml.MappingNode):
+            raise ConfigError(
+                [f"{self._name}, line 1: found no `key: value` lines: write settings so."]
+            )
+        return self._mapping(node, kind, "")
+
+    def _mapping(self, node: yaml.MappingNode, kind: type[T], above: str) -> T:
+        hints = get_type_hints(kind)
+        known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]  # kind is a dataclass
+        values: dict[str, object] = {}
+        for key, line, value in self._entries(node, above):
+            if key not in known:
+                self._unknown(line, above + key, known)
+                continue
+            converted = self._value(value, hints[key], above + key)
+            if converted is not None:
+                values[key] = converted
+        missing = [name for name, each in known.items() if _required(each) and name not in values]
+        if missing:
+            self.complain(
+                node.start_mark.line + 1, f"`{above.rstrip('.')}` lacks {', '.join(missing)}."
+            )
+            values |= dict.fromkeys(missing, 0)
+        return kind(**values)
+
+    def _entries(self, node: yaml.MappingNode, above: str) -> list[tuple[str, int, yaml.Node]]:
+        found: list[tuple[str, int, yaml.Node]] = []
+        for key_node, value in node.value:
+            key, line = str(key_node.value), key_node.start_mark.line + 1
+            if above + key in self.lines:
+                first = self.lines[above + key]
+                self.complain(line, f"`{above}{key}` stands twice (first on line {first}).")
+                continue
+            self.lines[above + key] = line
+            found.append((key, line, value))
+        return found
+
+    def _unknown(self, line: int, key: str, known: Mapping[str, object]) -> None:
+        near = get_close_matches(key.rpartition(".")[2], known, 1)
+        hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(known)}."
+        self.complain(line, f"unknown setting `{key}`: {hint}")
+
+    def _value(self, node: yaml.Node, hint: object, key: str) -> object:
+        origin = get_origin(hint)
+        if isinstance(hint, type) and is_dataclass(hint):
+            return self._nested(node, key, lambda found: self._mapping(found, hint, key + "."))
+        if origin is dict:
+            return self._nested(node, key, lambda found: self._table(found, hint, key))
+        plain = yaml.safe_load(yaml.serialize(node))
+        if origin is tuple:
+            items = plain if isinstance(plain, list) else [plain]
+            if all(isinstance(item, str) and item for item in items):
+                return tuple(items)
+            return self._wrong(node, key, plain, "a list of texts")
+        if hint is int:
+            if isinstance(plain, int) and not isinstance(plain, bool) and plain >= 0:
+                return plain
+            return self._wrong(node, key, plain, "a whole number")
+        if isinstance(plain, str | int) and not isinstance(plain, bool):
+            return str(plain)
+        return self._wrong(node, key, plain, "a text")
+
+    def _nested(
+        self, node: yaml.Node, key: str, read: Callable[[yaml.MappingNode], object]
+    ) -> object:
+        if isinstance(node, yaml.MappingNode):
+            return read(node)
+        return self._wrong(node, key, "no mapping", "`key: value` lines below it")
+
+    def _table(self, node: yaml.MappingNode, hint: object, key: str) -> dict[str, object]:
+        _, kind = get_args(hint)
+        found = {}
+        for name, _, value in self._entries(node, key + "."):
+            converted = self._value(value, kind, f"{key}.{name}")
+            if converted is not None:
+                found[name] = converted
+        return found
+
+    def _wrong(self, node: yaml.Node, key: str, found: object, wanted: str) -> object:
+        """Complain about a value; None keeps the default."""
+        self.complain(node.start_mark.line + 1, f"`{key}` is {found!r}: write {wanted}.")
+        return None
+
+
+def _required(each: "Field[object]") -> bool:
+    return each.default is MISSING and each.default_factory is MISSING

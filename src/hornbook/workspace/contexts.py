@@ -1,0 +1,233 @@
+"""Gathers what a context is made from: rules, decisions, the change, and the room for them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files as package_files
+from pathlib import Path
+
+from hornbook.assemble import review as reviewing
+from hornbook.assemble.receipt import Circumstances
+from hornbook.assemble.review import Extra, Review, Room, Rule
+from hornbook.assemble.sop import render
+from hornbook.errors import UsageError
+from hornbook.git import reader as git
+from hornbook.git.change import Change, change
+from hornbook.ingest.reading import is_rule_file
+from hornbook.model import Activation, Category, Entry
+from hornbook.model.budget import Endpoint
+from hornbook.model.context import Context, LeftOut, Unit
+from hornbook.text.globs import parse_set
+from hornbook.text.tokens import counter
+from hornbook.workspace.judging import graph_at
+from hornbook.workspace.settings import CONFIG, Settings, parse_settings
+from hornbook.workspace.snapshot import Snapshot
+
+SUPERSEDED = ("superseded", "superceded", "deprecated", "rejected")
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A context with what it was made for and from."""
+
+    context: Context
+    made_for: Circumstances
+    review: Review
+    room: Room
+
+    def passes(self) -> "list[Packet]":
+        """The packets that together hold every rule of one that overflowed.
+
+        Raises:
+            UsageError: There are none: it did not overflow, or one rule alone is too large.
+        """
+        if not self.context.passes:
+            why = "; ".join(reason.message for reason in self.context.reasons)
+            raise UsageError(f"there are no passes to make: {why or self.context.outcome}")
+        return [self._one_pass(set(ids)) for ids in self.context.passes]
+
+    def _one_pass(self, ids: set[str]) -> "Packet":
+        rules = tuple(rule for rule in self.review.rules if rule.unit.id in ids)
+        review = replace(self.review, rules=rules)
+        context = reviewing.assemble(review, self.room, counter(self.context.counter))
+        made_for = replace(self.made_for, whole_set=self.context.sop_ids)
+        return Packet(context, made_for, review, self.room)
+
+
+@cache
+def instructions() -> str:
+    """The reviewer's instructions, as shipped."""
+    path = package_files("hornbook.workspace") / "prompts" / "reviewer.md"
+    return path.read_text(encoding="utf-8")
+
+
+def endpoint(settings: Settings, name: str | None) -> tuple[str, Endpoint]:
+    """The model that is meant: by name, by capability, or the one that reviews.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    found = settings.registry().resolve(name or "reviewing")
+    if found is None:
+        known = ", ".join(sorted(settings.registry().endpoints))
+        raise UsageError(f"no model {name!r}: known are {known}; add it under models.endpoints.")
+    return found
+
+
+class Contexts:
+    """Makes reviewers' contexts for one workspace."""
+
+    def __init__(self, root: Path, settings: Settings, snapshot: Snapshot) -> None:
+        self._root = root
+        self._settings = settings
+        self._snapshot = snapshot
+
+    def for_files(self, paths: Sequence[str], model: str | None = None) -> Packet:
+        """The context for files as they are, judged by the rules as they are ingested."""
+        made_for = Circumstances(files=tuple(sorted(set(paths))), graph=self._snapshot.version)
+        return self._packet(self._snapshot, self._settings, made_for, (), model)
+
+    def for_change(self, span: str, model: str | None = None) -> Packet:
+        """The context for a change, judged by the rules and settings of its base.
+
+        Raises:
+            UsageError: The span does not name a change.
+        """
+        found = change(self._root, span)
+        settings = self._settings_at(found.base)
+        snapshot = graph_at(self._root, found.base, settings)
+        made_for = Circumstances(
+            files=found.paths,
+            base=found.base,
+            head=found.head,
+            merge_base=found.merge_base,
+            tree=found.tree,
+            findings=tuple(_edited_rules(found)),
+        )
+        diffs = tuple(
+            Unit(each.path, found.head[:12], f"```diff\n{found.patches[each.path]}```\n")
+            for each in found.files
+        )
+        return self._packet(snapshot, settings, made_for, diffs, model)
+
+    def _settings_at(self, commit: str) -> Settings:
+        """The settings that a commit holds."""
+        blob = git.files_at(self._root, commit).get(CONFIG.as_posix())
+        if blob is None:
+            return Settings()
+        return parse_settings(git.blobs(self._root, [blob])[blob])
+
+    def _packet(
+        self,
+        snapshot: Snapshot,
+        settings: Settings,
+        made_for: Circumstances,
+        diffs: tuple[Unit, ...],
+        model: str | None,
+    ) -> Packet:
+        name, chosen = endpoint(settings, model)
+        decisions, left_out = _decisions(snapshot, made_for.files)
+        review = Review(
+            files=made_for.files,
+            instructions=instructions(),
+            rules=_rules(snapshot, made_for.files),
+            extras=(
+                Extra("decisions", "Decisions that stand", decisions),
+                Extra("conventions", "Conventions", _conventions(snapshot, made_for.files)),
+            ),
+            diffs=diffs,
+            situation=_situation(made_for),
+        )
+        space = room(settings, chosen)
+        context = reviewing.assemble(review, space, counter(settings.counter))
+        context = replace(context, left_out=(*context.left_out, *left_out))
+        return Packet(context, replace(made_for, model=name), review, space)
+
+
+def room(settings: Settings, chosen: Endpoint) -> Room:
+    """The budgets of a review in a model's window.
+
+    Raises:
+        UsageError: The window leaves nothing for a change.
+    """
+    budget, window = settings.budget, chosen.max_tokens
+    reserve = settings.reserve_of(window)
+    fixed = budget.system_prompt + reserve + budget.working_memory + budget.output
+    diff = window - fixed - window * budget.safety_percent // 100
+    if diff <= 0:
+        raise UsageError(
+            f"a window of {window} tokens leaves {diff} for a change ({fixed} are reserved, "
+            f"{budget.safety_percent} % are kept free): use a model with a larger window."
+        )
+    return Room(window, budget.system_prompt, reserve, budget.working_memory, diff)
+
+
+def _rules(snapshot: Snapshot, paths: Iterable[str]) -> tuple[Rule, ...]:
+    """Every rule that binds one of the files, whole, in id order."""
+    bound: dict[str, set[str]] = {}
+    for path in paths:
+        for binding in snapshot.rules.bind(path):
+            bound.setdefault(binding.rule.id, set()).add(path)
+    found = []
+    for rule_id in sorted(bound):
+        document = snapshot.document(rule_id)
+        unit = Unit(rule_id, document.revision, render(document), document.severity)
+        found.append(Rule(unit, frozenset(bound[rule_id])))
+    return tuple(found)
+
+
+def _decisions(
+    snapshot: Snapshot, paths: Sequence[str]
+) -> tuple[tuple[Unit, ...], tuple[LeftOut, ...]]:
+    """The decisions about these files that stand, and those that no longer do."""
+    current, past = [], []
+    for entry in _about(snapshot, Category.DECISION, paths):
+        document = snapshot.document(entry.id)
+        status = document.decision.status if document.decision is not None else ""
+        replaced = [link.target for link in entry.links if link.relation == "superseded_by"]
+        if status.lower().startswith(SUPERSEDED) or any(replaced):
+            by = f" by {', '.join(filter(None, replaced))}" if any(replaced) else ""
+            past.append(LeftOut(entry.id, f"it is {status}{by}"))
+        else:
+            text = f"## {document.title}\n\n- Decision: {entry.id}\n- Status: {status}\n\n"
+            current.append(Unit(entry.id, document.revision, text + document.body))
+    return tuple(current), tuple(past)
+
+
+def _conventions(snapshot: Snapshot, paths: Sequence[str]) -> tuple[Unit, ...]:
+    found = []
+    for entry in _about(snapshot, Category.CONVENTION, paths):
+        document = snapshot.document(entry.id)
+        text = f"## {document.title}\n\n- Convention: {entry.id}\n\n{document.body}"
+        found.append(Unit(entry.id, document.revision, text))
+    return tuple(found)
+
+
+def _about(snapshot: Snapshot, category: Category, paths: Sequence[str]) -> list[Entry]:
+    """The documents of a category whose patterns fit one of the files."""
+    found = []
+    for entry in snapshot.catalog.entries:
+        if entry.category is category and entry.activation is Activation.GLOB:
+            globs = parse_set(pattern.glob for pattern in entry.patterns)
+            if any(globs.match(path) is not None for path in paths):
+                found.append(entry)
+    return found
+
+
+def _edited_rules(found: Change) -> Iterable[str]:
+    """The rule files, and the settings, that a change edits: they are findings."""
+    for path in found.paths:
+        if is_rule_file(path) or path.startswith((".hornbook/", ".semspec/")):
+            yield path
+
+
+def _situation(made_for: Circumstances) -> str:
+    lines = []
+    if made_for.base is not None:
+        lines.append(f"- Change: {made_for.merge_base} to {made_for.head}")
+        lines.append(f"- Rules and settings: as of {made_for.base}")
+    lines += [f"- File: {path}" for path in made_for.files]
+    if made_for.findings:
+        lines += ["", "The change edits these rule files; say whether that is right:"]
+        lines += [f"- {path}" for path in made_for.findings]
+    return "\n".join([*lines, ""])
