@@ -138,9 +138,23 @@ def test_the_context_is_the_same_wherever_it_is_made(root: Path) -> None:
     commit(root)
     seen = set()
     for zone, locale, seed in (("Asia/Tokyo", "C", "1"), ("America/Lima", "C.UTF-8", "77")):
-        environment = {"TZ": zone, "LC_ALL": locale, "PYTHONHASHSEED": seed, "PATH": "/usr/bin:/bin"}
+        environment = {
+            "TZ": zone,
+            "LC_ALL": locale,
+            "PYTHONHASHSEED": seed,
+            "PATH": "/usr/bin:/bin",
+        }
         done = subprocess.run(
-            [sys.executable, "-m", "hornbook", "context", "review", "--diff", "main..work", "--json"],
+            [
+                sys.executable,
+                "-m",
+                "hornbook",
+                "context",
+                "review",
+                "--diff",
+                "main..work",
+                "--json",
+            ],
             cwd=root,
             check=True,
             capture_output=True,

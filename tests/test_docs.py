@@ -109,7 +109,11 @@ def test_every_command_has_its_section_and_its_line_in_the_readme() -> None:
 
 
 def options(command: click.Command) -> set[str]:
-    return {
+    below = (
+        command.commands.values() if isinstance(command, click.Group) and command is not app else ()
+    )
+    inner: set[str] = set().union(*map(options, below))
+    return inner | {
         name
         for parameter in command.params
         if isinstance(parameter, click.Option)

@@ -35,7 +35,9 @@ def reviews(draw: st.DrawFn) -> Review:
         rules=rules,
         extras=(
             Extra("decisions", "Decisions", units("decision", draw(st.lists(TEXT, max_size=3)))),
-            Extra("conventions", "Conventions", units("convention", draw(st.lists(TEXT, max_size=3)))),
+            Extra(
+                "conventions", "Conventions", units("convention", draw(st.lists(TEXT, max_size=3)))
+            ),
         ),
         diffs=tuple(sorted(diffs, key=lambda unit: unit.id)),
         situation="- File: a.go\n",

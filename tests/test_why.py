@@ -51,7 +51,12 @@ def test_rules_over_the_reserve_do_not_fit(root: Path) -> None:
 
 
 def test_a_reserve_may_be_a_share_of_the_window(root: Path) -> None:
-    write(root, {".hornbook/config.yaml": "reserve: 10%\nmodels:\n  endpoints:\n    small: {provider: p, model: m, max_tokens: 50000}\n  capabilities: {reviewing: [small]}\n"})
+    write(
+        root,
+        {
+            ".hornbook/config.yaml": "reserve: 10%\nmodels:\n  endpoints:\n    small: {provider: p, model: m, max_tokens: 50000}\n  capabilities: {reviewing: [small]}\n"
+        },
+    )
     with Workspace.open(root) as work:
         assert work.settings.reserve_tokens == 5000
 

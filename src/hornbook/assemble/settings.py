@@ -156,7 +156,8 @@ def remedy(written: str, known: Iterable[str]) -> str:
     near = get_close_matches(written.strip().lower(), names, n=1)
     if near:
         return f"did you mean `{near[0]}`?"
-    return f"write one of {', '.join(f'`{name}`' for name in names)}." if names else "remove it."
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f"write {'one of ' if len(names) > 1 else ''}{listed}." if names else "remove it."
 
 
 @dataclass(frozen=True, slots=True)
