@@ -53,7 +53,7 @@ def element(data: bytes | str) -> Element:
 def test_a_document_type_is_refused_in_every_encoding(text: str, encoding: str) -> None:
     started = time.perf_counter()
     told = refusal(text.encode(encoding)).code
-    assert time.perf_counter() - started < 1
+    assert time.perf_counter() - started < 5
     doubled = text.startswith("\ufeff") and encoding != "utf-8"
     assert told == "doctype_forbidden" or (doubled and told == "not_well_formed")
 
@@ -141,13 +141,13 @@ def test_limits_are_exact() -> None:
     def nested(depth: int) -> str:
         return "<a>" * depth + "</a>" * depth
 
-    assert element(nested(MAX_DEPTH))
+    assert element(nested(MAX_DEPTH)).children
     assert refusal(nested(MAX_DEPTH + 1)).code == "too_deep"
     pairs = "<a b='c'/>" * (MAX_NODES // 2 - 1)
-    assert element(f"<t a='b'>{pairs}</t>")
+    assert element(f"<t a='b'>{pairs}</t>").children
     assert refusal(f"<t a='b'>{pairs}<c/></t>").code == "too_large"
     assert refusal(f"<t>{'<a/>' * MAX_NODES}</t>").code == "too_large"
-    assert element(b"<t>" + b" " * (MAX_BYTES - 7) + b"</t>")
+    assert element(b"<t>" + b" " * (MAX_BYTES - 7) + b"</t>").text
     assert refusal(b"<t>" + b" " * (MAX_BYTES - 6) + b"</t>").code == "too_large"
 
 
@@ -167,7 +167,7 @@ def test_limits_are_exact() -> None:
 def test_hostile_sizes_are_answered_soon(data: bytes) -> None:
     started = time.perf_counter()
     read_xml(data)
-    assert time.perf_counter() - started < 2
+    assert time.perf_counter() - started < 5
 
 
 def test_elements_know_their_lines_and_their_own_text() -> None:
@@ -185,13 +185,11 @@ def test_only_the_whitespace_of_xml_is_dropped() -> None:
     assert element("<t> \u00a0x\u2003\n</t>").value == "\u00a0x\u2003"
 
 
-pieces = st.lists(
-    st.sampled_from(
-        ["<task", ">", "</task>", "<a", "/>", ' b="c"', "&x;", "&#38;", "<!--", "-->", "<![CDATA["]
-        + ["]]>", "<?x", "?>", "<!DOCTYPE t [", "]", "\0", "\r\n", "é", "\ufeff", DECLARED]
-    ),
-    max_size=12,
-).map("".join)
+MARKUP = (
+    *("<task", ">", "</task>", "<a", "/>", ' b="c"', "&x;", "&#38;", "<!--", "-->", "<![CDATA["),
+    *("]]>", "<?x", "?>", "<!DOCTYPE t [", "]", "\0", "\r\n", "é", "\ufeff", DECLARED),
+)
+pieces = st.lists(st.sampled_from(MARKUP), max_size=12).map("".join)
 
 
 @given(st.binary() | st.text() | pieces | pieces.map(lambda text: text.encode("utf-16")))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.errors import UsageError
-from hornbook.git.reader import commit, run
+from hornbook.git.reader import commit, run, sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ def change(root: Path, span: str) -> Change:
 
 
 def _files(root: Path, ancestor: str, head: str) -> tuple[FileChange, ...]:
-    answer = run(root, "diff", "-z", "-M", "--name-status", "--relative", ancestor, head)
+    asked = ("diff", "-z", "-M", "--name-status", "--relative", ancestor, head)
+    answer = sure(root, run(root, *asked))
     fields = [field.decode("utf-8", "replace") for field in answer.stdout.split(b"\0") if field]
     found = []
     place = 0
@@ -96,5 +97,5 @@ def _patch(root: Path, ancestor: str, head: str, *paths: str) -> str:
     plain = ("--inter-hunk-context=0", "--diff-algorithm=myers", "--submodule=short")
     prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
     options = ("-c", "core.quotePath=false", "diff", *looks, *plain, *prefixes)
-    answer = run(root, *options, ancestor, head, "--", *paths)
+    answer = sure(root, run(root, *options, ancestor, head, "--", *paths))
     return answer.stdout.decode("utf-8", "replace")

@@ -13,8 +13,12 @@ _RENAMES_SEEN = 200
 
 
 def run(root: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run git, reading only: no hooks, no monitors, no locks, plain messages."""
-    environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    """Run git, reading only: no hooks, no monitors, no locks, plain messages.
+
+    `GIT_DIR` and its like, which git sets for hooks, would make it read another repository.
+    """
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    environment = {**inherited, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     command = ["git", *_SAFE, "-C", str(root), *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, check=False, env=environment)
 
@@ -36,7 +40,14 @@ def ignored(root: Path, paths: Sequence[str]) -> frozenset[str]:
         answer = run(root, "check-ignore", "--stdin", "-z", stdin=_joined(paths))
     except FileNotFoundError:
         return frozenset()
-    return frozenset(_split(answer.stdout))
+    if answer.returncode in {0, 1}:
+        return frozenset(_split(answer.stdout))
+    if not inside_repository(root):
+        return frozenset()
+    # One path inside a submodule fails the whole batch: ask for each by itself.
+    return frozenset(
+        path for path in paths if run(root, "check-ignore", "-q", "--", path).returncode == 0
+    )
 
 
 def renames(root: Path) -> dict[str, str]:
@@ -65,13 +76,18 @@ def commit(root: Path, revision: str) -> str:
     except FileNotFoundError:
         raise UsageError("git is not on PATH: install it to judge at a commit.") from None
     if answer.returncode:
-        raise UsageError(f"{revision!r} names no commit in {root}: see `git log`.")
+        said = answer.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        raise UsageError(f"{revision!r} names no commit in {root} ({said}): see `git log`.")
     return answer.stdout.decode("ascii").strip()
 
 
 def files_at(root: Path, revision: str) -> dict[str, str]:
-    """Path to blob for every regular file of a commit below the root."""
-    answer = run(root, "ls-tree", "-r", "-z", revision)
+    """Path to blob for every regular file of a commit below the root.
+
+    Raises:
+        UsageError: The repository cannot tell: an object is missing or damaged.
+    """
+    answer = sure(root, run(root, "ls-tree", "-r", "-z", revision))
     files: dict[str, str] = {}
     for line in _split(answer.stdout):
         facts, _, path = line.partition("\t")
@@ -82,17 +98,35 @@ def files_at(root: Path, revision: str) -> dict[str, str]:
 
 
 def blobs(root: Path, names: Iterable[str]) -> dict[str, bytes]:
-    """The contents of some blobs, read in one go."""
+    """The contents of some blobs, read in one go.
+
+    Raises:
+        UsageError: One of them is missing.
+    """
     wanted = list(dict.fromkeys(names))
-    answer = run(root, "cat-file", "--batch", stdin="".join(f"{n}\n" for n in wanted).encode())
+    asked = "".join(f"{name}\n" for name in wanted).encode()
+    answer = sure(root, run(root, "cat-file", "--batch", stdin=asked))
     found: dict[str, bytes] = {}
     place = 0
     for name in wanted:
         end = answer.stdout.index(b"\n", place)
-        size = int(answer.stdout[place:end].split(b" ")[2])
+        facts = answer.stdout[place:end].split(b" ")
+        if len(facts) != 3:
+            raise UsageError(f"{root}: git has no object {name}: run `git fsck`.")
+        size = int(facts[2])
         found[name] = answer.stdout[end + 1 : end + 1 + size]
         place = end + 1 + size + 1
     return found
+
+
+def sure(
+    root: Path, answer: subprocess.CompletedProcess[bytes]
+) -> subprocess.CompletedProcess[bytes]:
+    """The answer of a git that succeeded; a failure is never read as an empty answer."""
+    if answer.returncode:
+        said = answer.stderr.decode("utf-8", "replace").strip()
+        raise UsageError(f"git cannot read {root}: {said or answer.returncode}.")
+    return answer
 
 
 def _joined(paths: Iterable[str]) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pyoxigraph as ox
 
 from hornbook.errors import BadQuery
-from hornbook.graph.store import OxigraphStore
+from hornbook.graph.store import OxigraphStore, sound
 from hornbook.vocabulary.prefixes import PREFIXES
 
 RESULTS = {
@@ -19,7 +19,11 @@ RESULTS = {
 GRAPHS = {"turtle": ox.RdfFormat.TURTLE, "ntriples": ox.RdfFormat.N_TRIPLES}
 FORMATS = (*RESULTS, *GRAPHS)
 
-_SUSPECT = re.compile(r"service|\\u", re.IGNORECASE)
+_SUSPECT = re.compile(r"service", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\[uU]")
+_FROM = re.compile(r"\bFROM\s+(?:NAMED\s+)?(?:<|[\w.-]*:)", re.IGNORECASE)
+LONGEST = 100_000
+DEEPEST = 200
 _UPDATE = re.compile(
     r"\s*(?:(?:PREFIX|BASE)\s[^>]*>\s*)*(?:WITH|INSERT|DELETE|LOAD|CLEAR|CREATE|DROP|COPY|MOVE|ADD)\b",
     re.IGNORECASE,
@@ -34,17 +38,38 @@ def answer(store: OxigraphStore, text: str, result_format: str | None) -> bytes:
     Raises:
         BadQuery: The text does not parse, is an update, reaches out, or the format does not fit.
     """
+    _refuse_bombs(text)
     if _SUSPECT.search(text) and _reaches_out(text):
         raise BadQuery("SERVICE asks another server, which Hornbook never does: remove it.")
     try:
-        results = store.query(text, PREFIXES)
+        results = store.query(text, PREFIXES, union=_FROM.search(text) is None)
     except SyntaxError as problem:
         if _UPDATE.match(text):
             raise BadQuery(
                 "the graph is read-only here: only SELECT, ASK, CONSTRUCT and DESCRIBE."
             ) from problem
         raise BadQuery(f"the query does not parse: {problem}") from problem
-    return _serialise(results, result_format)
+    with sound():
+        return _serialise(results, result_format)
+
+
+def _refuse_bombs(text: str) -> None:
+    """Refuse what would overflow the parser's stack, or mean one thing to one parser and
+    another thing to the other.
+    """
+    if len(text) > LONGEST:
+        raise BadQuery(f"the query has {len(text)} characters, {LONGEST} are allowed.")
+    if _ESCAPE.search(text):
+        raise BadQuery("write characters themselves, not as \\u escapes.")
+    depth = deepest = 0
+    for character in text:
+        if character in "{([":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in "})]":
+            depth -= 1
+    if deepest > DEEPEST or text.count("!") > DEEPEST:
+        raise BadQuery(f"the query is nested more than {DEEPEST} deep: make it flatter.")
 
 
 def _reaches_out(text: str) -> bool:

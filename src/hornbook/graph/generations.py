@@ -15,6 +15,7 @@ A writer that is killed leaves a folder that was never published; the next write
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from hornbook.errors import StoreError
 from hornbook.graph.store import OxigraphStore
 from hornbook.model import Catalog
 
+_NAME = re.compile(r"\d+-[0-9a-f]+")
 _DECODER = msgspec.msgpack.Decoder(Catalog)
 _ENCODER = msgspec.msgpack.Encoder()
 
@@ -134,25 +136,44 @@ class Generations:
         """Make the draft the generation that readers open from now on."""
         draft.store.close()
         _write(draft.folder / "catalog", _ENCODER.encode(catalog))
+        if self._pointer.is_dir():
+            shutil.rmtree(self._pointer)
         _write(self._pointer, draft.folder.name.encode())
         self._decoded = (draft.folder.name, catalog)
         self._prune()
 
-    def discard(self) -> None:
-        """Forget every generation; readers that hold one keep it."""
-        self._pointer.unlink(missing_ok=True)
-        self._prune()
+    def ever_published(self) -> bool:
+        """Whether readers have something to lose while the graph is built anew."""
+        return self._published_or_none() is not None
 
     def published(self) -> str | None:
-        """The name of the generation that readers open, if there is one."""
+        """The name of the generation that readers open, if there is one.
+
+        Raises:
+            StoreError: The pointer is there but names nothing: that is not the same as no rules.
+        """
         try:
-            return self._pointer.read_text(encoding="ascii").strip() or None
-        except (FileNotFoundError, UnicodeDecodeError):
+            name = self._pointer.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as problem:
+            raise self._damaged(problem) from problem
+        if not _NAME.fullmatch(name):
+            raise self._damaged(f"it names {name!r}")
+        return name
+
+    def _damaged(self, why: object) -> StoreError:
+        return StoreError(f"{self._pointer} is damaged ({why}): run `hornbook ingest --rebuild`.")
+
+    def _published_or_none(self) -> str | None:
+        try:
+            return self.published()
+        except StoreError:
             return None
 
     def _prune(self) -> None:
         """Delete what is neither published nor being read. Only the writer calls this."""
-        published = self.published()
+        published = self._published_or_none()
         for place in self._generations.iterdir():
             if place.name != published and _unread(place):
                 shutil.rmtree(place, ignore_errors=True)

@@ -7,6 +7,7 @@ lock, and one that is touched in another thread aborts the process.
 import gc
 import io
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -72,11 +73,13 @@ class OxigraphStore:
 
     def rows(self, name: str, /, **terms: str) -> Rows:
         """The rows of a named query."""
-        solutions = self._store.query(queries.fill(name, terms), prefixes=PREFIXES)
-        if not isinstance(solutions, ox.QuerySolutions):
-            raise TypeError(f"named query {name!r} is no SELECT")
-        width = range(len(solutions.variables))
-        return [tuple(_text(solution[column]) for column in width) for solution in solutions]
+        text = queries.fill(name, terms)
+        with sound():
+            solutions = self._store.query(text, prefixes=PREFIXES)
+            if not isinstance(solutions, ox.QuerySolutions):
+                raise TypeError(f"named query {name!r} is no SELECT")
+            width = range(len(solutions.variables))
+            return [tuple(_text(solution[column]) for column in width) for solution in solutions]
 
     def replace(self, graphs: Iterable[NamedGraph]) -> None:
         """Replace the content of some named graphs by writing only what differs."""
@@ -93,15 +96,18 @@ class OxigraphStore:
         if inserted:
             requests.append(f"INSERT DATA {{ {' '.join(inserted)} }}")
         if requests:
-            self._store.update(" ;\n".join(requests))
+            with sound():
+                self._store.update(" ;\n".join(requests))
 
     def load(self, nquads: bytes) -> None:
         """Add many quads at once, twice as fast as one by one; not atomic on its own."""
-        self._store.bulk_load(nquads, format=ox.RdfFormat.N_QUADS)
+        with sound():
+            self._store.bulk_load(nquads, format=ox.RdfFormat.N_QUADS)
 
     def statements(self, graph: str) -> list[str]:
         """The content of one named graph, in the form in which it was written, sorted."""
-        quads = self._store.quads_for_pattern(None, None, None, ox.NamedNode(graph))
+        with sound():
+            quads = list(self._store.quads_for_pattern(None, None, None, ox.NamedNode(graph)))
         return sorted(
             f"{_term(quad.subject)} {_term(quad.predicate)} {_term(quad.object)}" for quad in quads
         )
@@ -109,26 +115,33 @@ class OxigraphStore:
     def canonical(self) -> list[bytes]:
         """Every quad as a line of canonical N-Quads, sorted; there are no blank nodes."""
         target = io.BytesIO()
-        self._store.dump(target, format=ox.RdfFormat.N_QUADS)
+        with sound():
+            self._store.dump(target, format=ox.RdfFormat.N_QUADS)
         return sorted(target.getvalue().splitlines())
 
     def quads(self) -> Iterator[ox.Quad]:
         """Every quad in canonical order."""
-        return iter(sorted(self._store.quads_for_pattern(None, None, None, None), key=str))
+        with sound():
+            return iter(sorted(self._store.quads_for_pattern(None, None, None, None), key=str))
 
     def query(
-        self, text: str, prefixes: dict[str, str]
+        self, text: str, prefixes: dict[str, str], *, union: bool
     ) -> "ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples":
-        """The raw results of a query over all graphs as one; the caller consumes them at once."""
-        return self._store.query(text, prefixes=prefixes, use_default_graph_as_union=True)
+        """The raw results of a query; the caller consumes them at once.
+
+        With `union` it sees all graphs as one, else those that it names itself.
+        """
+        return self._store.query(text, prefixes=prefixes, use_default_graph_as_union=union)
 
     def copy_to(self, folder: Path) -> None:
         """Make a hard-linked copy on the same file system."""
-        self._store.backup(str(folder))
+        with sound():
+            self._store.backup(str(folder))
 
     def close(self) -> None:
         """Write what is buffered and give the folder free; the store cannot be used afterwards."""
-        self._store.flush()
+        with sound():
+            self._store.flush()
         self.release()
 
     def release(self) -> None:
@@ -137,13 +150,20 @@ class OxigraphStore:
         gc.collect(0)
 
 
-def _opened(folder: Path, *, read_only: bool) -> ox.Store:
+@contextmanager
+def sound() -> Iterator[None]:
+    """Turn what Oxigraph raises over a damaged store into our own error."""
     try:
-        return ox.Store.read_only(str(folder)) if read_only else ox.Store(str(folder))
-    except OSError as problem:
+        yield
+    except (OSError, RuntimeError) as problem:
         raise StoreError(
-            f"the index in {folder} cannot be opened ({problem}): run `hornbook ingest --rebuild`."
+            f"the index is damaged or cannot be used ({problem}): run `hornbook ingest --rebuild`."
         ) from problem
+
+
+def _opened(folder: Path, *, read_only: bool) -> ox.Store:
+    with sound():
+        return ox.Store.read_only(str(folder)) if read_only else ox.Store(str(folder))
 
 
 def _block(graph: str, statements: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,13 +21,22 @@ SKIPPED_FOLDERS = frozenset(
 STATE_FOLDERS = (".hornbook", ".semspec")
 
 
+class Kind(Enum):
+    """What a path is: only files are read."""
+
+    FILE = 0
+    LINK = 1
+    OTHER = 2
+
+
 class Found(NamedTuple):
     """A file that may be read, as the file system shows it."""
 
     path: str
     size: int
     modified: int
-    link: bool = False
+    changed: int = 0
+    kind: Kind = Kind.FILE
 
 
 def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator[Found]:
@@ -61,8 +71,9 @@ def _found(path: str, entry: "os.DirEntry[str]") -> Found | None:
     except FileNotFoundError:
         return None
     if stat.S_ISREG(facts.st_mode):
-        return Found(path, facts.st_size, facts.st_mtime_ns)
-    return Found(path, 0, 0, link=True) if stat.S_ISLNK(facts.st_mode) else None
+        return Found(path, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    kind = Kind.LINK if stat.S_ISLNK(facts.st_mode) else Kind.OTHER
+    return Found(path, 0, 0, kind=kind)
 
 
 def _entered(path: str, name: str) -> bool:
@@ -83,7 +94,11 @@ def reached(path: str) -> bool:
 
 def is_text(_path: str, name: str) -> bool:
     """Whether a folder that was named to ingest gives this file as a document."""
-    return name.endswith(TEXT_ENDINGS) or name in {".cursorrules", ".windsurfrules", ".clinerules"}
+    return name.lower().endswith(TEXT_ENDINGS) or name in {
+        ".cursorrules",
+        ".windsurfrules",
+        ".clinerules",
+    }
 
 
 def in_path_order(found: Iterable[Found]) -> dict[str, Found]:

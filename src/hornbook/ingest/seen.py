@@ -16,14 +16,15 @@ class Seen(msgspec.Struct):
     """Sizes, times and hashes of files, as of the moment `looked`."""
 
     looked: int = 0
-    files: dict[str, tuple[int, int, str]] = {}
+    files: dict[str, tuple[int, int, int, str]] = {}
 
     def digest(self, found: Found) -> str | None:
         """The hash that the file had when it was read, if it cannot have changed since."""
         entry = self.files.get(found.path)
-        if entry is None or found.modified + _RACY > self.looked:
+        if entry is None or max(found.modified, found.changed) + _RACY > self.looked:
             return None
-        return entry[2] if (entry[0], entry[1]) == (found.size, found.modified) else None
+        same = entry[:3] == (found.size, found.modified, found.changed)
+        return entry[3] if same else None
 
 
 def load(path: Path) -> Seen:

@@ -36,7 +36,7 @@ class Leases:
 
     def _take(self) -> _Shared:
         with self._lock:
-            if not self._current.workspace.is_newest():
+            if self._current.workspace.is_outdated():
                 before = self._current
                 self._current = _Shared(self._root)
                 if not before.readers:

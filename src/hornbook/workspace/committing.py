@@ -67,7 +67,7 @@ class Commit:
 
         A graph that is built anew beside a published one is published only when it is complete.
         """
-        if self._known.base is None and self._tools.generations.published():
+        if self._known.base is None and self._tools.generations.ever_published():
             yield list(todo.work)
             return
         plain = [each for each in todo.work if self._arrives(each)]

@@ -27,6 +27,8 @@ from hornbook.workspace.report import IngestReport, Progress
 from hornbook.workspace.settings import Settings
 from hornbook.workspace.survey import EVERY_RULE, Contents, Look, Survey
 
+JOURNAL = ".hornbook/objects/journal.jsonl"
+
 
 class Ingestion:
     """Brings the graph of one workspace up to date with its files."""
@@ -59,22 +61,34 @@ class Ingestion:
         with self._generations.writing(waiting):
             base = None if rebuild else self._base()
             try:
-                known = recall_known(base, self._journal)
-                report = self._bring_up_to_date(known, named, rebuild=rebuild)
-            finally:
-                if base is not None:
-                    base.close()
+                report = self._from(base, named, rebuild=rebuild)
+            except StoreError as problem:
+                if base is None:
+                    raise
+                self._tell_rebuilt(problem)
+                report = self._from(None, named, rebuild=True)
         return replace(report, seconds=round(time.perf_counter() - started, 3))
+
+    def _from(self, base: Generation | None, named: list[str], *, rebuild: bool) -> IngestReport:
+        try:
+            known = recall_known(base, self._journal)
+            return self._bring_up_to_date(known, named, rebuild=rebuild)
+        finally:
+            if base is not None:
+                base.close()
+
+    def _tell_rebuilt(self, problem: StoreError) -> None:
+        message = f"was damaged and is built anew: {problem}"
+        self._notices.append(
+            Problem(".hornbook/store", None, "index_rebuilt", Level.WARNING, message)
+        )
 
     def _base(self) -> Generation | None:
         """The generation to start from; None when it is of another make or damaged."""
         try:
             base = self._generations.open()
         except StoreError as problem:
-            message = f"was damaged and is built anew: {problem}"
-            self._notices.append(
-                Problem(".hornbook/store", None, "index_rebuilt", Level.WARNING, message)
-            )
+            self._tell_rebuilt(problem)
             return None
         if base is None:
             return None
@@ -82,6 +96,9 @@ class Ingestion:
         if whole_journal and base.catalog.fingerprint == self._fingerprint:
             return base
         base.close()
+        if not whole_journal:
+            message = "lost lines that the graph had: past revisions before now are forgotten."
+            self._notices.append(Problem(JOURNAL, None, "history_lost", Level.WARNING, message))
         return None
 
     def _bring_up_to_date(self, known: Known, named: list[str], *, rebuild: bool) -> IngestReport:

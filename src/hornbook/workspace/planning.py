@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 from hornbook.ingest.identity import assign_ids
 from hornbook.ingest.journal import Event, Happened
 from hornbook.ingest.reading import resolve_links
-from hornbook.model import Level, Link, Problem, revision_id
+from hornbook.model import Entry, Level, Link, Problem, revision_id
 from hornbook.workspace.known import Known, KnownDocument
+
+# Problems that depend on which other documents there are.
+_ABOUT_OTHERS = frozenset({"id_clash", "unresolved_link", "ambiguous_link"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +94,19 @@ def plan(
         before = known.documents.get(item.id)
         if before is not None and before.path == path and before.sha256 == item.sha256:
             unchanged += 1
-            if path in facts or before.entry is None or before.entry.links != links:
+            if path in facts or before.entry is None or not _as_written(before.entry, item):
                 work.append(item)
         else:
             work.append(_happened(item, before, origins.get(path)))
     live = {each.id for each in work} | {ids[path] for path in standing}
     gone = [each for each in known.documents.values() if each.id not in live]
     return Plan(tuple(work), tuple(sorted(gone, key=lambda each: each.path)), unchanged)
+
+
+def _as_written(entry: Entry, item: Work) -> bool:
+    """Whether the graph has the same links and the same word about them and about the id."""
+    told = {problem for problem in entry.problems if problem.code in _ABOUT_OTHERS}
+    return entry.links == item.links and told == set(item.problems)
 
 
 def _names_stand(

@@ -12,7 +12,7 @@ from hornbook.assemble.sizing import (
 )
 from hornbook.errors import UsageError
 from hornbook.ingest.code.generated import is_generated
-from hornbook.ingest.discover import walk
+from hornbook.ingest.discover import Kind, walk
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
 from hornbook.workspace.contexts import endpoint
@@ -87,7 +87,7 @@ def expanded(root: Path, files: Iterable[str]) -> list[str]:
         found.update(
             each.path
             for each in walk(root, "", lambda path, _name: wanted.match(path) is not None)
-            if not each.link
+            if each.kind is Kind.FILE
         )
     return sorted(found)
 

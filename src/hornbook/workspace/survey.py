@@ -1,5 +1,6 @@
 """Looks at the files and says which documents are new, changed, gone or as they were."""
 
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
@@ -12,6 +13,7 @@ from hornbook.ingest.discover import (
     SKIPPED_FOLDERS,
     STATE_FOLDERS,
     Found,
+    Kind,
     in_path_order,
     is_text,
     walk,
@@ -27,7 +29,7 @@ from hornbook.workspace.settings import CONFIG, Settings
 EVERY_RULE = "*"
 """Followed like a folder: the configured sources and every rule format in the repository."""
 
-_HEAD_OF_LARGE = 65_536
+HEAD_OF_LARGE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +124,14 @@ class Survey:
         if path.is_dir() and not path.is_symlink():
             return list(walk(self._places.root, start, is_text))
         if path.is_symlink():
-            return [Found(start, 0, 0, link=True)]
+            return [Found(start, 0, 0, kind=Kind.LINK)]
         try:
             facts = path.stat()
         except FileNotFoundError:
             return []
-        return [Found(start, facts.st_size, facts.st_mtime_ns)]
+        if not stat.S_ISREG(facts.st_mode):
+            return [Found(start, 0, 0, kind=Kind.OTHER)]
+        return [Found(start, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)]
 
     def _look(self, found: list[Found], scope: tuple[str, ...] | None) -> Look:
         problems: list[Problem] = []
@@ -135,7 +139,7 @@ class Survey:
         for path, each in in_path_order(found).items():
             if self._excluded and _matches(self._excluded, path):
                 continue
-            if not each.link and path.isascii():
+            if each.kind is Kind.FILE and path.isascii():
                 kept[path] = each
                 continue
             problem = _unusable(each)
@@ -159,8 +163,11 @@ class Survey:
                 digest = self._load(found, known.get(path), contents)
                 progress("reading", number, len(look.files))
                 if digest is None:
+                    contents.seen.files.pop(path, None)
+                    if path in known:
+                        contents.digests[path] = known[path]
                     continue
-                contents.seen.files[path] = (found.size, found.modified, digest)
+                contents.seen.files[path] = (found.size, found.modified, found.changed, digest)
             contents.digests[path] = digest
         for path in contents.seen.files.keys() - look.files.keys():
             if look.covers(path):
@@ -172,7 +179,7 @@ class Survey:
             with (self._places.root / found.path).open("rb") as file:
                 if found.size > self._settings.largest_file:
                     contents.truncated.add(found.path)
-                    data = file.read(_HEAD_OF_LARGE)
+                    data = file.read(HEAD_OF_LARGE)
                     file.seek(0)
                     digest = file_digest(file, "sha256").hexdigest()
                 else:
@@ -183,7 +190,7 @@ class Survey:
             contents.problems.append(
                 Problem(found.path, None, "unreadable_file", Level.ERROR, message)
             )
-            return known
+            return None
         if digest != known:
             contents.read[found.path] = data
         return digest
@@ -212,7 +219,10 @@ def _matches(globs: list[Glob], path: str) -> bool:
 
 
 def _unusable(found: Found) -> Problem | None:
-    if found.link:
+    if found.kind is Kind.OTHER:
+        message = "is neither a file nor a folder and was not read: name a file."
+        return Problem(found.path, None, "not_a_file", Level.WARNING, message)
+    if found.kind is Kind.LINK:
         message = "is a link and was not followed: ingest the file it leads to."
         return Problem(found.path, None, "link_not_followed", Level.INFO, message)
     try:

@@ -136,10 +136,17 @@ class Workspace:
                 )
         return self._snapshot
 
-    def is_newest(self) -> bool:
-        """Whether nothing was published since the snapshot was taken."""
+    def is_outdated(self) -> bool:
+        """Whether something was published since the snapshot was taken.
+
+        A store that was deleted publishes nothing: what is open stays.
+
+        Raises:
+            StoreError: What is published cannot be told.
+        """
+        newest = self._generations.published()
         mine = self._generation.name if self._generation is not None else None
-        return self._generations.published() == mine
+        return newest is not None and newest != mine
 
     def refresh(self) -> Snapshot:
         """The newest published graph."""

@@ -1,0 +1,29 @@
+"""A source file as a reviewer sees it from afar: its signatures and what it imports."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The header of one declaration on one line; `depth` 0 stands in nothing else."""
+
+    line: int
+    depth: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFile:
+    """What could be read of one file.
+
+    `language` is empty where it is not known. `imports` are references as the language writes
+    them (`a.b.c`, `.sibling`, `./x.js`, `crate::a::B`), each once, in file order. `problem` says
+    why something may be missing.
+    """
+
+    path: str
+    language: str
+    sha256: str
+    signatures: tuple[Signature, ...] = ()
+    imports: tuple[str, ...] = ()
+    problem: str | None = None
