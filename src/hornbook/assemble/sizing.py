@@ -62,13 +62,12 @@ def room(window: int, *, reserve: int, sweet_spot: int, budget: Budget) -> Room:
     fixed = budget.system_prompt + budget.plan + reserve + budget.response
     available = window - fixed - window * budget.safety_percent // 100
     if available <= 0:
-        raise ConfigError(
-            [
-                f"a window of {window} tokens leaves {available} for a task "
-                f"({fixed} are reserved, {budget.safety_percent} % are kept free): "
-                "use a model with a larger window, or lower the budget in .hornbook/config.yaml."
-            ]
+        message = (
+            f"a window of {window} tokens leaves {available} for a task "
+            f"({fixed} are reserved, {budget.safety_percent} % are kept free): "
+            "use a model with a larger window, or lower the budget in .hornbook/config.yaml."
         )
+        raise ConfigError([message])
     limit = min(sweet_spot, available) if sweet_spot else available * budget.task_percent // 100
     return Room(window, available, limit)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hornbook.cli.output import columns, note, print_json, write, write_bytes
+from hornbook.cli.output import columns, harmless, note, print_json, write, write_bytes
 from hornbook.cli.read import json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
@@ -31,7 +31,7 @@ def show(root: str | None, entity_id: str, *, as_json: bool) -> None:
     write(f"{thing.id}\n")
     columns(thing.triples, heads=("predicate", "object"))
     if text:
-        write(text)
+        write(harmless(text) if sys.stdout.isatty() else text)
 
 
 @click.command()
@@ -130,6 +130,8 @@ def _text(file: str | None, text: str | None) -> str:
         return sys.stdin.buffer.read().decode("utf-8", "replace")
     try:
         return Path(str(file)).read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        raise UsageError(f"{file} is not UTF-8 ({problem.reason}): save it as UTF-8.") from problem
     except OSError as problem:
         raise NotFound(f"{file} cannot be read ({problem.strerror}): check the path.") from problem
 
@@ -137,7 +139,7 @@ def _text(file: str | None, text: str | None) -> str:
 def _variables(given: str | None) -> dict[str, object]:
     try:
         values = json.loads(given or "{}")
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise UsageError(f"--variables is not JSON ({problem}).") from problem
     if not isinstance(values, dict):
         raise UsageError("--variables must be a JSON object.")

@@ -32,7 +32,7 @@ model_option = click.option(
 @click.option("--window", metavar="N", type=int, help="A window in tokens, instead of a model's.")
 @json_option
 @root_of
-def size(
+def size(  # noqa: PLR0917  # click passes every argument by name
     root: str | None,
     files: tuple[str, ...],
     description: str,

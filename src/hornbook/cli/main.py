@@ -1,11 +1,12 @@
 """The `hornbook` command. Each command imports what it needs when it runs."""
 
+import io
 import sys
 
 import click
 
 from hornbook import __version__
-from hornbook.cli import ask, context, read, serving, setup
+from hornbook.cli import ask, context, read, serving, setup, templates
 from hornbook.cli.output import note
 from hornbook.errors import ConfigError, HornbookError, UsageError
 
@@ -27,6 +28,7 @@ for command in (
     *setup.COMMANDS,
     *read.COMMANDS,
     *context.COMMANDS,
+    *templates.COMMANDS,
     *ask.COMMANDS,
     *serving.COMMANDS,
 ):
@@ -35,6 +37,9 @@ for command in (
 
 def main() -> None:
     """Run the command line; 0 done, 1 found something or refused, 2 usage or configuration."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         app(prog_name="hornbook")
     except ConfigError as error:
@@ -46,6 +51,10 @@ def main() -> None:
         sys.exit(2 if isinstance(error, UsageError) else 1)
     except BrokenPipeError:
         sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        note(f"error: {where}{error.strerror or error}: check the path, its rights and the disk.")
         sys.exit(1)
 
 

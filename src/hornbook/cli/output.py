@@ -1,6 +1,7 @@
 """How answers reach people and programs: stdout is the result, stderr the rest."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 
 NOBODY_SEES_THE_WIDTH = 1000
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def print_json(value: object) -> None:
@@ -80,18 +82,32 @@ def progress_bar() -> Iterator["Progress"]:
         yield report
 
 
+class Styled(str):
+    """A cell with a colour; only our own words are styled, never a document's."""
+
+    __slots__ = ("style",)
+
+    def __init__(self, _text: str) -> None:
+        self.style = ""
+
+
 def columns(rows: Sequence[Sequence[str]], *, heads: Sequence[str]) -> None:
     """A table on stdout."""
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for head in heads:
         table.add_column(head, overflow="fold")
     for row in rows:
-        table.add_row(*(cell if _is_styled(cell) else escape(cell) for cell in row))
+        table.add_row(*(Text(harmless(cell), getattr(cell, "style", "")) for cell in row))
     console().print(table)
+
+
+def harmless(text: str) -> str:
+    """The text without the control characters that would steer a terminal."""
+    return _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def counted(number: int, what: str) -> str:
@@ -99,13 +115,11 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _is_styled(cell: str) -> bool:
-    return cell.startswith("[") and cell.endswith("[/]")
-
-
 SEVERITY_STYLE = {"error": "red", "warning": "yellow", "info": "blue"}
 
 
-def coloured(severity: str) -> str:
+def coloured(severity: str) -> Styled:
     """A severity or level in its colour."""
-    return f"[{SEVERITY_STYLE.get(severity, 'default')}]{severity}[/]"
+    cell = Styled(severity)
+    cell.style = SEVERITY_STYLE.get(severity, "")
+    return cell

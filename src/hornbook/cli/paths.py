@@ -7,6 +7,14 @@ from pathlib import Path
 from hornbook.errors import UsageError
 
 
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def inside(root: Path, typed: Iterable[str]) -> list[str]:
     """Typed paths relative to the root; they need not exist.
 
@@ -19,6 +27,8 @@ def inside(root: Path, typed: Iterable[str]) -> list[str]:
     start = here if here.is_relative_to(root) else root
     found = []
     for text in typed:
+        if not _is_text(text):
+            raise UsageError(f"{text!r} is not UTF-8: rename the file.")
         path = Path(os.path.normpath(start / text))
         if not path.is_relative_to(root):
             path = path.parent.resolve() / path.name

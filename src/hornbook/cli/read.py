@@ -12,6 +12,7 @@ from hornbook.cli.output import (
     columns,
     console,
     counted,
+    harmless,
     note,
     print_json,
     progress_bar,
@@ -174,7 +175,7 @@ def why(root: str | None, files: tuple[str, ...], at: str | None, *, as_json: bo
 def _print_answer(answer: "FileAnswer") -> None:
     verdict = "fits" if answer.fits else "does not fit"
     out = console()
-    out.print(answer.path, style="bold", end="", markup=False)
+    out.print(harmless(answer.path), style="bold", end="", markup=False)
     if not answer.rules:
         out.print(": no rule binds this file")
         return

@@ -11,7 +11,13 @@ from hornbook.errors import UsageError
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
-@click.option("--port", default=8765, show_default=True, help="The port to listen on.")
+@click.option(
+    "--port",
+    default=8765,
+    show_default=True,
+    type=click.IntRange(1, 65535),
+    help="The port to listen on.",
+)
 @root_of
 def serve(root: str | None, host: str, port: int) -> None:
     """Serve GraphQL and a status page on loopback."""

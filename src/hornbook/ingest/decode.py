@@ -8,11 +8,18 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """What a file in UTF-16 starts with."""
 
 
+_LOOKED_AT = 1024
+
+
 def decode(data: bytes, problems: Problems) -> str:
     """Return the text of `data`; bytes that are not UTF-8 are replaced and reported."""
     if data.startswith(UTF_16):
         problems.error(1, "not_utf8", "The file is UTF-16: save it as UTF-8.")
         return data.decode("utf-16", errors="replace")
+    start = data[:_LOOKED_AT]
+    if start.count(0) * 4 > len(start):
+        problems.error(1, "not_utf8", "Every other byte is 0, as in UTF-16: save it as UTF-8.")
+        return data.decode("utf-8", errors="replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -77,8 +77,8 @@ class Journal:
         if not self.path.exists():
             return
         with self.path.open("rb") as file:
-            file.seek(start)
-            for number, line in enumerate(file, 1):
+            before = file.read(start).count(b"\n") if start else 0
+            for number, line in enumerate(file, before + 1):
                 if line.endswith(b"\n"):
                     yield self._event(line, number)
 
@@ -97,12 +97,19 @@ class Journal:
     def _event(self, line: bytes, number: int) -> Event:
         try:
             fields = json.loads(line)
-            return Event(event=Happened(fields.pop("event")), **fields)
-        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+            texts = {key: _text(value) for key, value in fields.items()}
+            return Event(event=Happened(texts.pop("event")), **texts)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             raise StoreError(
                 f"{self.path}, line {number}: not a journal event ({problem}): "
                 "remove the line to go on without that piece of history."
             ) from problem
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
 
 
 def _drop_torn_line(descriptor: int) -> None:

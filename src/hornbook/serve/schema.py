@@ -138,9 +138,8 @@ class Query:
         snapshot = info.context["snapshot"]
         walk = _Walk(snapshot, direction, predicate_prefix, include_revisions=include_revisions)
         ids, edges = walk.from_(start, depth)
-        return Neighbourhood(
-            nodes=[entity_of(thing) for thing in snapshot.describe(ids)], edges=edges
-        )
+        found = [thing for thing in snapshot.describe(ids) if thing.triples]
+        return Neighbourhood(nodes=[entity_of(thing) for thing in found], edges=edges)
 
     @strawberry.field(description="The predicates that something in the graph carries.")
     def predicates(self, info: Asking, prefix: str | None = None) -> list[Predicate]:
@@ -255,6 +254,8 @@ schema = QuietSchema(query=Query)
 def execute(workspace: Workspace, document: str, variables: dict[str, object]) -> dict[str, object]:
     """The answer to a GraphQL document as its `{data, errors}` object."""
     context = Context(snapshot=workspace.snapshot())
+    if not document.strip():
+        return {"data": None, "errors": [{"message": "the document is empty: write a query."}]}
     result = schema.execute_sync(document, variable_values=variables, context_value=context)
     answer: dict[str, object] = {"data": result.data}
     if result.errors:

@@ -1,5 +1,6 @@
 """Reads a YAML file into a dataclass: strict, with lines, all problems at once."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from difflib import get_close_matches
@@ -10,6 +11,7 @@ import yaml
 from hornbook.errors import ConfigError
 
 T = TypeVar("T")
+_INTEGER = re.compile(r"[+-]?\d{1,12}")
 
 
 class ConfigReading:
@@ -46,8 +48,12 @@ class ConfigReading:
         """
         try:
             node = yaml.compose(text, Loader=yaml.SafeLoader)
-        except yaml.YAMLError as problem:
-            raise ConfigError([f"{self._name}: not readable as YAML: {problem}"]) from problem
+        except yaml.MarkedYAMLError as problem:
+            line = problem.problem_mark.line + 1 if problem.problem_mark else 1
+            said = f"{self._name}, line {line}: not readable as YAML: {problem.problem}."
+            raise ConfigError([said]) from problem
+        except (yaml.YAMLError, RecursionError) as problem:
+            raise ConfigError([f"{self._name}: not readable as YAML: {problem}."]) from problem
         if node is None:
             return kind()
         if not isinstance(node, yaml.MappingNode):
@@ -98,16 +104,19 @@ class ConfigReading:
             return self._nested(node, key, lambda found: self._mapping(found, hint, key + "."))
         if origin is dict:
             return self._nested(node, key, lambda found: self._table(found, hint, key))
-        plain = yaml.safe_load(yaml.serialize(node))
-        if origin is tuple:
+        return self._scalar(node, hint, key)
+
+    def _scalar(self, node: yaml.Node, hint: object, key: str) -> object:
+        plain = _plain(node)
+        if plain is None:
+            return self._wrong(node, key, plain, "a value, or leave the key out")
+        if get_origin(hint) is tuple:
             items = plain if isinstance(plain, list) else [plain]
-            if all(isinstance(item, str) and item for item in items):
-                return tuple(items)
-            return self._wrong(node, key, plain, "a list of texts")
+            texts = all(isinstance(item, str) and item for item in items)
+            return tuple(items) if texts else self._wrong(node, key, plain, "a list of texts")
         if hint is int:
-            if isinstance(plain, int) and not isinstance(plain, bool) and plain >= 0:
-                return plain
-            return self._wrong(node, key, plain, "a whole number")
+            number = isinstance(plain, int) and not isinstance(plain, bool) and plain >= 0
+            return plain if number else self._wrong(node, key, plain, "a whole number")
         if isinstance(plain, str | int) and not isinstance(plain, bool):
             return str(plain)
         return self._wrong(node, key, plain, "a text")
@@ -132,6 +141,23 @@ class ConfigReading:
         """Complain about a value; None keeps the default."""
         self.complain(node.start_mark.line + 1, f"`{key}` is {found!r}: write {wanted}.")
         return None
+
+
+def _plain(node: yaml.Node) -> object:
+    """A scalar, or a list of scalars, as plain values; anything else by its tag."""
+    if not node.tag.startswith("tag:yaml.org,2002:") or "python" in node.tag:
+        return {"tag": node.tag}
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item) for item in node.value]
+    if not isinstance(node, yaml.ScalarNode):
+        return {"tag": node.tag}
+    if node.tag == "tag:yaml.org,2002:int":
+        return int(node.value) if _INTEGER.fullmatch(node.value) else str(node.value)
+    if node.tag == "tag:yaml.org,2002:null":
+        return None
+    if node.tag == "tag:yaml.org,2002:bool":
+        return node.value.lower() in {"true", "yes", "on"}
+    return str(node.value)
 
 
 def _required(each: "Field[object]") -> bool:

@@ -11,7 +11,6 @@ from hornbook.assemble.receipt import Circumstances
 from hornbook.assemble.review import Extra, Review, Room, Rule
 from hornbook.assemble.sop import render
 from hornbook.errors import UsageError
-from hornbook.git import reader as git
 from hornbook.git.change import Change, change
 from hornbook.ingest.reading import is_rule_file
 from hornbook.model import Activation, Category, Entry
@@ -20,7 +19,7 @@ from hornbook.model.context import Context, LeftOut, Unit
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
 from hornbook.workspace.judging import graph_at
-from hornbook.workspace.settings import CONFIG, Settings, parse_settings
+from hornbook.workspace.settings import Settings
 from hornbook.workspace.snapshot import Snapshot
 
 SUPERSEDED = ("superseded", "superceded", "deprecated", "rejected")
@@ -77,15 +76,14 @@ def endpoint(settings: Settings, name: str | None) -> tuple[str, Endpoint]:
 class Contexts:
     """Makes reviewers' contexts for one workspace."""
 
-    def __init__(self, root: Path, settings: Settings, snapshot: Snapshot) -> None:
+    def __init__(self, root: Path, snapshot: Snapshot) -> None:
         self._root = root
-        self._settings = settings
         self._snapshot = snapshot
 
     def for_files(self, paths: Sequence[str], model: str | None = None) -> Packet:
         """The context for files as they are, judged by the rules as they are ingested."""
         made_for = Circumstances(files=tuple(sorted(set(paths))), graph=self._snapshot.version)
-        return self._packet(self._snapshot, self._settings, made_for, (), model)
+        return self._packet(self._snapshot, made_for, (), model)
 
     def for_change(self, span: str, model: str | None = None) -> Packet:
         """The context for a change, judged by the rules and settings of its base.
@@ -94,8 +92,7 @@ class Contexts:
             UsageError: The span does not name a change.
         """
         found = change(self._root, span)
-        settings = self._settings_at(found.base)
-        snapshot = graph_at(self._root, found.base, settings)
+        snapshot = graph_at(self._root, found.base)
         made_for = Circumstances(
             files=found.paths,
             base=found.base,
@@ -108,23 +105,16 @@ class Contexts:
             Unit(each.path, found.head[:12], f"```diff\n{found.patches[each.path]}```\n")
             for each in found.files
         )
-        return self._packet(snapshot, settings, made_for, diffs, model)
-
-    def _settings_at(self, commit: str) -> Settings:
-        """The settings that a commit holds."""
-        blob = git.files_at(self._root, commit).get(CONFIG.as_posix())
-        if blob is None:
-            return Settings()
-        return parse_settings(git.blobs(self._root, [blob])[blob])
+        return self._packet(snapshot, made_for, diffs, model)
 
     def _packet(
         self,
         snapshot: Snapshot,
-        settings: Settings,
         made_for: Circumstances,
         diffs: tuple[Unit, ...],
         model: str | None,
     ) -> Packet:
+        settings = snapshot.settings
         name, chosen = endpoint(settings, model)
         decisions, left_out = _decisions(snapshot, made_for.files)
         review = Review(

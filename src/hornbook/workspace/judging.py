@@ -14,23 +14,25 @@ from hornbook.text.globs import parse
 from hornbook.workspace.building import Builder, too_large
 from hornbook.workspace.known import Known
 from hornbook.workspace.planning import Facts, plan
-from hornbook.workspace.settings import Settings
+from hornbook.workspace.settings import CONFIG, Settings, parse_settings
 from hornbook.workspace.snapshot import Snapshot
 from hornbook.workspace.writing import Written, sign, write
 
 
-def graph_at(root: Path, revision: str, settings: Settings) -> Snapshot:
-    """The graph of the documents that a commit holds, asked like any other.
+def graph_at(root: Path, revision: str) -> Snapshot:
+    """The graph of the documents that a commit holds, by its own settings, asked like any other.
 
     Raises:
         UsageError: The revision names no commit.
+        ConfigError: The settings of the commit are wrong.
     """
     commit = git.commit(root, revision)
-    files = {
-        path: blob
-        for path, blob in git.files_at(root, commit).items()
-        if _is_source(path, settings)
-    }
+    held = git.files_at(root, commit)
+    settings = Settings()
+    if CONFIG.as_posix() in held:
+        blob = held[CONFIG.as_posix()]
+        settings = parse_settings(git.blobs(root, [blob])[blob])
+    files = {path: blob for path, blob in held.items() if _is_source(path, settings)}
     contents = git.blobs(root, files.values())
     readings = {path: read(path, contents[blob]) for path, blob in files.items()}
     digests = {path: sha256(contents[blob]).hexdigest() for path, blob in files.items()}

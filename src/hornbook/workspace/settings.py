@@ -213,7 +213,7 @@ def _check_models(models: ModelSettings, reading: ConfigReading) -> None:
 
 def _is_reserve(text: str) -> bool:
     number = text.removesuffix("%")
-    return number.isascii() and number.isdigit() and int(number) > 0
+    return number.isascii() and number.isdigit() and len(number) < 10 and int(number) > 0
 
 
 def find_root(given: str | None, environment: str | None, start: Path) -> Path:
@@ -224,7 +224,7 @@ def find_root(given: str | None, environment: str | None, start: Path) -> Path:
     """
     named = given or environment
     if named:
-        root = Path(named).expanduser().resolve()
+        root = Path(named).resolve()
         if not root.is_dir():
             raise UsageError(f"root {named!r} is no folder: give an existing one.")
         return root

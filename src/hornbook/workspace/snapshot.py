@@ -43,7 +43,7 @@ class Snapshot:
     def __init__(self, store: GraphStore, catalog: Catalog, settings: Settings) -> None:
         self.store = store
         self.catalog = catalog
-        self._settings = settings
+        self.settings = settings
 
     @property
     def version(self) -> str:
@@ -58,7 +58,7 @@ class Snapshot:
     @cached_property
     def rules(self) -> RuleBook:
         """The rules, compiled."""
-        nearest = self._settings.agents_merge == "nearest"
+        nearest = self.settings.agents_merge == "nearest"
         return RuleBook(self.catalog.entries, nearest=nearest)
 
     @cached_property
@@ -80,7 +80,7 @@ class Snapshot:
 
     def why(self, paths: Iterable[str]) -> list[FileAnswer]:
         """The rules that bind each file, and why; the files need not exist."""
-        reserve = self._settings.reserve_tokens
+        reserve = self.settings.reserve_tokens
         answers = []
         for path in paths:
             rules = tuple(map(bound_rule, self.rules.bind(path)))
@@ -92,7 +92,7 @@ class Snapshot:
 
     def reserve_report(self, paths: Iterable[str]) -> ReserveReport:
         """How the rules of some files, and each rule alone, sit with the reserve."""
-        reserve = self._settings.reserve_tokens
+        reserve = self.settings.reserve_tokens
         enforced = [rule for rule in self.rules.enforced if rule.scope is not Scope.PLAN]
         largest = sorted(enforced, key=lambda rule: (-rule.tokens, rule.id))
         everywhere = [rule for rule in enforced if self.rules.everywhere(rule)]

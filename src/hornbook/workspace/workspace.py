@@ -163,7 +163,7 @@ class Workspace:
             return self.snapshot().why(paths)
         from hornbook.workspace.judging import graph_at  # noqa: PLC0415  # loads the parsers
 
-        return graph_at(self.root, at, self.settings).why(paths)
+        return graph_at(self.root, at).why(paths)
 
     def size(
         self,
@@ -216,7 +216,7 @@ class Workspace:
         """
         from hornbook.workspace.contexts import Contexts  # noqa: PLC0415  # loads the readers
 
-        contexts = Contexts(self.root, self.settings, self.snapshot())
+        contexts = Contexts(self.root, self.snapshot())
         if diff is not None:
             return contexts.for_change(diff, model)
         return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model)

@@ -13,7 +13,7 @@ from hornbook.ingest.readers.compose import Frame, compose
 from hornbook.ingest.readers.decision import read_decision
 from hornbook.ingest.readers.folders import below
 from hornbook.ingest.readers.misspelt import tell_misspelt
-from hornbook.ingest.readers.protocol import Reading, SourceFile
+from hornbook.ingest.readers.protocol import Binding, Reading, SourceFile
 from hornbook.model import Category
 
 SUFFIXES = frozenset(TEXT_ENDINGS)
@@ -46,9 +46,18 @@ def read_own(file: SourceFile, place: Shelf, tool: str, problems: Problems) -> R
     frame = Frame(
         tool=tool,
         desired_id=document_id(place.category, place.folder, place.below, stem(file.path)),
-        binding=own_binding(parts, place.category, problems),
+        binding=_binding(file, place, problems),
         category=place.category,
         category_stated=place.stated,
         own=True,
     )
     return compose(file, frame, problems)
+
+
+def _binding(file: SourceFile, place: Shelf, problems: Problems) -> Binding:
+    """How the document binds; patterns on one that is no rule are worth a word."""
+    binding = own_binding(file.parts, place.category, problems)
+    if place.category is Category.REFERENCE and binding.patterns and not place.stated:
+        message = "It has patterns but is no rule, so it binds nothing: add `category: sop`."
+        problems.warning(binding.patterns[0].line, "binds_nothing", message)
+    return binding

@@ -15,7 +15,6 @@
   (expression_statement (assignment left: (identifier) @name) @declaration)))
 
 (assignment "=" @cut right: (_) @cut)
-(lambda body: (_) @body)
 (comment) @cut
 
 (import_statement name: (dotted_name) @import)

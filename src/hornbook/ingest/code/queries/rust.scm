@@ -20,7 +20,6 @@
 
 (const_item "=" @cut value: (_) @cut)
 (static_item "=" @cut value: (_) @cut)
-(closure_expression body: (_) @body)
 (line_comment) @cut
 (block_comment) @cut
 

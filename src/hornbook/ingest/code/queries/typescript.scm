@@ -7,6 +7,8 @@
 (class_body (method_signature name: (_) @name) @declaration)
 (function_signature name: (_) @name) @declaration
 (ambient_declaration (_) @wrapped) @wrapper
+(ambient_declaration (lexical_declaration (variable_declarator name: (_) @name)) @declaration)
+(ambient_declaration (variable_declaration (variable_declarator name: (_) @name)) @declaration)
 
 (interface_declaration name: (_) @name body: (_) @members) @declaration
 (interface_body [(property_signature) (method_signature) (call_signature)

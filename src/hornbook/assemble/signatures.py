@@ -1,0 +1,35 @@
+"""A source file's signatures as text for a reviewer."""
+
+import re
+
+from hornbook.model.code import CodeFile
+
+INDENT = "    "
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_BACKTICKS = re.compile(r"`+")
+
+
+def render_summary(file: CodeFile) -> str:
+    """The file's heading, what is wrong with it, and its signatures with their line numbers."""
+    title = f"### {_visible(file.path)}"
+    lines = [f"{title} ({file.language})" if file.language else title, ""]
+    if file.problem:
+        lines += [f"Problem: {file.problem}.", ""]
+    if file.signatures:
+        lines += _block(file)
+    elif not file.problem:
+        lines.append("No signatures." if file.language else "No signatures: unknown language.")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _block(file: CodeFile) -> list[str]:
+    body = [f"{each.line}: {INDENT * each.depth}{_visible(each.text)}" for each in file.signatures]
+    longest = max((len(run) for line in body for run in _BACKTICKS.findall(line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence + file.language, *body, fence]
+
+
+def _visible(text: str) -> str:
+    """The text on one line: a path or a literal must not be able to end the block."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
