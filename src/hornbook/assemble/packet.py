@@ -1,5 +1,6 @@
 """Lays units out as one prompt and knows where every byte of it came from."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -7,6 +8,8 @@ from itertools import pairwise
 
 from hornbook.model.context import Item, Section, Unit
 from hornbook.text.tokens import additive_boundary
+
+_BACKTICKS = re.compile(r"`+")
 
 Count = Callable[[str], int]
 
@@ -47,6 +50,13 @@ def measured(texts: Sequence[str], count: Count) -> int:
             total += count("".join(run))
             run = []
     return total + (count("".join(run)) if run else 0)
+
+
+def fenced(text: str, language: str) -> str:
+    """A text as a code block that nothing in it can end."""
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}\n"
 
 
 def lay_out(parts: Sequence[Part], count: Count) -> tuple[str, tuple[Section, ...]]:

@@ -7,11 +7,15 @@ from importlib.resources import files as package_files
 from pathlib import Path
 
 from hornbook.assemble import review as reviewing
+from hornbook.assemble.packet import fenced
 from hornbook.assemble.receipt import Circumstances
 from hornbook.assemble.review import Extra, Review, Room, Rule
+from hornbook.assemble.signatures import render_summary
 from hornbook.assemble.sop import render
 from hornbook.errors import UsageError
+from hornbook.git import reader as git
 from hornbook.git.change import Change, change
+from hornbook.ingest.code import summarise
 from hornbook.ingest.reading import is_rule_file
 from hornbook.model import Activation, Category, Entry
 from hornbook.model.budget import Endpoint
@@ -83,7 +87,12 @@ class Contexts:
     def for_files(self, paths: Sequence[str], model: str | None = None) -> Packet:
         """The context for files as they are, judged by the rules as they are ingested."""
         made_for = Circumstances(files=tuple(sorted(set(paths))), graph=self._snapshot.version)
-        return self._packet(self._snapshot, made_for, (), model)
+        contents = {
+            path: (self._root / path).read_bytes()
+            for path in made_for.files
+            if (self._root / path).is_file()
+        }
+        return self._packet(self._snapshot, made_for, _Seen((), contents), model)
 
     def for_change(self, span: str, model: str | None = None) -> Packet:
         """The context for a change, judged by the rules and settings of its base.
@@ -102,16 +111,23 @@ class Contexts:
             findings=tuple(_edited_rules(found)),
         )
         diffs = tuple(
-            Unit(each.path, found.head[:12], f"```diff\n{found.patches[each.path]}```\n")
+            Unit(each.path, found.head[:12], fenced(found.patches[each.path], "diff"))
             for each in found.files
         )
-        return self._packet(snapshot, made_for, diffs, model)
+        return self._packet(snapshot, made_for, _Seen(diffs, self._contents(found)), model)
+
+    def _contents(self, found: Change) -> dict[str, bytes]:
+        """What the changed files hold at HEAD."""
+        held = git.files_at(self._root, found.head)
+        wanted = {path: held[path] for path in found.paths if path in held}
+        blobs = git.blobs(self._root, wanted.values())
+        return {path: blobs[blob] for path, blob in wanted.items()}
 
     def _packet(
         self,
         snapshot: Snapshot,
         made_for: Circumstances,
-        diffs: tuple[Unit, ...],
+        seen: "_Seen",
         model: str | None,
     ) -> Packet:
         settings = snapshot.settings
@@ -123,15 +139,24 @@ class Contexts:
             rules=_rules(snapshot, made_for.files),
             extras=(
                 Extra("decisions", "Decisions that stand", decisions),
+                Extra("signatures", "The files and what they declare", _signatures(seen.contents)),
                 Extra("conventions", "Conventions", _conventions(snapshot, made_for.files)),
             ),
-            diffs=diffs,
+            diffs=seen.diffs,
             situation=_situation(made_for),
         )
         space = room(settings, chosen)
         context = reviewing.assemble(review, space, counter(settings.counter))
         context = replace(context, left_out=(*context.left_out, *left_out))
         return Packet(context, replace(made_for, model=name), review, space)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The files under review: their patches, and what they hold."""
+
+    diffs: tuple[Unit, ...]
+    contents: dict[str, bytes]
 
 
 def room(settings: Settings, chosen: Endpoint) -> Room:
@@ -182,6 +207,16 @@ def _decisions(
             text = f"## {document.title}\n\n- Decision: {entry.id}\n- Status: {status}\n\n"
             current.append(Unit(entry.id, document.revision, text + document.body))
     return tuple(current), tuple(past)
+
+
+def _signatures(contents: dict[str, bytes]) -> tuple[Unit, ...]:
+    """What each file in a language that we know declares."""
+    found = []
+    for path in sorted(contents):
+        summary = summarise(path, contents[path])
+        if summary.signatures or summary.problem:
+            found.append(Unit(f"code.file.{path}", summary.sha256, render_summary(summary)))
+    return tuple(found)
 
 
 def _conventions(snapshot: Snapshot, paths: Sequence[str]) -> tuple[Unit, ...]:

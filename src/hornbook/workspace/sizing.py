@@ -11,7 +11,7 @@ from hornbook.assemble.sizing import (
     warnings_about,
 )
 from hornbook.errors import UsageError
-from hornbook.ingest.code.generated import is_generated
+from hornbook.ingest.code.generated import PATTERNS, is_generated
 from hornbook.ingest.discover import Kind, walk
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
@@ -99,7 +99,7 @@ def _sized(root: Path, path: str, settings: Settings) -> SizedFile:
         return SizedFile(path, 0, "to be created")
     except IsADirectoryError:
         raise UsageError(f"{path} is a folder: name files, or a glob such as {path}/**.") from None
-    reason = is_generated(path, data, settings.generated)
+    reason = is_generated(path, data, (*PATTERNS, *settings.generated))
     if reason is not None:
         return SizedFile(path, settings.budget.generated_tokens, reason)
     return SizedFile(path, counter("heuristic")(data.decode("utf-8", "replace")))
