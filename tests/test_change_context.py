@@ -266,3 +266,34 @@ def test_an_overflowing_rule_set_is_refused_and_reviewed_in_passes(root: Path) -
     for folder in sorted(out.iterdir()):
         files = (str(folder / "receipt.json"), str(folder / "prompt.md"))
         assert hornbook(root, "context", "verify", *files).returncode == 0
+
+
+def test_a_receipt_becomes_an_entity_that_tells_which_revisions_it_used(root: Path) -> None:
+    write(root, {"main.go": "package main // a\n"})
+    head = commit(root)
+    out = root / "packet"
+    assert (
+        hornbook(root, "context", "review", "--diff", "main..work", "--output", str(out)).returncode
+        == 0
+    )
+    with Workspace.open(root) as work:
+        report = work.ingest(strict=True)
+        assert report.problems == ()
+        text = "SELECT ?revision WHERE { ?r receipt:head ?c ; prov:used ?revision }"
+        rows = json.loads(work.sparql(text))["results"]["bindings"]
+        used = [row["revision"]["value"].rpartition("/id/")[2].replace("/", ".") for row in rows]
+        revision = work.snapshot().document(ERRORS).revision
+        assert used == [revision]
+        (entry,) = [e for e in work.snapshot().catalog.entries if e.category == "receipt"]
+        assert ("receipt.head", head) in work.snapshot().thing(entry.id).triples
+        before = work.export()
+        work.ingest(rebuild=True)
+        assert work.export() == before
+        assert work.why(["main.go"])[0].not_enforced == ()
+
+
+def test_a_damaged_record_is_told(root: Path) -> None:
+    write(root, {".hornbook/records/receipts/x.json": '{"files": 3}'})
+    with Workspace.open(root) as work:
+        codes = {problem.code for problem in work.ingest().problems}
+    assert codes == {"bad_record"}

@@ -15,6 +15,7 @@ from hornbook.errors import NotFound, UsageError
 if TYPE_CHECKING:
     from hornbook.assemble.sizing import Sizing
     from hornbook.workspace.contexts import Packet
+    from hornbook.workspace.workspace import Workspace
 
 files_option = click.option(
     "--files", metavar="F", multiple=True, help="A file or glob; may be repeated."
@@ -109,15 +110,15 @@ def review(
         raise UsageError("name what is reviewed: either --files, or --diff BASE..HEAD.")
     with Workspace.open(root) as work:
         packet = work.review_packet(inside(work.root, files), diff=span, model=model)
-    packets = packet.passes() if passes and packet.context.passes else [packet]
-    complete = all(each.context.text is not None for each in packets)
-    if output is not None and complete:
-        _write_packets(packets, output)
+        packets = packet.passes() if passes and packet.context.passes else [packet]
+        complete = all(each.context.text is not None for each in packets)
+        if output is not None and complete:
+            _write_packets(work, packets, output)
     _print_context(packet, packets, as_json=as_json, quiet=output is not None)
     sys.exit(0 if complete else 1)
 
 
-def _write_packets(packets: "list[Packet]", output: Path) -> None:
+def _write_packets(work: "Workspace", packets: "list[Packet]", output: Path) -> None:
     from hornbook.assemble.receipt import receipt
 
     for number, packet in enumerate(packets, 1):
@@ -127,6 +128,7 @@ def _write_packets(packets: "list[Packet]", output: Path) -> None:
         facts = receipt(packet.context, packet.made_for)
         text = json.dumps(facts, ensure_ascii=False, indent=2) + "\n"
         (folder / "receipt.json").write_text(text, encoding="utf-8")
+        work.record_receipt(facts)
         note(f"wrote {folder}/prompt.md and {folder}/receipt.json")
 
 

@@ -152,6 +152,7 @@ def in_order(document: Document) -> Document:
         inferred=tuple(sorted(set(document.inferred))),
         decision=_deciders_in_order(document.decision),
         links=tuple(sorted(set(document.links), key=link_order)),
+        facts=tuple(sorted(set(document.facts))),
         problems=tuple(sorted(set(document.problems), key=problem_order)),
     )
 
@@ -187,6 +188,7 @@ def _document(entity_id: str, triples: Triples, chunks: tuple[Chunk, ...]) -> Do
         inferred=_many(triples, p.INFERRED),
         decision=_decision(triples),
         links=_links(triples),
+        facts=_facts(triples),
         chunks=chunks,
         tokens=int(_one(triples, p.TOKENS)),
         problems=_problems(path, triples),
@@ -228,6 +230,11 @@ def problem_order(problem: Problem) -> tuple[int, str, str]:
 def _links(triples: Triples) -> tuple[Link, ...]:
     read = (json.loads(text) for text in triples.get(p.DECISION_REFERENCE.name, ()))
     return tuple(sorted((Link(*fields) for fields in read), key=link_order))
+
+
+def _facts(triples: Triples) -> tuple[tuple[str, str], ...]:
+    names = (predicate.name for predicate in p.FACTS)
+    return tuple(sorted((name, value) for name in names for value in triples.get(name, ())))
 
 
 def _decision(triples: Triples) -> DecisionFacts | None:

@@ -110,6 +110,8 @@ def _say_parent(say: Subject, document: Document) -> None:
     say.each(p.INFERRED, document.inferred)
     _say_meta(say, document)
     _say_decision(say, document)
+    for name, value in document.facts:
+        say.say(p.PREDICATES[name], value)
 
 
 def _say_meta(say: Subject, document: Document) -> None:

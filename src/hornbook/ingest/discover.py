@@ -17,7 +17,9 @@ SKIPPED_FOLDERS = frozenset(
     }
 )  # fmt: skip
 
-# Of our own state folders only the sources are documents.
+RECORDS = ".hornbook/records/"
+
+# Of our own state folders only the sources and the records are documents.
 STATE_FOLDERS = (".hornbook", ".semspec")
 
 
@@ -82,7 +84,7 @@ def _entered(path: str, name: str) -> bool:
     for state in STATE_FOLDERS:
         inside = path.partition(f"{state}/")[2] if f"/{state}/" in f"/{path}" else None
         if inside is not None:
-            return inside == "sources" or inside.startswith("sources/")
+            return inside.split("/")[0] in {"sources", "records"}
     return True
 
 
@@ -92,8 +94,10 @@ def reached(path: str) -> bool:
     return all(_entered("/".join(folders[: n + 1]), name) for n, name in enumerate(folders))
 
 
-def is_text(_path: str, name: str) -> bool:
+def is_text(path: str, name: str) -> bool:
     """Whether a folder that was named to ingest gives this file as a document."""
+    if name.endswith(".json"):
+        return path.startswith(RECORDS)
     return name.lower().endswith(TEXT_ENDINGS) or name in {
         ".cursorrules",
         ".windsurfrules",

@@ -64,7 +64,8 @@ class Document:
     """One source document, read whole: metadata, chunks that tile its body, problems.
 
     `head` is the text before the body (BOM and frontmatter), so head plus chunks is the file.
-    `inferred` names the fields that the document does not state itself.
+    `inferred` names the fields that the document does not state itself; `facts` are statements
+    of a record beyond what every document has: a predicate's name and a value each.
     """
 
     id: str
@@ -91,6 +92,7 @@ class Document:
     inferred: tuple[str, ...] = ()
     decision: DecisionFacts | None = None
     links: tuple[Link, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
     chunks: tuple[Chunk, ...] = ()
     tokens: int = 0
     problems: tuple[Problem, ...] = field(default=())

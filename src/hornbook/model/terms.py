@@ -14,6 +14,7 @@ class Category(StrEnum):
     DECISION = "decision"
     CONVENTION = "convention"
     PLAN = "plan"
+    RECEIPT = "receipt"
 
 
 class Severity(StrEnum):

@@ -18,6 +18,7 @@ class Class(StrEnum):
     API = "API"
     PLAN = "Plan"
     TASK = "Task"
+    RECEIPT = "Receipt"
     DOCUMENT_CHUNK = "DocumentChunk"
     REVISION = "Revision"
     TOMBSTONE = "Tombstone"
@@ -33,4 +34,5 @@ CLASS_OF: dict[Category, Class] = {
     Category.DECISION: Class.DECISION,
     Category.CONVENTION: Class.CONVENTION,
     Category.PLAN: Class.PLAN,
+    Category.RECEIPT: Class.RECEIPT,
 }

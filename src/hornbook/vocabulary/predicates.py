@@ -90,6 +90,13 @@ INVALIDATED_AT = Predicate("prov.invalidated_at", Datatype.DATE_TIME, many=True)
 CONTENT_HASH = Predicate("prov.content_hash")
 LOCATION = Predicate("prov.location")
 
+# Receipts
+RECEIPT_BASE = Predicate("receipt.base")
+RECEIPT_HEAD = Predicate("receipt.head")
+RECEIPT_PROMPT = Predicate("receipt.prompt")
+RECEIPT_FILE = Predicate("receipt.file", many=True)
+USED = Predicate("prov.used", Datatype.ENTITY, many=True)
+
 # The store itself
 STORE_SCHEMA = Predicate("store.meta.schema", Datatype.INTEGER)
 STORE_VERSION = Predicate("store.meta.version")
@@ -99,6 +106,14 @@ STORE_COLLECTION = Predicate("store.meta.collection", many=True)
 PREDICATES: dict[str, Predicate] = {
     value.name: value for value in list(globals().values()) if isinstance(value, Predicate)
 }
+
+FACTS: tuple[Predicate, ...] = (
+    RECEIPT_BASE,
+    RECEIPT_HEAD,
+    RECEIPT_PROMPT,
+    RECEIPT_FILE,
+    USED,
+)
 
 LINKS: dict[str, Predicate] = {
     "supersedes": DECISION_SUPERSEDES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -220,6 +221,15 @@ class Workspace:
         if diff is not None:
             return contexts.for_change(diff, model)
         return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model)
+
+    def record_receipt(self, facts: dict[str, object]) -> Path:
+        """Keep a receipt as a record: the next ingest makes it part of the graph."""
+        name = str(facts["receipt_sha256"])[:16]
+        path = self.places.state / "records" / "receipts" / f"{name}.json"
+        self.places.prepare()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(facts, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        return path
 
     def reserve_report(self) -> ReserveReport:
         """How the rules sit with the reserve, over the files of the repository."""

@@ -12,11 +12,13 @@ from hornbook.ingest.readers.kiro import KiroReader
 from hornbook.ingest.readers.own import OwnReader
 from hornbook.ingest.readers.plain import PlainReader
 from hornbook.ingest.readers.protocol import Reader
+from hornbook.ingest.readers.records import ReceiptReader
 from hornbook.ingest.readers.triggers import AUGMENT, WINDSURF
 
 __all__ = ["NATIVE", "READERS"]
 
 NATIVE: tuple[Reader, ...] = (
+    ReceiptReader(),
     DecisionReader(),
     OwnReader(),
     CursorReader(),

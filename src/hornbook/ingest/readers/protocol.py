@@ -64,6 +64,7 @@ class Reading:
     inferred: tuple[str, ...] = ()
     decision: DecisionFacts | None = None
     links: tuple[Link, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
     problems: tuple[Problem, ...] = ()
 
     def document(
@@ -102,6 +103,7 @@ class Reading:
             inferred=self.inferred,
             decision=self.decision,
             links=self.links if links is None else links,
+            facts=self.facts,
             chunks=chunks,
             tokens=tokens,
             problems=(*self.problems, *problems),
