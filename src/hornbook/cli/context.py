@@ -14,6 +14,7 @@ from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from hornbook.assemble.sizing import Sizing
+    from hornbook.model.context import Context
     from hornbook.workspace.contexts import Packet
     from hornbook.workspace.workspace import Workspace
 
@@ -154,12 +155,16 @@ def _print_context(
             write(shown.context.text)
         note(_summary(shown))
         return
-    console().print(f"[red]{shown.context.outcome}[/]")
-    for reason in shown.context.reasons:
+    _print_refusal(shown.context)
+
+
+def _print_refusal(found: "Context") -> None:
+    console().print(f"[red]{found.outcome}[/]")
+    for reason in found.reasons:
         write(f"  {reason.code}: {reason.message}\n")
-    for number, group in enumerate(shown.context.split, 1):
+    for number, group in enumerate(found.split, 1):
         write(f"  group {number}: {' '.join(group)}\n")
-    for number, ids in enumerate(shown.context.passes, 1):
+    for number, ids in enumerate(found.passes, 1):
         write(f"  pass {number}: {' '.join(ids)}\n")
 
 
@@ -179,6 +184,38 @@ def _summary(packet: "Packet") -> str:
         f"complete: {len(context.sop_ids)} rules, {context.tokens} tokens by {context.counter} "
         f"({parts}); {len(context.left_out)} left out"
     )
+
+
+@context.command("develop")
+@files_option
+@click.option("--description", metavar="T", required=True, help="The task's description.")
+@click.option("--criteria", metavar="T", multiple=True, help="A criterion; may be repeated.")
+@model_option
+@json_option
+@root_of
+def develop(  # click passes every argument by name
+    root: str | None,
+    files: tuple[str, ...],
+    description: str,
+    criteria: tuple[str, ...],
+    model: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Assemble the developer's context: the task and its files, no rule's text."""
+    from hornbook.workspace.workspace import Workspace
+
+    with Workspace.open(root) as work:
+        found = work.develop_context(
+            inside(work.root, files), description=description, criteria=criteria, model=model
+        )
+    if as_json:
+        print_json(found)
+    elif found.text is not None:
+        write(found.text)
+    else:
+        _print_refusal(found)
+    sys.exit(0 if found.text is not None else 1)
 
 
 @context.command("verify")

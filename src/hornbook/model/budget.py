@@ -26,6 +26,12 @@ class Budget:
     plan: int = field(
         default=1500, metadata={"meaning": "Room for the plan's situation and mission."}
     )
+    task: int = field(
+        default=2000, metadata={"meaning": "Room for a task, its criteria, constraints and gates."}
+    )
+    feedback: int = field(
+        default=2000, metadata={"meaning": "Room for what the last attempt was told."}
+    )
     response: int = field(
         default=6400, metadata={"meaning": "Room for the developer's answer, in task sizing."}
     )

@@ -1,6 +1,7 @@
 """A source file as a reviewer sees it from afar: its signatures and what it imports."""
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,8 @@ class CodeFile:
     signatures: tuple[Signature, ...] = ()
     imports: tuple[str, ...] = ()
     problem: str | None = None
+
+
+def code_id(path: str) -> str:
+    """The id of a source file: its path with everything but letters and digits encoded."""
+    return "code.file." + quote(path, safe="").replace(".", "%2E")

@@ -19,6 +19,7 @@ from hornbook.ingest.code import summarise
 from hornbook.ingest.reading import is_rule_file
 from hornbook.model import Activation, Category, Entry
 from hornbook.model.budget import Endpoint
+from hornbook.model.code import code_id
 from hornbook.model.context import Context, LeftOut, Unit
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
@@ -58,9 +59,9 @@ class Packet:
 
 
 @cache
-def instructions() -> str:
-    """The reviewer's instructions, as shipped."""
-    path = package_files("hornbook.workspace") / "prompts" / "reviewer.md"
+def instructions(role: str) -> str:
+    """The instructions of a role, as shipped."""
+    path = package_files("hornbook.workspace") / "prompts" / f"{role}.md"
     return path.read_text(encoding="utf-8")
 
 
@@ -135,7 +136,7 @@ class Contexts:
         decisions, left_out = _decisions(snapshot, made_for.files)
         review = Review(
             files=made_for.files,
-            instructions=instructions(),
+            instructions=instructions("reviewer"),
             rules=_rules(snapshot, made_for.files),
             extras=(
                 Extra("decisions", "Decisions that stand", decisions),
@@ -215,7 +216,7 @@ def _signatures(contents: dict[str, bytes]) -> tuple[Unit, ...]:
     for path in sorted(contents):
         summary = summarise(path, contents[path])
         if summary.signatures or summary.problem:
-            found.append(Unit(f"code.file.{path}", summary.sha256, render_summary(summary)))
+            found.append(Unit(code_id(path), summary.sha256, render_summary(summary)))
     return tuple(found)
 
 

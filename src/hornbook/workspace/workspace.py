@@ -222,6 +222,27 @@ class Workspace:
             return contexts.for_change(diff, model)
         return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model)
 
+    def develop_context(
+        self,
+        files: Sequence[str | Path],
+        *,
+        description: str,
+        criteria: Sequence[str] = (),
+        model: str | None = None,
+    ) -> Context:
+        """What a developer of a task must see: the task and its files, no rule's text."""
+        from hornbook.workspace.developing import development_context  # noqa: PLC0415  # as above
+
+        paths = [clean_path(self._inside(str(file))) for file in files]
+        return development_context(
+            self.root,
+            self.settings,
+            paths,
+            description=description,
+            criteria=criteria,
+            model=model,
+        )
+
     def record_receipt(self, facts: dict[str, object]) -> Path:
         """Keep a receipt as a record: the next ingest makes it part of the graph."""
         name = str(facts["receipt_sha256"])[:16]

@@ -1,0 +1,142 @@
+"""The developer's context: the plan, the task and its files, without the reviewer's rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from hornbook.assemble.grouping import fewest_groups
+from hornbook.assemble.packet import Part, fenced, lay_out
+from hornbook.model.context import Context, Outcome, Refusal, Unit
+from hornbook.text.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """A file of the task; without a text it is to be created."""
+
+    path: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Development:
+    """All that a developer's context is made from."""
+
+    instructions: str
+    task: str
+    files: tuple[FileText, ...]
+    criteria: tuple[str, ...] = ()
+    situation: str = ""
+    mission: str = ""
+    constraints: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    feedback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DevelopRoom:
+    """The budgets of a developer's step, in tokens."""
+
+    window: int
+    instructions: int
+    plan: int
+    task: int
+    feedback: int
+    files: int
+
+
+def assemble_development(work: Development, room: DevelopRoom, count: TokenCounter) -> Context:
+    """The whole context, or a refusal with a split of the files; nothing is cut."""
+    parts = [part for part in _parts(work, room) if part.units]
+    sizes = {part.name: count(part.text) for part in parts}
+    over = [part for part in parts if sizes[part.name] > part.budget]
+    if over:
+        return _refused(work, room, over, sizes, count)
+    text, sections = lay_out(parts, count)
+    return Context(
+        outcome=Outcome.COMPLETE,
+        sop_ids=(),
+        text=text,
+        tokens=count(text),
+        counter=count.name,
+        sha256=sha256(text.encode()).hexdigest(),
+        sections=sections,
+        window=room.window,
+    )
+
+
+def _parts(work: Development, room: DevelopRoom) -> list[Part]:
+    plan = "\n\n".join(text for text in (work.situation, work.mission) if text)
+    task = _lines(work.task, "Acceptance criteria", work.criteria)
+    task = _lines(task, "Constraints", work.constraints)
+    task = _lines(task, "These commands must pass", [f"`{gate}`" for gate in work.gates])
+    return [
+        _told("instructions", "Instructions", work.instructions, room.instructions),
+        _told("plan", "The plan", plan, room.plan),
+        _told("task", "The task", task, room.task),
+        _told("feedback", "What the last attempt was told", work.feedback, room.feedback),
+        _files_part(work.files, room.files),
+    ]
+
+
+def _lines(text: str, heading: str, items: Sequence[str]) -> str:
+    if not items:
+        return text
+    return "\n".join([text.rstrip("\n"), "", f"{heading}:", *(f"- {item}" for item in items), ""])
+
+
+def _told(name: str, heading: str, text: str, budget: int) -> Part:
+    digest = sha256(text.encode()).hexdigest()[:12]
+    return Part(name, heading, (Unit(name, digest, text),) if text.strip() else (), budget)
+
+
+def _files_part(files: Sequence[FileText], budget: int) -> Part:
+    units = tuple(
+        Unit(
+            file.path,
+            sha256((file.text or "").encode()).hexdigest()[:12],
+            f"## {file.path}\n\n"
+            + ("To be created.\n" if file.text is None else fenced(file.text, "")),
+        )
+        for file in files
+    )
+    return Part("files", "The files", units, budget)
+
+
+def _refused(
+    work: Development,
+    room: DevelopRoom,
+    over: list[Part],
+    sizes: dict[str, int],
+    count: TokenCounter,
+) -> Context:
+    reasons = [
+        Refusal(
+            f"{part.name}_over_budget",
+            f"{part.name} needs {sizes[part.name]} tokens, {part.budget} are planned: "
+            "make it smaller, or split the task.",
+        )
+        for part in over
+    ]
+    by_path = {file.path: file for file in work.files}
+    split: tuple[tuple[str, ...], ...] = ()
+    if [part.name for part in over] == ["files"]:
+        split = (
+            fewest_groups(
+                tuple(by_path),
+                lambda paths: count(_files_part([by_path[p] for p in paths], 0).text) <= room.files,
+            )
+            or ()
+        )
+    return Context(
+        outcome=Outcome.TOO_BIG,
+        sop_ids=(),
+        text=None,
+        tokens=sum(sizes.values()),
+        counter=count.name,
+        sha256=None,
+        sections=(),
+        split=split,
+        reasons=tuple(reasons),
+        window=room.window,
+    )

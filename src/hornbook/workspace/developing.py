@@ -1,0 +1,62 @@
+"""Gathers a developer's context: the task and its files, and the room that a model leaves."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hornbook.assemble.develop import (
+    Development,
+    DevelopRoom,
+    FileText,
+    assemble_development,
+)
+from hornbook.assemble.sizing import room
+from hornbook.model.context import Context
+from hornbook.text.tokens import counter
+from hornbook.workspace.contexts import endpoint, instructions
+from hornbook.workspace.settings import Settings
+from hornbook.workspace.sizing import expanded
+
+
+def development_context(
+    root: Path,
+    settings: Settings,
+    files: Sequence[str],
+    *,
+    description: str,
+    criteria: Sequence[str] = (),
+    model: str | None = None,
+) -> Context:
+    """What a developer of a task sees, whole, or a refusal; never a rule's text.
+
+    Raises:
+        ConfigError: The window is too small for any task.
+    """
+    _, chosen = endpoint(settings, model or "developing")
+    budget, window = settings.budget, chosen.max_tokens
+    given = room(
+        window,
+        reserve=settings.reserve_of(window),
+        sweet_spot=chosen.sweet_spot,
+        budget=budget,
+    )
+    work = Development(
+        instructions=instructions("developer"),
+        task=description,
+        criteria=tuple(criteria),
+        files=tuple(FileText(path, _text(root / path)) for path in expanded(root, files)),
+    )
+    space = DevelopRoom(
+        window=window,
+        instructions=budget.system_prompt,
+        plan=budget.plan,
+        task=budget.task,
+        feedback=budget.feedback,
+        files=given.limit,
+    )
+    return assemble_development(work, space, counter(settings.counter))
+
+
+def _text(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    return path.read_bytes().decode("utf-8", "replace")
