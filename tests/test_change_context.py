@@ -11,7 +11,7 @@ from hornbook import Workspace
 from hornbook.assemble.receipt import receipt, verify
 from hornbook.errors import UsageError
 from hornbook.git.change import change
-from hornbook.model.context import Outcome
+from hornbook.model.context import Outcome, Pressure
 from hornbook.text.tokens import counter
 from tests.workspaces import ERROR_HANDLING, SOPS, with_the_example_sop, write
 
@@ -297,3 +297,12 @@ def test_a_damaged_record_is_told(root: Path) -> None:
     with Workspace.open(root) as work:
         codes = {problem.code for problem in work.ingest().problems}
     assert codes == {"bad_record"}
+
+
+def test_the_reviewer_is_told_how_hard_the_developer_was_pressed(root: Path) -> None:
+    with Workspace.open(root) as work:
+        work.ingest()
+        pressure = Pressure(91, 42, 3, ("coverage is 71, 80 are wanted",))
+        text = work.review_context(["main.go"], pressure=pressure).text or ""
+    assert "91 % full, after 42 steps and 3 attempts" in text
+    assert "- Gate warning: coverage is 71" in text

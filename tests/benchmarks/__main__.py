@@ -2,7 +2,7 @@
 
 import argparse
 
-from tests.benchmarks import chunking, glob_index, ingest, questions, rules, startup
+from tests.benchmarks import chunking, contexts, glob_index, ingest, questions, rules, startup
 
 
 def show(title: str, figures: dict[str, float]) -> None:
@@ -22,6 +22,7 @@ def main() -> None:
     show("Glob index", glob_index.measure())
     show("Rules of files", rules.measure())
     show("Bounded questions", questions.measure())
+    show("Contexts", contexts.measure())
     for count in chosen.documents:
         show(f"Ingest of {count} documents", ingest.measure(count))
 

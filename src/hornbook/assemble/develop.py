@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from hornbook.assemble.grouping import fewest_groups
 from hornbook.assemble.packet import Part, fenced, lay_out
-from hornbook.model.context import Context, Outcome, Refusal, Unit
+from hornbook.model.context import Context, Outcome, Reason, Unit
 from hornbook.text.tokens import TokenCounter
 
 
@@ -111,7 +111,7 @@ def _refused(
     count: TokenCounter,
 ) -> Context:
     reasons = [
-        Refusal(
+        Reason(
             f"{part.name}_over_budget",
             f"{part.name} needs {sizes[part.name]} tokens, {part.budget} are planned: "
             "make it smaller, or split the task.",

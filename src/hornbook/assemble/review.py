@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from hornbook.assemble.grouping import fewest_groups
 from hornbook.assemble.packet import Part, lay_out, measured
-from hornbook.model.context import Context, LeftOut, Outcome, Refusal, Unit
+from hornbook.model.context import Context, LeftOut, Outcome, Reason, Unit
 from hornbook.text.tokens import TokenCounter
 
 NO_RULE = "No rule binds these files."
@@ -97,7 +97,7 @@ class _Assembly:
             window=self._room.window,
         )
 
-    def _reasons(self) -> list[Refusal]:
+    def _reasons(self) -> list[Reason]:
         rules = self._rule_tokens([rule.unit for rule in self._review.rules])
         needs = (
             ("sop_over_reserve", f"{len(self._review.rules)} rules", rules, self._room.reserve),
@@ -121,12 +121,12 @@ class _Assembly:
             ),
         )
         return [
-            Refusal(code, f"{what} need {needed} tokens, {room} are reserved.")
+            Reason(code, f"{what} need {needed} tokens, {room} are reserved.")
             for code, what, needed, room in needs
             if needed > room
         ]
 
-    def _refused(self, reasons: list[Refusal]) -> Context:
+    def _refused(self, reasons: list[Reason]) -> Context:
         alone = {file: self._rule_tokens(self._binding([file])) for file in self._review.files}
         offenders = [file for file, size in alone.items() if size > self._room.reserve]
         passes: tuple[tuple[str, ...], ...] = ()
@@ -156,12 +156,12 @@ class _Assembly:
             window=self._room.window,
         )
 
-    def _overflow(self, offenders: list[str], alone: dict[str, int]) -> list[Refusal]:
+    def _overflow(self, offenders: list[str], alone: dict[str, int]) -> list[Reason]:
         worst = min(offenders, key=lambda file: (len(self._binding([file])), file))
         rules = sorted(self._binding([worst]), key=lambda unit: (-self._size(unit), unit.id))
         listed = ", ".join(f"{unit.id} ({self._size(unit)})" for unit in rules)
         found = [
-            Refusal(
+            Reason(
                 "file_over_reserve",
                 f"the rules of {worst} alone need {alone[worst]} tokens, {self._room.reserve} are "
                 f"reserved: {listed}. Narrow or split these rules, raise `reserve`, or review in "
@@ -172,7 +172,7 @@ class _Assembly:
             size = self._rule_tokens([rule.unit])
             if size > self._room.reserve:
                 found.append(
-                    Refusal(
+                    Reason(
                         "rule_over_reserve",
                         f"{rule.unit.id} alone needs {size} tokens, {self._room.reserve} are "
                         "reserved: no pass can hold it; split the rule or raise `reserve`.",
@@ -253,10 +253,10 @@ def _told(name: str, heading: str, text: str, budget: int) -> Part:
     return Part(name, heading, (Unit(name, digest, text),), budget)
 
 
-def _about_split(split: tuple[tuple[str, ...], ...]) -> Refusal:
+def _about_split(split: tuple[tuple[str, ...], ...]) -> Reason:
     if split:
-        return Refusal("split", f"review the files in {len(split)} groups; each of them fits.")
-    return Refusal(
+        return Reason("split", f"review the files in {len(split)} groups; each of them fits.")
+    return Reason(
         "no_split",
         "one file's change does not fit on its own: make the change smaller, or use a model "
         "with a larger window.",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hornbook.errors import ConfigError
 from hornbook.model.budget import Budget
+from hornbook.model.context import Reason
 
 HEURISTIC_SAYS = (
     "four characters a token: JSON, base64 and non-Latin scripts can have twice as many"
@@ -27,14 +28,6 @@ class SizedFile:
     path: str
     tokens: int
     note: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why something does not fit."""
-
-    code: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,11 +58,21 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a context was refused: a code, and a sentence with the numbers and the remedy."""
+class Reason:
+    """Why something does not fit: a code, and a sentence with the numbers and the remedy."""
 
     code: str
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """How hard the developer's context was pressed: where shortcuts are likely."""
+
+    utilisation_percent: int
+    steps: int
+    attempts: int
+    gate_warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +89,6 @@ class Context:
     left_out: tuple[LeftOut, ...] = ()
     split: tuple[tuple[str, ...], ...] = ()
     passes: tuple[tuple[str, ...], ...] = ()
-    reasons: tuple[Refusal, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     reserve: int = 0
     window: int = 0

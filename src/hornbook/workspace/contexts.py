@@ -20,7 +20,7 @@ from hornbook.ingest.reading import is_rule_file
 from hornbook.model import Activation, Category, Entry
 from hornbook.model.budget import Endpoint
 from hornbook.model.code import code_id
-from hornbook.model.context import Context, LeftOut, Unit
+from hornbook.model.context import Context, LeftOut, Pressure, Unit
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
 from hornbook.workspace.judging import graph_at
@@ -81,8 +81,9 @@ def endpoint(settings: Settings, name: str | None) -> tuple[str, Endpoint]:
 class Contexts:
     """Makes reviewers' contexts for one workspace."""
 
-    def __init__(self, root: Path, snapshot: Snapshot) -> None:
+    def __init__(self, root: Path, snapshot: Snapshot, pressure: Pressure | None = None) -> None:
         self._root = root
+        self._pressure = pressure
         self._snapshot = snapshot
 
     def for_files(self, paths: Sequence[str], model: str | None = None) -> Packet:
@@ -144,7 +145,7 @@ class Contexts:
                 Extra("conventions", "Conventions", _conventions(snapshot, made_for.files)),
             ),
             diffs=seen.diffs,
-            situation=_situation(made_for),
+            situation=_situation(made_for, self._pressure),
         )
         space = room(settings, chosen)
         context = reviewing.assemble(review, space, counter(settings.counter))
@@ -247,7 +248,16 @@ def _edited_rules(found: Change) -> Iterable[str]:
             yield path
 
 
-def _situation(made_for: Circumstances) -> str:
+def _pressed(pressure: Pressure) -> list[str]:
+    """What a reviewer should know about how the change came about."""
+    said = (
+        f"The developer's context was {pressure.utilisation_percent} % full, after "
+        f"{pressure.steps} steps and {pressure.attempts} attempts."
+    )
+    return ["", said, *(f"- Gate warning: {warning}" for warning in pressure.gate_warnings)]
+
+
+def _situation(made_for: Circumstances, pressure: Pressure | None) -> str:
     lines = []
     if made_for.base is not None:
         lines.append(f"- Change: {made_for.merge_base} to {made_for.head}")
@@ -256,4 +266,6 @@ def _situation(made_for: Circumstances) -> str:
     if made_for.findings:
         lines += ["", "The change edits these rule files; say whether that is right:"]
         lines += [f"- {path}" for path in made_for.findings]
+    if pressure is not None:
+        lines += _pressed(pressure)
     return "\n".join([*lines, ""])

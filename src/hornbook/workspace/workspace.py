@@ -41,7 +41,7 @@ def _nobody() -> None:
 
 if TYPE_CHECKING:
     from hornbook.assemble.sizing import Sizing
-    from hornbook.model.context import Context
+    from hornbook.model.context import Context, Pressure
     from hornbook.workspace.contexts import Packet
 
 
@@ -199,9 +199,13 @@ class Workspace:
         *,
         diff: str | None = None,
         model: str | None = None,
+        pressure: Pressure | None = None,
     ) -> Context:
-        """What a reviewer of some files, or of a change, must see: whole, or a refusal."""
-        return self.review_packet(files, diff=diff, model=model).context
+        """What a reviewer of some files, or of a change, must see: whole, or a refusal.
+
+        `pressure` tells the reviewer how the change came about.
+        """
+        return self.review_packet(files, diff=diff, model=model, pressure=pressure).context
 
     def review_packet(
         self,
@@ -209,6 +213,7 @@ class Workspace:
         *,
         diff: str | None = None,
         model: str | None = None,
+        pressure: Pressure | None = None,
     ) -> Packet:
         """The same with what it was made for, so that a receipt can be written.
 
@@ -217,7 +222,7 @@ class Workspace:
         """
         from hornbook.workspace.contexts import Contexts  # noqa: PLC0415  # loads the readers
 
-        contexts = Contexts(self.root, self.snapshot())
+        contexts = Contexts(self.root, self.snapshot(), pressure)
         if diff is not None:
             return contexts.for_change(diff, model)
         return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model)

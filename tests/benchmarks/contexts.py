@@ -1,0 +1,70 @@
+"""Assembling a review against the reads and the one count that no assembly can do without."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from hornbook import Workspace
+from hornbook.graph.terms import iri
+from hornbook.text.tokens import counter
+from hornbook.vocabulary.names import graph_iri
+from tests.benchmarks.documents import ENDINGS, WORDS
+
+FILES = 20
+
+
+def _rule(number: int) -> str:
+    ending = ENDINGS[number % len(ENDINGS)]
+    text = " ".join(WORDS[:20])
+    return (
+        f'---\ncategory: sop\napplies_to: "area{number % 997}/part{number // 997}/**/*.{ending}"\n'
+        f"severity: error\n---\n# Rule {number}\n\n{text}\n\n## Requirements\n1. {text}\n"
+    )
+
+
+def _best(work: Callable[[], object], rounds: int = 5) -> float:
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def _times(count: int) -> tuple[float, float]:
+    root = Path(tempfile.mkdtemp(prefix="hornbook-bench-"))
+    try:
+        for number in range(count):
+            path = root / f"docs/sops/team{number // 100}/rule-{number:06}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(_rule(number), encoding="utf-8")
+        files = [f"area{n}/part0/a.{ENDINGS[n % len(ENDINGS)]}" for n in range(FILES)]
+        count_tokens = counter("cl100k")
+        with Workspace.open(root) as work:
+            work.ingest([root / "docs"])
+            context = work.review_context(files)
+            assert context.text is not None, context.reasons
+            text, store = context.text, work.snapshot().store
+            graphs = [iri(graph_iri(each)) for each in context.sop_ids]
+
+            def floor() -> None:
+                for graph in graphs:
+                    store.rows("document", graph=graph)
+                count_tokens(text)
+
+            return _best(lambda: work.review_context(files)), _best(floor)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def measure() -> dict[str, float]:
+    """The ratios for twenty files at 1k and 10k rules."""
+    small, large = _times(1_000), _times(10_000)
+    return {
+        "review of 20 files at 10k rules, ms": large[0] * 1000,
+        "review / reads and one count, 1k rules": small[0] / small[1],
+        "review / reads and one count, 10k rules": large[0] / large[1],
+        "review at 10k rules / at 1k": large[0] / small[0],
+    }
