@@ -12,7 +12,7 @@ import pyoxigraph as ox
 from markdown_it import MarkdownIt
 
 from hornbook import Workspace
-from hornbook.graph.store import NamedGraph, OxigraphStore
+from hornbook.graph.store import NamedGraph, OxigraphStore, copy_closed
 from hornbook.text.tokens import counter
 from hornbook.vocabulary.names import graph_iri
 from tests.benchmarks.documents import repository
@@ -64,7 +64,8 @@ def edit(root: Path, path: Path, word: str) -> float:
 def commit_of_an_edit(root: Path, document_id: str, scratch: Path) -> tuple[float, float]:
     """Writing an edit of one chunk by difference, and inserting the whole document anew."""
     with Workspace.open(root) as work:
-        work.snapshot().store.copy_to(scratch / "edited")  # type: ignore[attr-defined]
+        published = (work.places.store / "CURRENT").read_text()
+        copy_closed(work.places.store / "generations" / published / "graph", scratch / "edited")
         lines = work.snapshot().store.statements(graph_iri(document_id))
     place = next(number for number, line in enumerate(lines) if "/content>" in line)
     edits = [

@@ -24,7 +24,7 @@ from pathlib import Path
 import msgspec
 
 from hornbook.errors import StoreError
-from hornbook.graph.store import OxigraphStore
+from hornbook.graph.store import OxigraphStore, copy_closed
 from hornbook.model import Catalog
 
 _NAME = re.compile(r"\d+-[0-9a-f]+")
@@ -32,28 +32,40 @@ _DECODER = msgspec.msgpack.Decoder(Catalog)
 _ENCODER = msgspec.msgpack.Encoder()
 
 
-@dataclass(frozen=True, slots=True)
 class Generation:
-    """A published state, open for reading until it is closed."""
+    """A published state, open for reading until it is closed; its graph is opened when asked."""
 
-    name: str
-    store: OxigraphStore
-    catalog: Catalog
-    lock: int
+    def __init__(self, name: str, folder: Path, catalog: Catalog, lock: int) -> None:
+        self.name = name
+        self.folder = folder
+        self.catalog = catalog
+        self._lock = lock
+        self._store: OxigraphStore | None = None
+
+    @property
+    def store(self) -> OxigraphStore:
+        """The graph, read-only.
+
+        Raises:
+            StoreError: It is damaged.
+        """
+        if self._store is None:
+            self._store = OxigraphStore.read_only(self.folder / "graph")
+        return self._store
 
     def close(self) -> None:
         """Stop reading; the generation may be deleted from now on."""
-        self.store.release()
-        os.close(self.lock)
+        if self._store is not None:
+            self._store.release()
+        os.close(self._lock)
 
 
+@dataclass(frozen=True, slots=True)
 class Draft:
     """The next generation while its writer fills it."""
 
-    def __init__(self, store: OxigraphStore, folder: Path, catalog: Catalog) -> None:
-        self.store = store
-        self.folder = folder
-        self.catalog = catalog
+    store: OxigraphStore
+    folder: Path
 
 
 class Generations:
@@ -93,16 +105,12 @@ class Generations:
         try:
             if self._decoded is None or self._decoded[0] != name:
                 self._decoded = (name, _DECODER.decode((place / "catalog").read_bytes()))
-            store = OxigraphStore.read_only(place / "graph")
-            return Generation(name, store, self._decoded[1], lock)
+            return Generation(name, place, self._decoded[1], lock)
         except (OSError, msgspec.MsgspecError) as problem:
             os.close(lock)
             raise StoreError(
                 f"the index in {place} is damaged ({problem}): run `hornbook ingest --rebuild`."
             ) from problem
-        except StoreError:
-            os.close(lock)
-            raise
 
     @contextlib.contextmanager
     def writing(self, waiting: Callable[[], None]) -> Iterator[None]:
@@ -128,9 +136,8 @@ class Generations:
         folder.mkdir()
         (folder / "lock").touch()
         if base is not None:
-            base.store.copy_to(folder / "graph")
-        store = OxigraphStore.writable(folder / "graph")
-        return Draft(store, folder, base.catalog if base is not None else Catalog())
+            copy_closed(base.folder / "graph", folder / "graph")
+        return Draft(OxigraphStore.writable(folder / "graph"), folder)
 
     def publish(self, draft: Draft, catalog: Catalog) -> None:
         """Make the draft the generation that readers open from now on."""

@@ -57,14 +57,13 @@ def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator
             continue
         with entries:
             for entry in entries:
-                path = prefix + entry.name
+                name = entry.name
+                path = prefix + name
                 if entry.is_dir(follow_symlinks=False):
-                    if _entered(path, entry.name):
+                    if _entered(path, name):
                         pending.append(path)
-                elif wanted(path, entry.name):
-                    found = _found(path, entry)
-                    if found is not None:
-                        yield found
+                elif wanted(path, name) and (found := _found(path, entry)) is not None:
+                    yield found
 
 
 def _found(path: str, entry: "os.DirEntry[str]") -> Found | None:

@@ -93,9 +93,13 @@ class Commit:
         happened = [each.happening(self._at) for each in work]
         events += [event for event in happened if event is not None]
         self._settle(events)
+        draft = self._tools.generations.draft(base)
+        self._known.draft = draft.store
         for event in events:
             self._known.take(event)
-        draft = self._tools.generations.draft(base)
+        for each in work:
+            self._known.past(each.id)
+        self._known.draft = None
         self._fill(draft, work)
         catalog = self._catalog(self._tools.journal.append(events))
         sign(draft.store, catalog)

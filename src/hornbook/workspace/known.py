@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from hornbook.graph import recall
 from hornbook.graph.generations import Generation
+from hornbook.graph.store import GraphStore
 from hornbook.ingest.journal import Event, Happened, Journal, Past, chained, project
 from hornbook.model import Entry, Removed, revision_id
 
@@ -33,6 +34,8 @@ class Known:
     journal: int = 0
     pasts: dict[str, Past] = field(default_factory=dict)
     tombstones: dict[str, Removed] = field(default_factory=dict)
+    draft: GraphStore | None = None
+    """The next generation while it still says what the base says; open anyway, so asked first."""
     stale: set[str] = field(default_factory=set)
     """Ids that are gone by the journal but still in the graph."""
 
@@ -49,7 +52,8 @@ class Known:
         known = self.documents.get(document_id)
         if removed is None and known is None:
             return Past()
-        revisions = recall.revisions(self.base.store, document_id)
+        store = self.draft if self.draft is not None else self.base.store
+        revisions = recall.revisions(store, document_id)
         if known is None:
             path = removed.path if removed is not None else ""
             return Past(revisions=revisions, removed=removed, path=path)

@@ -8,10 +8,8 @@ from itertools import islice
 
 from tree_sitter import Node, Query
 
+from hornbook.ingest.code.parsing import Match
 from hornbook.model.code import Signature
-
-Match = tuple[int, dict[str, list[Node]]]
-"""A pattern's number and what it captured, as tree-sitter gives it."""
 
 Span = tuple[int, int]
 """Byte offsets, the end not included."""
@@ -45,8 +43,13 @@ class Excerpts:
             hidden |= spans(captures, "cut", "body")
             passed |= spans(captures, "members")
         self._data = data
+        self._line_ends = [found.start() for found in re.finditer(b"\n", data)]
         self._hidden = _merged(hidden - kept)
         self._left_out = sorted((hidden | passed) - kept)
+
+    def line(self, offset: int) -> int:
+        """The line of a place, from 1."""
+        return bisect_left(self._line_ends, offset) + 1
 
     def hides(self, start: int, end: int) -> bool:
         """Whether a span lies in a body or a value, where nothing is looked at."""
@@ -77,7 +80,9 @@ def signatures(query: Query, matches: Iterable[Match], excerpts: Excerpts) -> li
     """The headers of all declarations that stand in no body, with their nesting."""
     found: list[Signature] = []
     open_ends: list[int] = []
-    for draft in sorted(_drafts(query, matches), key=lambda each: (each.start, -each.end)):
+    for draft in sorted(
+        _drafts(query, matches, excerpts), key=lambda each: (each.start, -each.end)
+    ):
         if excerpts.hides(draft.start, draft.end):
             continue
         while open_ends and open_ends[-1] <= draft.start:
@@ -95,31 +100,28 @@ def spans(captures: dict[str, list[Node]], *names: str) -> set[Span]:
     return {node.byte_range for name in names for node in captures.get(name, ())}
 
 
-def _drafts(query: Query, matches: Iterable[Match]) -> Iterable[Draft]:
+def _drafts(query: Query, matches: Iterable[Match], excerpts: Excerpts) -> Iterable[Draft]:
     drafts: dict[Span, Draft] = {}
     wrappers: dict[Span, Span] = {}
     for pattern, captures in matches:
         for wrapped in captures.get("wrapped", ()):
             wrappers[wrapped.byte_range] = captures["wrapper"][0].byte_range
         for node in captures.get("declaration", ()):
-            draft = _draft(drafts, node)
+            start, end = node.byte_range
+            new = Draft(start, end, start, end, excerpts.line(start))
+            draft = drafts.setdefault((start, end), new)
             draft.prefix = query.pattern_settings(pattern).get("prefix") or draft.prefix
             draft.header_end = min(
                 [draft.header_end, *(start for start, _ in spans(captures, "body", "members"))]
             )
             for name in captures.get("name", ()):
-                draft.line = name.start_point.row + 1
+                draft.line = excerpts.line(name.start_byte)
     for draft in drafts.values():
         span: Span | None = wrappers.pop((draft.start, draft.end), None)
         while span is not None:
             draft.header_start = span[0]
             span = wrappers.pop(span, None)
     return drafts.values()
-
-
-def _draft(drafts: dict[Span, Draft], node: Node) -> Draft:
-    start, end = node.byte_range
-    return drafts.setdefault((start, end), Draft(start, end, start, end, node.start_point.row + 1))
 
 
 def _merged(found: set[Span]) -> list[Span]:

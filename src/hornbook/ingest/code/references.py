@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hornbook.ingest.code.headers import Excerpts, Match
+from hornbook.ingest.code.headers import Excerpts
+from hornbook.ingest.code.parsing import Match
 
 DEEPEST = 64
 """Nesting of modules and lists in Rust; what is deeper is left out."""

@@ -1,13 +1,12 @@
 """A file's summary: its signatures and imports, and why there may be none."""
 
-import codecs
+from codecs import BOM_UTF8
+from dataclasses import replace
 from hashlib import sha256
-
-from tree_sitter import QueryCursor, Tree
 
 from hornbook.ingest.code.headers import Excerpts, signatures
 from hornbook.ingest.code.languages import Grammar, grammar_of, query
-from hornbook.ingest.code.parsing import first_error_line, parse
+from hornbook.ingest.code.parsing import captured, first_error, parse
 from hornbook.ingest.code.references import references
 from hornbook.model.code import CodeFile
 
@@ -26,26 +25,27 @@ def summarise(path: str, data: bytes) -> CodeFile:
     problem = _unreadable(data)
     if problem:
         return CodeFile(path, grammar.name, digest, problem=problem)
-    text = data.removeprefix(codecs.BOM_UTF8)
+    return _read(CodeFile(path, grammar.name, digest), grammar, data.removeprefix(BOM_UTF8))
+
+
+def _read(file: CodeFile, grammar: Grammar, text: bytes) -> CodeFile:
     tree = parse(grammar, text)
-    if tree is None:
-        return CodeFile(path, grammar.name, digest, problem=HOPELESS)
-    return _read(CodeFile(path, grammar.name, digest), grammar, text, tree)
-
-
-def _read(file: CodeFile, grammar: Grammar, text: bytes, tree: Tree) -> CodeFile:
-    patterns = query(grammar)
-    matches = QueryCursor(patterns).matches(tree.root_node)
+    matches = captured(grammar, tree) if tree else None
+    if tree is None or matches is None:
+        return replace(file, problem=HOPELESS)
     excerpts = Excerpts(text, matches)
-    line = first_error_line(tree)
-    return CodeFile(
-        file.path,
-        file.language,
-        file.sha256,
-        signatures=tuple(signatures(patterns, matches, excerpts)),
+    return replace(
+        file,
+        signatures=tuple(signatures(query(grammar), matches, excerpts)),
         imports=tuple(references(matches, excerpts)),
-        problem=f"line {line} does not parse; signatures may be incomplete" if line else None,
+        problem=_broken(first_error(tree), excerpts),
     )
+
+
+def _broken(place: int | None, excerpts: Excerpts) -> str | None:
+    if place is None:
+        return None
+    return f"line {excerpts.line(place)} does not parse; signatures may be incomplete"
 
 
 def _unreadable(data: bytes) -> str | None:
