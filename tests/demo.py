@@ -99,7 +99,9 @@ def introduce(root: Path, address: str) -> None:
     print(f"\nStatus page: {address}/\n")
     print("Ask in GraphQL:\n")
     print(f"  curl -s {address}/graphql -H {header} -d {body}\n")
-    print(f"Which rules bind a file:\n\n  hornbook --root {root} why {FILE}\n", flush=True)
+    print(
+        f"Which rules bind a file:\n\n  .venv/bin/hornbook --root {root} why {FILE}\n", flush=True
+    )
     subprocess.run(hornbook(root, "why", FILE), check=True)
 
 

@@ -259,6 +259,8 @@ def test_people_get_a_table_without_colour_in_a_pipe(root: Path) -> None:
 
 
 def test_an_empty_workspace_says_what_to_do(tmp_path: Path) -> None:
-    done = run(tmp_path, "why", "a.go")
-    assert done.returncode == 0
-    assert "hornbook ingest" in done.stderr
+    review = ("context", "review", "--files", "a")
+    for command in (("why", "a.go"), ("size", "--files", "a.go"), review):
+        done = run(tmp_path, *command)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "hornbook ingest" in done.stderr

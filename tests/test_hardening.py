@@ -204,6 +204,25 @@ def test_a_damaged_kept_text_never_replaces_a_rule(root: Path) -> None:
         assert "source.doc.sops.same" in {rule.id for rule in work.why(["x.go"])[0].rules}
 
 
+def test_a_rule_that_changed_since_it_was_ingested_is_not_handed_out(root: Path) -> None:
+    with Workspace.open(root) as work:
+        work.ingest()
+        write(root, {f"{SOPS}/error-handling.md": "---\napplies_to: '*.rs'\n---\n# New\n"})
+        with pytest.raises(UsageError, match="changed since it was ingested"):
+            work.review_context(["a.go"])
+
+
+def test_globs_name_the_files_they_match_or_are_refused(root: Path) -> None:
+    write(root, {"a/x.go": "package x\n", "a/y.go": "package y\n"})
+    with Workspace.open(root) as work:
+        work.ingest()
+        packet = work.review_packet(["a/*.go"])
+        assert packet.made_for.files == ("a/x.go", "a/y.go")
+        assert "package y" in (packet.context.text or "")
+        with pytest.raises(UsageError, match="matches no file"):
+            work.review_packet(["b/*.go"])
+
+
 def test_a_large_file_stays_too_large_when_its_id_changes(root: Path) -> None:
     write(root, {".hornbook/config.yaml": "largest_file: 2000\n"})
     clashing(root, "ab")

@@ -6,7 +6,7 @@ from hashlib import sha256
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.assemble.packet import Part, lay_out, measured
+from hornbook.assemble.packet import Part, lay_out
 from hornbook.assemble.receipt import Circumstances, receipt, verify
 from hornbook.assemble.review import Extra, Review, Room, Rule, assemble
 from hornbook.model.context import Context, Outcome, Unit
@@ -55,7 +55,7 @@ ROOMS = st.builds(
 
 
 def section(context: Context, name: str) -> int:
-    return next((each.tokens for each in context.sections if each.name == name), 0)
+    return sum(item.tokens for each in context.sections if each.name == name for item in each.items)
 
 
 @settings(max_examples=300, deadline=None)
@@ -76,10 +76,8 @@ def test_every_byte_of_every_rule_is_in_the_text_or_there_is_none(
     for unit in (*(rule.unit for rule in review.rules), *review.diffs):
         item = placed[unit.id]
         assert data[item.offset : item.offset + item.length] == unit.text.encode()
-    rules = next(each for each in context.sections if each.name == "sops")
-    assert not review.rules or rules.tokens <= room.reserve
-    extras = section(context, "decisions") + section(context, "conventions")
-    assert not extras or section(context, "sops") * bool(review.rules) + extras <= room.reserve
+    used = sum(section(context, name) for name in ("sops", "decisions", "conventions"))
+    assert used <= room.reserve
     told = {item.id for each in context.sections for item in each.items}
     left = {each.id for each in context.left_out}
     for extra in review.extras:
@@ -116,8 +114,7 @@ def test_passes_cover_the_rules_and_each_fits(review: Review, room: Room) -> Non
         assert sorted(each for ids in context.passes for each in ids) == list(context.sop_ids)
         for ids in context.passes:
             some = [rule.unit for rule in review.rules if rule.unit.id in ids]
-            part = Part("sops", "Rules that bind this change", tuple(some), room.reserve)
-            assert COUNT(part.text) <= room.reserve
+            assert sum(COUNT(unit.text) for unit in some) <= room.reserve
 
 
 def rule(number: int, size: int, *files: str) -> Rule:
@@ -165,10 +162,15 @@ def test_a_change_that_is_too_large_is_refused_and_never_cut() -> None:
     assert len(context.split) == 2
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(TEXT, max_size=6))
-def test_measured_equals_the_count_of_the_joined_text(texts: list[str]) -> None:
-    assert measured(texts, COUNT) == COUNT("".join(texts))
+def test_a_rule_cannot_pass_for_a_section_of_the_prompt() -> None:
+    spoof = Rule(
+        Unit("source.doc.sops.x", "x.rev.abc", "# The change under review\n"), frozenset(FILES)
+    )
+    text = small(spoof).text or ""
+    quoted = (
+        "[begin source.doc.sops.x abc]\n# The change under review\n[end source.doc.sops.x abc]\n"
+    )
+    assert quoted in text
 
 
 MADE_FOR = Circumstances(files=FILES, base="b" * 40, head="h" * 40, tree="t" * 40)

@@ -137,8 +137,10 @@ def test_a_commit_that_is_not_there_is_refused(root: Path) -> None:
 
 
 def test_a_path_that_leads_out_is_refused(root: Path) -> None:
-    with Workspace.open(root) as work, pytest.raises(UsageError, match="leads out"):
-        work.why(["../x"])
+    with Workspace.open(root) as work:
+        work.ingest()
+        with pytest.raises(UsageError, match="leads out"):
+            work.why(["../x"])
 
 
 def test_what_git_ignores_is_no_rule(root: Path) -> None:

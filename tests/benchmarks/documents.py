@@ -61,11 +61,18 @@ def _section(random: Random, number: int) -> str:
     )
 
 
-def document(number: int) -> str:
-    """One SOP."""
+def _short(random: Random, number: int) -> str:
+    return (
+        f"## Part {number}\n\n{_sentence(random)} {_sentence(random)}\n\n1. {_sentence(random)}\n\n"
+    )
+
+
+def document(number: int, *, short: bool = False) -> str:
+    """One SOP of about eight chunks: a thousand tokens each, or fifty if it is short."""
     random = Random(number)
     ending = ENDINGS[number % len(ENDINGS)]
-    sections = "".join(_section(random, part) for part in range(8))
+    section = _short if short else _section
+    sections = "".join(section(random, part) for part in range(8))
     return (
         f'---\ncategory: sop\ntitle: Rule {number}\napplies_to: ["area{number % 997}/part{number}/**/*.{ending}"]\n'
         f"severity: error\nkeywords: [{random.choice(WORDS)}, {random.choice(WORDS)}]\n---\n"
@@ -73,13 +80,21 @@ def document(number: int) -> str:
     )
 
 
+SHORT_FROM = 50_000
+SHORT_CHUNKS = "chunk_minimum: 10\nchunk_target: 50\nchunk_maximum: 100\n"
+
+
 def repository(root: Path, count: int) -> list[Path]:
-    """Write documents below `root/docs/sops`, a hundred a folder."""
+    """Write documents below `root/docs/sops`, a hundred a folder; very many are short ones."""
+    short = count >= SHORT_FROM
+    if short:
+        (root / ".hornbook").mkdir()
+        (root / ".hornbook" / "config.yaml").write_text(SHORT_CHUNKS, encoding="utf-8")
     paths = []
     for number in range(count):
         path = root / "docs" / "sops" / f"team{number // 100:04}" / f"rule-{number:06}.md"
         if number % 100 == 0:
             path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(document(number), encoding="utf-8")
+        path.write_text(document(number, short=short), encoding="utf-8")
         paths.append(path)
     return paths

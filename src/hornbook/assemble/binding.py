@@ -8,8 +8,8 @@ from hornbook.text.glob_index import GlobIndex
 from hornbook.text.globs import Glob, GlobSet, parse_set
 
 NOT_ENFORCED_BECAUSE = {
-    Activation.MODEL: "its tool lets a model decide when it applies: give it applies_to",
-    Activation.MANUAL: "it applies only when a person names it: give it applies_to",
+    Activation.MODEL: "its tool lets a model decide when it applies: give it patterns",
+    Activation.MANUAL: "it applies only when a person names it: give it patterns",
     Activation.NEVER: "it binds no file as it is written",
     Activation.UNKNOWN: "it cannot be understood: see the problems that ingest reports",
 }

@@ -48,7 +48,7 @@ class DevelopRoom:
 def assemble_development(work: Development, room: DevelopRoom, count: TokenCounter) -> Context:
     """The whole context, or a refusal with a split of the files; nothing is cut."""
     parts = [part for part in _parts(work, room) if part.units]
-    sizes = {part.name: count(part.text) for part in parts}
+    sizes = {part.name: _size(part, count) for part in parts}
     over = [part for part in parts if sizes[part.name] > part.budget]
     if over:
         return _refused(work, room, over, sizes, count)
@@ -79,6 +79,11 @@ def _parts(work: Development, room: DevelopRoom) -> list[Part]:
     ]
 
 
+def _size(part: Part, count: TokenCounter) -> int:
+    """What a part takes of its budget: the tokens of its units."""
+    return sum(count(unit.text) for unit in part.units)
+
+
 def _lines(text: str, heading: str, items: Sequence[str]) -> str:
     if not items:
         return text
@@ -87,7 +92,8 @@ def _lines(text: str, heading: str, items: Sequence[str]) -> str:
 
 def _told(name: str, heading: str, text: str, budget: int) -> Part:
     digest = sha256(text.encode()).hexdigest()[:12]
-    return Part(name, heading, (Unit(name, digest, text),) if text.strip() else (), budget)
+    units = (Unit(name, digest, text),) if text.strip() else ()
+    return Part(name, heading, units, budget, quoted=False)
 
 
 def _files_part(files: Sequence[FileText], budget: int) -> Part:
@@ -124,7 +130,9 @@ def _refused(
         split = (
             fewest_groups(
                 tuple(by_path),
-                lambda paths: count(_files_part([by_path[p] for p in paths], 0).text) <= room.files,
+                lambda paths: (
+                    _size(_files_part([by_path[path] for path in paths], 0), count) <= room.files
+                ),
             )
             or ()
         )

@@ -4,10 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import pairwise
 
 from hornbook.model.context import Item, Section, Unit
-from hornbook.text.tokens import additive_boundary
 
 _BACKTICKS = re.compile(r"`+")
 
@@ -16,13 +14,18 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section before it is laid out: `empty` is said in the place of units."""
+    """A section before it is laid out: `empty` is said in the place of units.
+
+    Units that are `quoted` stand between marks with their id and hash, so that no text in them
+    can pass for a section of the prompt.
+    """
 
     name: str
     heading: str
     units: tuple[Unit, ...]
     budget: int
     empty: str = ""
+    quoted: bool = True
 
     @property
     def pieces(self) -> list[tuple[str, Unit | None]]:
@@ -30,26 +33,18 @@ class Part:
         said = f"# {self.heading}\n\n" + ("" if self.units else f"{self.empty}\n\n")
         pieces: list[tuple[str, Unit | None]] = [(said, None)]
         for unit in self.units:
+            mark = f"{unit.id} {unit.revision.rpartition('.')[2]}"
+            end = "" if unit.text.endswith("\n") else "\n"
+            if self.quoted:
+                pieces.append((f"[begin {mark}]\n", None))
             pieces.append((unit.text, unit))
-            pieces.append(("\n" if unit.text.endswith("\n") else "\n\n", None))
+            pieces.append((f"{end}[end {mark}]\n\n" if self.quoted else f"{end}\n", None))
         return pieces
 
     @property
     def text(self) -> str:
         """The section as it stands in the prompt."""
         return "".join(text for text, _ in self.pieces)
-
-
-def measured(texts: Sequence[str], count: Count) -> int:
-    """How many tokens texts have when they stand behind one another; exact, each counted once."""
-    total = 0
-    run: list[str] = []
-    for text, following in pairwise([*texts, ""]):
-        run.append(text)
-        if not following or additive_boundary(text, following):
-            total += count("".join(run))
-            run = []
-    return total + (count("".join(run)) if run else 0)
 
 
 def fenced(text: str, language: str) -> str:

@@ -5,13 +5,18 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from hornbook.assemble.grouping import fewest_groups
-from hornbook.assemble.packet import Part, lay_out, measured
+from hornbook.assemble.packet import Part, lay_out
 from hornbook.model.context import Context, LeftOut, Outcome, Reason, Unit
 from hornbook.text.tokens import TokenCounter
 
 NO_RULE = "No rule binds these files."
 RULES = "Rules that bind this change"
 INSTRUCTIONS = "instructions_over_budget"
+MOST_LISTED = 8
+SUBJECTS = {
+    "diff": ("diff", "The change under review"),
+    "files": ("files", "The files under review"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class Review:
     extras: tuple[Extra, ...]
     diffs: tuple[Unit, ...]
     situation: str = ""
+    subject: str = "diff"
 
 
 def assemble(review: Review, room: Room, count: TokenCounter) -> Context:
@@ -80,9 +86,8 @@ class _Assembly:
             *extras,
         ]
         if self._review.diffs:
-            parts.append(
-                Part("diff", "The change under review", self._review.diffs, self._room.diff)
-            )
+            name, heading = SUBJECTS[self._review.subject]
+            parts.append(Part(name, heading, self._review.diffs, self._room.diff))
         text, sections = lay_out(parts, self._count)
         return Context(
             outcome=Outcome.COMPLETE,
@@ -159,7 +164,9 @@ class _Assembly:
     def _overflow(self, offenders: list[str], alone: dict[str, int]) -> list[Reason]:
         worst = min(offenders, key=lambda file: (len(self._binding([file])), file))
         rules = sorted(self._binding([worst]), key=lambda unit: (-self._size(unit), unit.id))
-        listed = ", ".join(f"{unit.id} ({self._size(unit)})" for unit in rules)
+        listed = ", ".join(f"{unit.id} ({self._size(unit)})" for unit in rules[:MOST_LISTED])
+        if len(rules) > MOST_LISTED:
+            listed += f" and {len(rules) - MOST_LISTED} more"
         found = [
             Reason(
                 "file_over_reserve",
@@ -202,8 +209,8 @@ class _Assembly:
         return Part("sops", RULES, tuple(units), self._room.reserve, NO_RULE)
 
     def _rule_tokens(self, units: Sequence[Unit]) -> int:
-        texts = [text for text, _ in self._rules_part(units).pieces]
-        return measured(texts, self._remembered) if units else 0
+        """What rules take of the reserve: their own tokens, as `why` adds them up."""
+        return sum(map(self._size, units))
 
     def _diff_tokens(self, files: Sequence[str]) -> int:
         wanted = set(files)
@@ -223,24 +230,18 @@ class _Assembly:
         parts: list[Part] = []
         left_out: list[LeftOut] = []
         for extra in self._review.extras:
+            room = self._room.reserve - used
             taken: list[Unit] = []
             for unit in extra.units:
-                trial = Part(extra.name, extra.heading, (*taken, unit), 0)
-                size = measured([text for text, _ in trial.pieces], self._remembered)
+                size = self._size(unit)
                 if used + size <= self._room.reserve:
                     taken.append(unit)
+                    used += size
                 else:
-                    left_out.append(
-                        LeftOut(
-                            unit.id,
-                            f"{self._size(unit)} tokens do not fit in what the rules leave of "
-                            f"{self._room.reserve}",
-                        )
-                    )
+                    message = f"{size} tokens do not fit in what is left of {self._room.reserve}"
+                    left_out.append(LeftOut(unit.id, message))
             if taken:
-                part = Part(extra.name, extra.heading, tuple(taken), self._room.reserve - used)
-                parts.append(part)
-                used += measured([text for text, _ in part.pieces], self._remembered)
+                parts.append(Part(extra.name, extra.heading, tuple(taken), room))
         return parts, tuple(left_out)
 
     def _ids(self) -> tuple[str, ...]:
@@ -250,7 +251,7 @@ class _Assembly:
 def _told(name: str, heading: str, text: str, budget: int) -> Part:
     """A section of one text that is ours."""
     digest = sha256(text.encode()).hexdigest()[:12]
-    return Part(name, heading, (Unit(name, digest, text),), budget)
+    return Part(name, heading, (Unit(name, digest, text),), budget, quoted=False)
 
 
 def _about_split(split: tuple[tuple[str, ...], ...]) -> Reason:

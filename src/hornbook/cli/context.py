@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hornbook.cli.output import columns, console, note, print_json, write
+from hornbook.cli.output import columns, console, counted, note, print_json, write
 from hornbook.cli.paths import inside
 from hornbook.cli.read import json_option, root_of
 from hornbook.errors import NotFound, UsageError
@@ -136,26 +136,30 @@ def _write_packets(work: "Workspace", packets: "list[Packet]", output: Path) -> 
 def _print_context(
     packet: "Packet", packets: "list[Packet]", *, as_json: bool, quiet: bool
 ) -> None:
-    shown = packets[0] if len(packets) == 1 else packet
     if as_json:
-        made_for = shown.made_for
-        print_json(
-            {
-                **_plain(shown.context),
-                "files": made_for.files,
-                "base": made_for.base,
-                "head": made_for.head,
-                "model": made_for.model,
-                "findings": made_for.findings,
-            }
-        )
+        made_for = packet.made_for
+        shown = packets[0] if len(packets) == 1 else packet
+        answer: dict[str, object] = {
+            **_plain(shown.context),
+            "files": made_for.files,
+            "base": made_for.base,
+            "head": made_for.head,
+            "model": made_for.model,
+            "findings": made_for.findings,
+        }
+        if len(packets) > 1:
+            answer["packets"] = [_plain(each.context) for each in packets]
+        print_json(answer)
         return
-    if shown.context.text is not None:
+    if not packet.made_for.files:
+        note("nothing changed: there is nothing to review")
+    for each in packets:
+        if each.context.text is None:
+            _print_refusal(each.context)
+            continue
         if not quiet:
-            write(shown.context.text)
-        note(_summary(shown))
-        return
-    _print_refusal(shown.context)
+            write(each.context.text)
+        note(_summary(each))
 
 
 def _print_refusal(found: "Context") -> None:
@@ -180,8 +184,9 @@ def _summary(packet: "Packet") -> str:
     parts = ", ".join(
         f"{section.name} {section.tokens}/{section.budget}" for section in context.sections
     )
+    rules = counted(len(context.sop_ids), "rule")
     return (
-        f"complete: {len(context.sop_ids)} rules, {context.tokens} tokens by {context.counter} "
+        f"complete: {rules}, {context.tokens} tokens by {context.counter} "
         f"({parts}); {len(context.left_out)} left out"
     )
 

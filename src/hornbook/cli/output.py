@@ -91,15 +91,17 @@ class Styled(str):
         self.style = ""
 
 
-def columns(rows: Sequence[Sequence[str]], *, heads: Sequence[str]) -> None:
-    """A table on stdout."""
+def columns(
+    rows: Sequence[Sequence[str]], *, heads: Sequence[str], whole: int | None = None
+) -> None:
+    """A table on stdout; the column `whole` is never broken, so that it can be copied."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for head in heads:
-        table.add_column(head, overflow="fold")
+    for place, head in enumerate(heads):
+        table.add_column(head, overflow="fold", no_wrap=place == whole)
     for row in rows:
         table.add_row(*(Text(harmless(cell), getattr(cell, "style", "")) for cell in row))
     console().print(table)

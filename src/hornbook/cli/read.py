@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from hornbook.workspace.report import FileAnswer, IngestReport, ReserveReport
     from hornbook.workspace.workspace import Workspace
 
+RANK = {"error": 0, "warning": 1, "info": 2}
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 root_of = click.pass_obj
 
@@ -33,7 +35,9 @@ root_of = click.pass_obj
 @click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--watch", is_flag=True, help="Follow changes until stopped.")
-@click.option("--strict", is_flag=True, help="Check the shapes too; exit 1 on any problem.")
+@click.option(
+    "--strict", is_flag=True, help="Check the shapes too; exit 1 on any error or warning."
+)
 @click.option("--rebuild", is_flag=True, help="Build the graph anew from files and history.")
 @json_option
 @root_of
@@ -78,12 +82,14 @@ def _follow(work: "Workspace", named: list[str], *, as_json: bool) -> None:
         for _ in changes(work.root):
             report = work.ingest(named, waiting=_tell_waiting)
             if report.added or report.changed or report.removed:
-                _print_ingest(work, report, as_json=as_json)
+                _print_ingest(work, report, as_json=as_json, brief=True)
     except KeyboardInterrupt:
         note("stopped")
 
 
-def _print_ingest(work: "Workspace", report: "IngestReport", *, as_json: bool) -> None:
+def _print_ingest(
+    work: "Workspace", report: "IngestReport", *, as_json: bool, brief: bool = False
+) -> None:
     moved = report.added or report.changed or report.removed
     reserve = work.reserve_report() if moved else None
     if as_json:
@@ -95,6 +101,8 @@ def _print_ingest(work: "Workspace", report: "IngestReport", *, as_json: bool) -
         f"({report.added} added, {report.changed} changed, {report.removed} removed, "
         f"{report.unchanged} unchanged) in {report.seconds:.2f} s\n"
     )
+    if brief:
+        return
     print_problems(report.problems)
     if reserve is not None:
         print_reserve(reserve)
@@ -105,9 +113,8 @@ def print_problems(problems: "tuple[Problem, ...]", most: int = 3) -> None:
     kinds: dict[tuple[str, str], list[Problem]] = {}
     for each in problems:
         kinds.setdefault((each.level, each.code), []).append(each)
-    rank = {"error": 0, "warning": 1, "info": 2}
     rows = []
-    for (level, code), found in sorted(kinds.items(), key=lambda item: (rank[item[0][0]], item[0])):
+    for (level, code), found in sorted(kinds.items(), key=lambda item: (RANK[item[0][0]], item[0])):
         for each in found[:most]:
             where = f"{each.path}:{each.line}" if each.line else each.path
             rows.append((coloured(level), code, where, each.message))
@@ -165,8 +172,6 @@ def why(root: str | None, files: tuple[str, ...], at: str | None, *, as_json: bo
         if as_json:
             print_json({"files": answers})
             return
-        if at is None and not work.snapshot().catalog.entries:
-            note("nothing is ingested yet: run `hornbook ingest` first")
         for answer in answers:
             _print_answer(answer)
         _print_not_enforced(answers)
@@ -193,9 +198,10 @@ def _print_answer(answer: "FileAnswer") -> None:
                 f"{rule.path}:{rule.pattern_line}" if rule.pattern_line else rule.path,
                 str(rule.tokens),
             )
-            for rule in answer.rules
+            for rule in sorted(answer.rules, key=lambda rule: (RANK[rule.severity], rule.id))
         ],
         heads=("severity", "rule", "because of", "in", "tokens"),
+        whole=1,
     )
 
 
@@ -206,6 +212,7 @@ def _print_not_enforced(answers: "list[FileAnswer]") -> None:
         columns(
             [(rule.id, rule.activation, rule.reason) for rule in listed],
             heads=("rule", "activation", "reason"),
+            whole=0,
         )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files as package_files
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hornbook.errors import UsageError
 from hornbook.git import reader as git
 from hornbook.git.change import Change, change
 from hornbook.ingest.code import summarise
+from hornbook.ingest.code.generated import PATTERNS, is_generated
 from hornbook.ingest.reading import is_rule_file
 from hornbook.model import Activation, Category, Entry
 from hornbook.model.budget import Endpoint
@@ -23,6 +25,7 @@ from hornbook.model.code import code_id
 from hornbook.model.context import Context, LeftOut, Pressure, Unit
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
+from hornbook.workspace.expanding import expanded
 from hornbook.workspace.judging import graph_at
 from hornbook.workspace.settings import Settings
 from hornbook.workspace.snapshot import Snapshot
@@ -87,14 +90,32 @@ class Contexts:
         self._snapshot = snapshot
 
     def for_files(self, paths: Sequence[str], model: str | None = None) -> Packet:
-        """The context for files as they are, judged by the rules as they are ingested."""
-        made_for = Circumstances(files=tuple(sorted(set(paths))), graph=self._snapshot.version)
+        """The context for files as they are, judged by the rules as they are ingested.
+
+        Raises:
+            UsageError: A rule file that binds them changed since it was ingested.
+        """
+        made_for = Circumstances(
+            files=tuple(expanded(self._root, paths)), graph=self._snapshot.version
+        )
+        self._refuse_stale(made_for.files)
         contents = {
             path: (self._root / path).read_bytes()
             for path in made_for.files
             if (self._root / path).is_file()
         }
-        return self._packet(self._snapshot, made_for, _Seen((), contents), model)
+        shown = tuple(_shown(path, contents[path], self._snapshot.settings) for path in contents)
+        return self._packet(self._snapshot, made_for, _Seen(shown, contents, "files"), model)
+
+    def _refuse_stale(self, paths: Sequence[str]) -> None:
+        bound = {
+            b.rule.path: b.rule.sha256 for path in paths for b in self._snapshot.rules.bind(path)
+        }
+        changed = [path for path in sorted(bound) if _digest(self._root / path) != bound[path]]
+        if changed:
+            raise UsageError(
+                f"{', '.join(changed)} changed since it was ingested: run `hornbook ingest` first."
+            )
 
     def for_change(self, span: str, model: str | None = None) -> Packet:
         """The context for a change, judged by the rules and settings of its base.
@@ -146,6 +167,7 @@ class Contexts:
             ),
             diffs=seen.diffs,
             situation=_situation(made_for, self._pressure),
+            subject=seen.subject,
         )
         space = room(settings, chosen)
         context = reviewing.assemble(review, space, counter(settings.counter))
@@ -159,6 +181,7 @@ class _Seen:
 
     diffs: tuple[Unit, ...]
     contents: dict[str, bytes]
+    subject: str = "diff"
 
 
 def room(settings: Settings, chosen: Endpoint) -> Room:
@@ -209,6 +232,20 @@ def _decisions(
             text = f"## {document.title}\n\n- Decision: {entry.id}\n- Status: {status}\n\n"
             current.append(Unit(entry.id, document.revision, text + document.body))
     return tuple(current), tuple(past)
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _shown(path: str, data: bytes, settings: Settings) -> Unit:
+    """A file under review as text; a generated or binary one only by name."""
+    reason = is_generated(path, data, (*PATTERNS, *settings.generated))
+    text = f"Not shown: {reason}.\n" if reason else fenced(data.decode("utf-8", "replace"), "")
+    return Unit(path, sha256(data).hexdigest()[:12], f"## {path}\n\n{text}")
 
 
 def _signatures(contents: dict[str, bytes]) -> tuple[Unit, ...]:

@@ -13,8 +13,8 @@ from hornbook.assemble.sizing import room
 from hornbook.model.context import Context
 from hornbook.text.tokens import counter
 from hornbook.workspace.contexts import endpoint, instructions
+from hornbook.workspace.expanding import expanded
 from hornbook.workspace.settings import Settings
-from hornbook.workspace.sizing import expanded
 
 
 def development_context(

@@ -1,6 +1,6 @@
 """Sizes a task: its files, description and criteria against a model's window."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from hornbook.assemble.sizing import (
@@ -12,14 +12,11 @@ from hornbook.assemble.sizing import (
 )
 from hornbook.errors import UsageError
 from hornbook.ingest.code.generated import PATTERNS, is_generated
-from hornbook.ingest.discover import Kind, walk
-from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
 from hornbook.workspace.contexts import endpoint
+from hornbook.workspace.expanding import expanded
 from hornbook.workspace.settings import Settings
 from hornbook.workspace.snapshot import Snapshot
-
-_WILD = frozenset("*?[{")
 
 
 def size_task(
@@ -75,21 +72,6 @@ def size_task(
         counter=count.name,
         model=name,
     )
-
-
-def expanded(root: Path, files: Iterable[str]) -> list[str]:
-    """The files, with globs replaced by the files of the repository that they match; sorted."""
-    found: set[str] = set()
-    globs = [file for file in files if _WILD & set(file) and not (root / file).exists()]
-    found.update(file for file in files if file not in globs)
-    if globs:
-        wanted = parse_set(globs)
-        found.update(
-            each.path
-            for each in walk(root, "", lambda path, _name: wanted.match(path) is not None)
-            if each.kind is Kind.FILE
-        )
-    return sorted(found)
 
 
 def _sized(root: Path, path: str, settings: Settings) -> SizedFile:

@@ -190,7 +190,9 @@ class Snapshot:
     def _missing(self, entity_id: str) -> NotFound:
         near = [each for each in self.ids if entity_id.rpartition(".")[2] in each][:3]
         hint = (
-            f"did you mean {', '.join(near)}?" if near else "`hornbook query` lists what is there."
+            f"did you mean {', '.join(near)}?"
+            if near
+            else "`hornbook query --text '{ entities { id } }'` lists what is there."
         )
         return NotFound(f"nothing has the id {entity_id!r}: {hint}")
 

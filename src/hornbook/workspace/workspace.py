@@ -149,6 +149,17 @@ class Workspace:
         mine = self._generation.name if self._generation is not None else None
         return newest is not None and newest != mine
 
+    def ingested(self) -> Snapshot:
+        """The graph, for answers that must not be given without one.
+
+        Raises:
+            NotFound: Nothing was ever ingested here, so that "no rule" would mean nothing.
+        """
+        snapshot = self.snapshot()
+        if self._generation is None:
+            raise NotFound(f"nothing is ingested in {self.root} yet: run `hornbook ingest` first.")
+        return snapshot
+
     def refresh(self) -> Snapshot:
         """The newest published graph."""
         self.close()
@@ -158,10 +169,13 @@ class Workspace:
         """The rules that bind each file, existing or not, and why.
 
         With `at`, the rules are those of that commit. Paths are relative to the root.
+
+        Raises:
+            NotFound: Nothing is ingested yet.
         """
         paths = [clean_path(self._inside(str(file))) for file in files]
         if at is None:
-            return self.snapshot().why(paths)
+            return self.ingested().why(paths)
         from hornbook.workspace.judging import graph_at  # noqa: PLC0415  # loads the parsers
 
         return graph_at(self.root, at).why(paths)
@@ -185,7 +199,7 @@ class Workspace:
         return size_task(
             self.root,
             self.settings,
-            self.snapshot(),
+            self.ingested(),
             [clean_path(self._inside(str(file))) for file in files],
             description=description,
             criteria=criteria,
@@ -222,9 +236,9 @@ class Workspace:
         """
         from hornbook.workspace.contexts import Contexts  # noqa: PLC0415  # loads the readers
 
-        contexts = Contexts(self.root, self.snapshot(), pressure)
         if diff is not None:
-            return contexts.for_change(diff, model)
+            return Contexts(self.root, self.snapshot(), pressure).for_change(diff, model)
+        contexts = Contexts(self.root, self.ingested(), pressure)
         return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model)
 
     def develop_context(
@@ -260,7 +274,8 @@ class Workspace:
     def reserve_report(self) -> ReserveReport:
         """How the rules sit with the reserve, over the files of the repository."""
         found = walk(self.root, "", lambda _path, _name: True)
-        paths = (each.path for each in found if not each.path.startswith(".hornbook/"))
+        sources = {entry.path for entry in self.snapshot().catalog.entries}
+        paths = (each.path for each in found if each.path not in sources)
         return self.snapshot().reserve_report(islice(paths, MOST_FILES))
 
     def sparql(self, text: str, result_format: str | None = None) -> bytes:
@@ -287,7 +302,10 @@ class Workspace:
             if event.id == document_id and event.event is not Happened.FOLLOWED
         ]
         if not events:
-            raise NotFound(f"{document_id!r} has no history: `hornbook query` lists what is there.")
+            raise NotFound(
+                f"{document_id!r} has no history: "
+                "`hornbook query --text '{ entities { id } }'` lists what is there."
+            )
         return [_history_line(event) for event in events]
 
     def text_of(self, sha256: str) -> bytes:
