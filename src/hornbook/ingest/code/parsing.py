@@ -10,6 +10,7 @@ tried first, and the first one that takes too long ends it. A query can be stopp
 
 from collections.abc import Iterator
 from time import thread_time
+from typing import Literal
 
 from tree_sitter import Node, Parser, QueryCursor, Tree
 
@@ -69,7 +70,12 @@ def first_error(tree: Tree) -> int | None:
     return node.start_byte
 
 
-def _unknown_predicate(*_: object) -> bool:
+def _unknown_predicate(
+    predicate: str,
+    args: list[tuple[str, Literal["capture", "string"]]],
+    pattern_index: int,
+    captures: dict[str, list[Node]],
+) -> bool:
     """What tree-sitter calls for predicates that are not its own; the queries have none."""
     return True
 
