@@ -209,7 +209,8 @@ def test_every_format_is_documented_with_paths_that_are_read_as_it() -> None:
     for tool, paths, _ in listed:
         for path in codes(paths):
             assert read(path, b"# Title\n").tool == codes(tool)[0], path
-            assert is_rule_file(PurePosixPath(path)) == (codes(tool)[0] != "plain"), path
+            native = codes(tool)[0] not in {"plain", "code"}
+            assert is_rule_file(PurePosixPath(path)) == native, path
 
 
 def test_documented_globs_match_as_documented() -> None:

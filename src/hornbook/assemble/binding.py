@@ -68,7 +68,7 @@ def globs_of(rule: Entry) -> GlobSet:
 
 
 def _imported(entry: Entry) -> bool:
-    return entry.tool not in {"hornbook", "decision", "plain", "record"}
+    return entry.tool not in {"hornbook", "decision", "plain", "record", "code"}
 
 
 def _because(rule: Entry, glob: Glob) -> Binding:

@@ -228,7 +228,7 @@ def problem_order(problem: Problem) -> tuple[int, str, str]:
 
 
 def _links(triples: Triples) -> tuple[Link, ...]:
-    read = (json.loads(text) for text in triples.get(p.DECISION_REFERENCE.name, ()))
+    read = (json.loads(text) for text in triples.get(p.REFERENCE.name, ()))
     return tuple(sorted((Link(*fields) for fields in read), key=link_order))
 
 

@@ -132,7 +132,7 @@ def _say_decision(say: Subject, document: Document) -> None:
         say.say(p.DECISION_DATE, document.decision.date)
         say.each(p.DECISION_DECIDERS, document.decision.deciders)
     for link in document.links:
-        say.say(p.DECISION_REFERENCE, link_text(link))
+        say.say(p.REFERENCE, link_text(link))
         say.say(p.LINKS[link.relation], link.target)
 
 

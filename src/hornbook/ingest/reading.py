@@ -1,12 +1,18 @@
 """A file read by the first reader that claims it."""
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
+from hornbook.ingest.code import resolve_imports
+from hornbook.ingest.code.languages import grammar_of
 from hornbook.ingest.frontmatter import split
 from hornbook.ingest.readers import NATIVE, READERS
-from hornbook.ingest.readers.decision_links import resolve_links
+from hornbook.ingest.readers.decision_links import resolve_links as resolve_decision_links
 from hornbook.ingest.readers.protocol import Reading, SourceFile
+from hornbook.model import Link, Problem
+from hornbook.model.code import CodeFile
 
 __all__ = ["Reading", "is_rule_file", "read", "resolve_links"]
 
@@ -21,6 +27,26 @@ def is_rule_file(path: str | PurePosixPath) -> bool:
         return False
     place = PurePosixPath(path)
     return any(reader.claims(place) for reader in NATIVE)
+
+
+def resolve_links(
+    path: str, links: Sequence[Link], known: Mapping[str, str]
+) -> tuple[tuple[Link, ...], tuple[Problem, ...]]:
+    """Return a document's links with the ids they lead to, and what is wrong with them.
+
+    `known` maps the paths of all documents to their ids. An import that leads to no known file
+    is no problem: most lead outside.
+    """
+    if not links or links[0].relation != "imports":
+        return resolve_decision_links(path, links, known)
+    grammar = grammar_of(path)
+    language = grammar.name if grammar is not None else ""
+    resolved: list[Link] = []
+    for link in links:
+        one = CodeFile(path, language, "", imports=(link.reference,))
+        targets = resolve_imports([one], known)[path]
+        resolved += [replace(link, target=known[target]) for target in targets] or [link]
+    return tuple(resolved), ()
 
 
 def read(path: str | PurePosixPath, data: bytes) -> Reading:

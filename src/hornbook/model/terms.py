@@ -15,6 +15,7 @@ class Category(StrEnum):
     CONVENTION = "convention"
     PLAN = "plan"
     RECEIPT = "receipt"
+    CODE = "code"
 
 
 class Severity(StrEnum):

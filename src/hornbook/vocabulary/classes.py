@@ -19,6 +19,7 @@ class Class(StrEnum):
     PLAN = "Plan"
     TASK = "Task"
     RECEIPT = "Receipt"
+    CODE_FILE = "CodeFile"
     DOCUMENT_CHUNK = "DocumentChunk"
     REVISION = "Revision"
     TOMBSTONE = "Tombstone"
@@ -35,4 +36,5 @@ CLASS_OF: dict[Category, Class] = {
     Category.CONVENTION: Class.CONVENTION,
     Category.PLAN: Class.PLAN,
     Category.RECEIPT: Class.RECEIPT,
+    Category.CODE: Class.CODE_FILE,
 }

@@ -52,6 +52,7 @@ CHUNK_COUNT = Predicate("source.doc.chunk_count", Datatype.INTEGER)
 INFERRED = Predicate("source.doc.inferred", many=True)
 FORMERLY = Predicate("source.doc.formerly", many=True)
 CLASHES_WITH = Predicate("source.doc.clashes_with", Datatype.ENTITY)
+REFERENCE = Predicate("source.doc.reference", many=True)
 REVISION = Predicate("source.doc.revision", Datatype.ENTITY)
 
 # Chunks
@@ -80,7 +81,6 @@ DECISION_SUPERSEDES = Predicate("decision.supersedes", Datatype.ENTITY, many=Tru
 DECISION_SUPERSEDED_BY = Predicate("decision.superseded_by", Datatype.ENTITY, many=True)
 DECISION_AMENDS = Predicate("decision.amends", Datatype.ENTITY, many=True)
 DECISION_AMENDED_BY = Predicate("decision.amended_by", Datatype.ENTITY, many=True)
-DECISION_REFERENCE = Predicate("decision.reference", many=True)
 
 # History
 REVISION_OF = Predicate("prov.revision_of", Datatype.ENTITY)
@@ -89,6 +89,11 @@ GENERATED_AT = Predicate("prov.generated_at", Datatype.DATE_TIME, many=True)
 INVALIDATED_AT = Predicate("prov.invalidated_at", Datatype.DATE_TIME, many=True)
 CONTENT_HASH = Predicate("prov.content_hash")
 LOCATION = Predicate("prov.location")
+
+# Source code
+CODE_LANGUAGE = Predicate("code.language")
+CODE_SIGNATURE = Predicate("code.signature", many=True)
+CODE_IMPORTS = Predicate("code.imports", Datatype.ENTITY, many=True)
 
 # Receipts
 RECEIPT_BASE = Predicate("receipt.base")
@@ -113,6 +118,8 @@ FACTS: tuple[Predicate, ...] = (
     RECEIPT_PROMPT,
     RECEIPT_FILE,
     USED,
+    CODE_LANGUAGE,
+    CODE_SIGNATURE,
 )
 
 LINKS: dict[str, Predicate] = {
@@ -120,4 +127,5 @@ LINKS: dict[str, Predicate] = {
     "superseded_by": DECISION_SUPERSEDED_BY,
     "amends": DECISION_AMENDS,
     "amended_by": DECISION_AMENDED_BY,
+    "imports": CODE_IMPORTS,
 }

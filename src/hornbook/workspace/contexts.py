@@ -162,7 +162,11 @@ class Contexts:
             rules=_rules(snapshot, made_for.files),
             extras=(
                 Extra("decisions", "Decisions that stand", decisions),
-                Extra("signatures", "The files and what they declare", _signatures(seen.contents)),
+                Extra(
+                    "signatures",
+                    "The files and what they declare",
+                    _signatures(snapshot, seen.contents),
+                ),
                 Extra("conventions", "Conventions", _conventions(snapshot, made_for.files)),
             ),
             diffs=seen.diffs,
@@ -248,11 +252,11 @@ def _shown(path: str, data: bytes, settings: Settings) -> Unit:
     return Unit(path, sha256(data).hexdigest()[:12], f"## {path}\n\n{text}")
 
 
-def _signatures(contents: dict[str, bytes]) -> tuple[Unit, ...]:
-    """What each file in a language that we know declares."""
+def _signatures(snapshot: Snapshot, contents: dict[str, bytes]) -> tuple[Unit, ...]:
+    """What each file in a language that we know declares; the graph knows it of unchanged ones."""
     found = []
     for path in sorted(contents):
-        summary = summarise(path, contents[path])
+        summary = snapshot.code(path, contents[path]) or summarise(path, contents[path])
         if summary.signatures or summary.problem:
             found.append(Unit(code_id(path), summary.sha256, render_summary(summary)))
     return tuple(found)

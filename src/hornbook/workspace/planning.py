@@ -106,7 +106,7 @@ def plan(
 def _as_written(entry: Entry, item: Work) -> bool:
     """Whether the graph has the same links and the same word about them and about the id."""
     told = {problem for problem in entry.problems if problem.code in _ABOUT_OTHERS}
-    return entry.links == item.links and told == set(item.problems)
+    return set(entry.links) == set(item.links) and told == set(item.problems)
 
 
 def _names_stand(
@@ -190,7 +190,7 @@ def _wanted(document: KnownDocument) -> str:
 
 def _fact_of(document: KnownDocument) -> Facts:
     links = document.entry.links if document.entry is not None else ()
-    unresolved = tuple(replace(link, target=None) for link in links)
+    unresolved = tuple(dict.fromkeys(replace(link, target=None) for link in links))
     return Facts(document.path, document.sha256, _wanted(document), unresolved)
 
 

@@ -67,6 +67,10 @@ class Settings:
         metadata={"meaning": "Bytes above which a file is listed but its text is not read."},
     )
 
+    code: tuple[str, ...] = field(
+        default=(),
+        metadata={"meaning": "Globs of source files whose declarations and imports are kept."},
+    )
     generated: tuple[str, ...] = field(
         default=(),
         metadata={"meaning": "Globs of generated files, beside the shipped ones."},
@@ -181,7 +185,11 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
     reading.check(
         "largest_file", "`largest_file` must be above 0.", valid=settings.largest_file > 0
     )
-    for key, patterns in (("exclude", settings.exclude), ("generated", settings.generated)):
+    for key, patterns in (
+        ("exclude", settings.exclude),
+        ("code", settings.code),
+        ("generated", settings.generated),
+    ):
         for pattern in patterns:
             try:
                 negated = parse(pattern).negated

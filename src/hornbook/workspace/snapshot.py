@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 
 from hornbook.assemble.binding import NOT_ENFORCED_BECAUSE, Binding, RuleBook
 from hornbook.errors import NotFound, UsageError
 from hornbook.graph import recall
 from hornbook.graph.store import GraphStore
 from hornbook.graph.terms import entity, iri
+from hornbook.ingest.readers.code import code_file
 from hornbook.model import Catalog, Document, Entry, Scope, revision_id
+from hornbook.model.code import CodeFile, code_id
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import META_GRAPH, within
 from hornbook.workspace.report import BoundRule, FileAnswer, NotEnforced, ReserveReport
@@ -125,6 +128,25 @@ class Snapshot:
         if found is None:
             raise self._missing(document_id)
         return found
+
+    def code(self, path: str, data: bytes) -> CodeFile | None:
+        """What the graph knows of a source file, if it knows this very content."""
+        entry = self.by_id.get(code_id(path))
+        if entry is None or entry.problems or entry.sha256 != sha256(data).hexdigest():
+            return None
+        return code_file(path, entry.sha256, self.document(entry.id).facts)
+
+    def related_files(self, path: str) -> list[str]:
+        """The source files that a file imports or that import it, as far as the graph has them."""
+        start = code_id(path)
+        found = {
+            end
+            for inbound in (True, False)
+            for source, name, target in self.edges([start], inbound=inbound)
+            for end in (source, target)
+            if name == p.CODE_IMPORTS.name
+        }
+        return sorted(self.by_id[each].path for each in found - {start} if each in self.by_id)
 
     def thing(self, entity_id: str) -> Thing:
         """Whatever has this id: a document, chunk, revision, or what is left of a removed one.

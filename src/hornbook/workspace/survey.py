@@ -9,6 +9,7 @@ from pathlib import Path
 from hornbook.errors import UsageError
 from hornbook.git import reader as git
 from hornbook.ingest import seen as stat_cache
+from hornbook.ingest.code.languages import grammar_of
 from hornbook.ingest.discover import (
     SKIPPED_FOLDERS,
     STATE_FOLDERS,
@@ -97,7 +98,8 @@ class Survey:
         starts += self._settings.starts
         prefixes = tuple(f"{start}/" if start else "" for start in starts if start != "")
         whole = "" in starts
-        found = list(walk(self._places.root, "", _wanted(prefixes, whole=whole)))
+        code = [parse(pattern) for pattern in self._settings.code]
+        found = list(walk(self._places.root, "", _wanted(prefixes, code, whole=whole)))
         rules = [] if whole else [e.path for e in found if not e.path.startswith(prefixes)]
         hidden = git.ignored(self._places.root, rules)
         found = [each for each in found if each.path not in hidden]
@@ -196,12 +198,16 @@ class Survey:
         return digest
 
 
-def _wanted(prefixes: tuple[str, ...], *, whole: bool) -> Callable[[str, str], bool]:
-    """Rule files anywhere, and every text below a folder that is followed."""
+def _wanted(
+    prefixes: tuple[str, ...], code: list[Glob], *, whole: bool
+) -> Callable[[str, str], bool]:
+    """Rule files anywhere, every text below a folder that is followed, and the code asked for."""
 
     def wanted(path: str, name: str) -> bool:
         text = is_text(path, name)
         if text and (whole or path.startswith(prefixes)):
+            return True
+        if code and _matches(code, path) and grammar_of(path) is not None:
             return True
         return (text or name.startswith(".")) and is_rule_file(path)
 

@@ -18,7 +18,7 @@ from hornbook.graph.store import OxigraphStore
 from hornbook.ingest.discover import walk
 from hornbook.ingest.journal import Event, Happened, Journal
 from hornbook.ingest.objects import Objects
-from hornbook.model import Catalog, revision_id
+from hornbook.model import Catalog, Category, revision_id
 from hornbook.workspace.places import Places
 from hornbook.workspace.report import (
     FileAnswer,
@@ -274,7 +274,8 @@ class Workspace:
     def reserve_report(self) -> ReserveReport:
         """How the rules sit with the reserve, over the files of the repository."""
         found = walk(self.root, "", lambda _path, _name: True)
-        sources = {entry.path for entry in self.snapshot().catalog.entries}
+        entries = self.snapshot().catalog.entries
+        sources = {entry.path for entry in entries if entry.category is not Category.CODE}
         paths = (each.path for each in found if each.path not in sources)
         return self.snapshot().reserve_report(islice(paths, MOST_FILES))
 

@@ -63,11 +63,12 @@ class Excerpts:
         return " ".join(_BEFORE_CLOSING.sub(r"\1", pieces).split())
 
     def _pieces(self, start: int, end: int) -> Iterator[str]:
+        first = start  # where members begin with this very header, they are not cut out of it
         place = bisect_left(self._left_out, (start, start))
         for cut_start, cut_end in islice(self._left_out, place, None):
             if cut_start >= end:
                 break
-            if cut_start >= start:
+            if cut_start >= start and not (cut_start == first and cut_end >= end):
                 yield self._decoded(start, cut_start).rstrip()
                 start = cut_end
         yield self._decoded(start, end)

@@ -1,16 +1,16 @@
-"""Bytes to a syntax tree and to what a query captures in it, within bounds of time.
+"""Bytes to a syntax tree and to what a query captures in it, within bounds.
 
 Some files make tree-sitter explode. Eight kilobytes of `/*` lines in a Python file take its error
-recovery four seconds and two gigabytes, and nothing can stop that: `progress_callback` of `parse`
-crashes before Python 3.14. Such files show themselves early, so growing beginnings of a file are
-tried first, and the first one that takes too long ends it. A query can be stopped.
+recovery four seconds and two gigabytes, and nothing can stop that: the progress callbacks of the
+binding crash, `parse`'s before Python 3.14 and the query's always. Such files show themselves
+early, so growing beginnings of a file are tried first, and the first one that takes too long ends
+it. Queries take the square of a tree's depth, and of the width of a part that does not parse.
 
 `Point.row` is not used anywhere: in tree-sitter 0.26.0 it frees the number that it returns.
 """
 
 from collections.abc import Iterator
 from time import thread_time
-from typing import Literal
 
 from tree_sitter import Node, Parser, QueryCursor, Tree
 
@@ -26,16 +26,11 @@ SECONDS = 0.1
 SECONDS_PER_BYTE = 5e-6
 """Processor time allowed; more than ten times what code needs in the slowest grammar."""
 
+DEEPEST = 2000
+"""Levels of a tree that is queried; a long chain of calls or sums is that deep, code is not."""
 
-class Stopwatch:
-    """Processor time since it was made, against what a text of some length may take."""
-
-    def __init__(self, length: int) -> None:
-        self._deadline = thread_time() + SECONDS + SECONDS_PER_BYTE * length
-
-    def late(self, _offset: int = 0) -> bool:
-        """Whether the time is over."""
-        return thread_time() > self._deadline
+WIDEST = 4000
+"""Tokens in a row that do not parse; beyond, nothing around them can be trusted."""
 
 
 def parse(grammar: Grammar, data: bytes) -> Tree | None:
@@ -43,19 +38,18 @@ def parse(grammar: Grammar, data: bytes) -> Tree | None:
     parser = Parser(language(grammar))
     tree = None
     for size in _probes(len(data)):
-        watch = Stopwatch(size)
+        begun = thread_time()
         tree = parser.parse(data[:size])
-        if watch.late():
+        if thread_time() - begun > SECONDS + SECONDS_PER_BYTE * size:
             return None
     return tree
 
 
 def captured(grammar: Grammar, tree: Tree) -> list[Match] | None:
-    """What the language's query captures; none if that takes too long."""
-    watch = Stopwatch(tree.root_node.end_byte)
-    cursor = QueryCursor(query(grammar))
-    matches = cursor.matches(tree.root_node, _unknown_predicate, watch.late)
-    return None if watch.late() else matches
+    """What the language's query captures; none if the tree is too deep or too broken for it."""
+    if _too_deep(tree) or _too_broken(tree):
+        return None
+    return QueryCursor(query(grammar)).matches(tree.root_node)
 
 
 def first_error(tree: Tree) -> int | None:
@@ -63,21 +57,34 @@ def first_error(tree: Tree) -> int | None:
     node = tree.root_node
     if not node.has_error:
         return None
-    while (inner := _first_with_error(node)) is not None:
+    while (inner := next(_with_error(node), None)) is not None:
         node = inner
         if node.is_error or node.is_missing:
             break
     return node.start_byte
 
 
-def _unknown_predicate(
-    predicate: str,
-    args: list[tuple[str, Literal["capture", "string"]]],
-    pattern_index: int,
-    captures: dict[str, list[Node]],
-) -> bool:
-    """What tree-sitter calls for predicates that are not its own; the queries have none."""
+def _too_deep(tree: Tree) -> bool:
+    cursor, depth = tree.walk(), 0
+    while depth <= DEEPEST:
+        if cursor.goto_first_child():
+            depth += 1
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return False
+            depth -= 1
     return True
+
+
+def _too_broken(tree: Tree) -> bool:
+    waiting = [tree.root_node]
+    while waiting:
+        node = waiting.pop()
+        if node.is_error and node.child_count > WIDEST:
+            return True
+        waiting.extend(_with_error(node))
+    return False
 
 
 def _probes(length: int) -> Iterator[int]:
@@ -88,5 +95,5 @@ def _probes(length: int) -> Iterator[int]:
     yield length
 
 
-def _first_with_error(node: Node) -> Node | None:
-    return next((child for child in node.children if child.has_error), None)
+def _with_error(node: Node) -> Iterator[Node]:
+    return (child for child in node.children if child.has_error)

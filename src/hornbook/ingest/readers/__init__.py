@@ -4,6 +4,7 @@ from hornbook.ingest.readers.adr import DecisionReader
 from hornbook.ingest.readers.agents import AGENTS, GEMINI
 from hornbook.ingest.readers.claude import ClaudeReader
 from hornbook.ingest.readers.cline import ClineReader
+from hornbook.ingest.readers.code import CodeReader
 from hornbook.ingest.readers.continuedev import ContinueReader
 from hornbook.ingest.readers.copilot import CopilotReader
 from hornbook.ingest.readers.cursor import CursorReader
@@ -36,5 +37,5 @@ NATIVE: tuple[Reader, ...] = (
 )
 """The readers whose files are found anywhere in a repository, by path."""
 
-READERS: tuple[Reader, ...] = (*NATIVE, PlainReader())
+READERS: tuple[Reader, ...] = (*NATIVE, CodeReader(), PlainReader())
 """Every reader in the order in which they are asked; the last one takes what is left."""
