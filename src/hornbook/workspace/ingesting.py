@@ -109,14 +109,10 @@ class Ingestion:
         followed = [Event(Happened.FOLLOWED, path, at) for path in fresh]
         rewrite = known.base is None
         hashes = {each.path: each.sha256 for each in known.documents.values() if each.entry}
-        contents = self._survey.read(look, hashes, self._progress)
-        for path, data in contents.read.items():
-            if path not in contents.truncated:
-                self._objects.keep(contents.digests[path], data)
-        readings = Readings(self._places.root, self._settings, self._objects, contents)
-        facts = {path: readings.facts(path) for path in contents.read}
+        readings = Readings(self._places.root, self._settings, self._objects)
+        contents = self._survey.read(look, hashes, readings.note, self._progress)
         untouched = self._untouched(known, look, contents)
-        todo = plan(known, facts, untouched, partial(git.renames, self._places.root))
+        todo = plan(known, readings.facts, untouched, partial(git.renames, self._places.root))
         if todo.work or todo.gone or followed or known.stale or rewrite:
             tools = Tools(
                 self._generations, self._journal, self._objects, self._builder, self._progress

@@ -11,7 +11,7 @@ from hornbook.ingest.reading import read as read_document
 from hornbook.workspace.building import too_large
 from hornbook.workspace.planning import Facts, Work
 from hornbook.workspace.settings import Settings
-from hornbook.workspace.survey import HEAD_OF_LARGE, Contents
+from hornbook.workspace.survey import HEAD_OF_LARGE
 
 # How many bytes of files may wait in memory; beyond that they are read again when written.
 KEPT_BYTES = 256_000_000
@@ -20,25 +20,23 @@ KEPT_BYTES = 256_000_000
 class Readings:
     """Reads documents once for their names and once more, if memory is short, for their text."""
 
-    def __init__(
-        self, root: Path, settings: Settings, objects: Objects, contents: Contents
-    ) -> None:
+    def __init__(self, root: Path, settings: Settings, objects: Objects) -> None:
         self._root = root
         self._settings = settings
         self._objects = objects
-        self._contents = contents
         self._room = KEPT_BYTES
         self._kept: dict[str, Reading] = {}
+        self.facts: dict[str, Facts] = {}
 
-    def facts(self, path: str) -> Facts:
-        """What decides the id and links of a document."""
-        data = self._contents.read[path]
-        reading = self._read(path, data)
+    def note(self, path: str, digest: str, data: bytes, whole: bool) -> None:
+        """Keep a text, and note what decides the document's id and links."""
+        if whole:
+            self._objects.keep(digest, data)
+        reading = self._read(path, data, large=not whole)
         self._room -= len(data)
-        self._contents.read[path] = b""
-        if self._room > 0 or path in self._contents.truncated:
+        if self._room > 0 or not whole:
             self._kept[path] = reading
-        return Facts(path, self._contents.digests[path], reading.desired_id, reading.links)
+        self.facts[path] = Facts(path, digest, reading.desired_id, reading.links)
 
     def take(self, work: Work) -> Reading:
         """The reading of a document that is to be written."""
@@ -46,7 +44,7 @@ class Readings:
         if kept is not None:
             return kept
         try:
-            return self._read(work.path, self._objects.read(work.sha256))
+            return self._read(work.path, self._objects.read(work.sha256), large=False)
         except NotFound:
             return self._from_file(work)
 
@@ -59,12 +57,8 @@ class Readings:
             data = file.read(HEAD_OF_LARGE) if large else file.read()
         if digest != work.sha256:
             raise StoreError(f"{work.path} changed while it was read: run `hornbook ingest` again.")
-        if large:
-            self._contents.truncated.add(work.path)
-        return self._read(work.path, data)
+        return self._read(work.path, data, large=large)
 
-    def _read(self, path: str, data: bytes) -> Reading:
+    def _read(self, path: str, data: bytes, *, large: bool) -> Reading:
         reading = read_document(path, data)
-        if path in self._contents.truncated:
-            return too_large(reading, self._settings.largest_file)
-        return reading
+        return too_large(reading, self._settings.largest_file) if large else reading

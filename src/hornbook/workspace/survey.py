@@ -51,13 +51,16 @@ class Look:
 
 @dataclass(slots=True)
 class Contents:
-    """The hashes of the files, and the bytes of those that had to be read."""
+    """The hashes of the files, and which of them had to be read."""
 
     digests: dict[str, str] = field(default_factory=dict)
-    read: dict[str, bytes] = field(default_factory=dict)
-    truncated: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
     seen: Seen = field(default_factory=Seen)
+
+
+Taken = Callable[[str, str, bytes, bool], None]
+"""Called with path, hash and bytes of each file that was read, and whether that is all of it."""
 
 
 class Survey:
@@ -151,18 +154,18 @@ class Survey:
                 problems.append(problem)
         return Look(kept, problems, scope)
 
-    def read(self, look: Look, known: dict[str, str], progress: Progress) -> Contents:
-        """The hash of every file, and the bytes of those that differ from what is known.
+    def read(self, look: Look, known: dict[str, str], taken: Taken, progress: Progress) -> Contents:
+        """The hash of every file; the bytes of those that differ from what is known are `taken`.
 
         `known` has the hash of each path as the graph has it now; a file whose size and time
-        did not change is not read at all.
+        did not change is not read at all. Of a file that is too large only the start is taken.
         """
         before = stat_cache.load(self._places.seen)
         contents = Contents(seen=Seen(looked=stat_cache.now(), files=dict(before.files)))
         for number, (path, found) in enumerate(look.files.items(), 1):
             digest = before.digest(found)
             if digest is None or known.get(path) != digest:
-                digest = self._load(found, known.get(path), contents)
+                digest = self._load(found, known.get(path), contents, taken)
                 progress("reading", number, len(look.files))
                 if digest is None:
                     contents.seen.files.pop(path, None)
@@ -176,11 +179,13 @@ class Survey:
                 del contents.seen.files[path]
         return contents
 
-    def _load(self, found: Found, known: str | None, contents: Contents) -> str | None:
+    def _load(
+        self, found: Found, known: str | None, contents: Contents, taken: Taken
+    ) -> str | None:
         try:
             with (self._places.root / found.path).open("rb") as file:
-                if found.size > self._settings.largest_file:
-                    contents.truncated.add(found.path)
+                whole = found.size <= self._settings.largest_file
+                if not whole:
                     data = file.read(HEAD_OF_LARGE)
                     file.seek(0)
                     digest = file_digest(file, "sha256").hexdigest()
@@ -194,7 +199,8 @@ class Survey:
             )
             return None
         if digest != known:
-            contents.read[found.path] = data
+            contents.read.add(found.path)
+            taken(found.path, digest, data, whole)
         return digest
 
 

@@ -13,7 +13,7 @@ from hornbook.model.code import CodeFile
 LARGEST = 1024 * 1024
 """Bytes of a file that is read; nobody reviews a larger one by its signatures."""
 
-HOPELESS = "the parser gave up on it: no signatures were read"
+HOPELESS = "too deep, or too far from its language, to be parsed: no signatures were read"
 
 
 def summarise(path: str, data: bytes) -> CodeFile:
