@@ -78,11 +78,15 @@ def lay_out(parts: Sequence[Part], count: Count) -> tuple[str, tuple[Section, ..
                 )
             texts.append(text)
             offset += len(data)
-        whole = part.text
-        digest = sha256(whole.encode()).hexdigest()
         sections.append(
             Section(
-                part.name, count(whole), part.budget, start, offset - start, digest, tuple(items)
+                name=part.name,
+                tokens=sum(item.tokens for item in items),
+                budget=part.budget,
+                offset=start,
+                length=offset - start,
+                sha256=sha256(part.text.encode()).hexdigest(),
+                items=tuple(items),
             )
         )
     return "".join(texts), tuple(sections)

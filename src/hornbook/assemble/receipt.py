@@ -109,12 +109,17 @@ class _Check:
         if found != self._facts["tokens"]:
             yield f"the prompt has {found} tokens, the receipt says {self._facts['tokens']}"
         for section in _dicts(self._facts["sections"]):
-            start = int(section["offset"])
-            data = self._prompt[start : start + int(section["length"])]
-            found = count(data.decode("utf-8", "replace"))
-            if found != section["tokens"]:
+            total = 0
+            for item in _dicts(section["items"]):
+                start = int(item["offset"])
+                data = self._prompt[start : start + int(item["length"])]
+                found = count(data.decode("utf-8", "replace"))
+                total += found
+                if found != item["tokens"]:
+                    yield f"{item['id']} has {found} tokens, the receipt says {item['tokens']}"
+            if total != section["tokens"]:
                 yield (
-                    f"section {section['name']} has {found} tokens, "
+                    f"the items of section {section['name']} have {total} tokens, "
                     f"the receipt says {section['tokens']}"
                 )
 

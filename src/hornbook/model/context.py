@@ -38,7 +38,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the prompt with its budget; its bytes are its heading and its items."""
+    """A part of the prompt: its bytes are its heading and its items, its tokens those of its items.
+
+    The budget is for the items; headings and marks are covered by the safety share.
+    """
 
     name: str
     tokens: int

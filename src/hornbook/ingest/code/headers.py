@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from tree_sitter import Node, Query
 
@@ -63,12 +62,12 @@ class Excerpts:
         return " ".join(_BEFORE_CLOSING.sub(r"\1", pieces).split())
 
     def _pieces(self, start: int, end: int) -> Iterator[str]:
-        first = start  # where members begin with this very header, they are not cut out of it
-        place = bisect_left(self._left_out, (start, start))
-        for cut_start, cut_end in islice(self._left_out, place, None):
-            if cut_start >= end:
-                break
-            if cut_start >= start and not (cut_start == first and cut_end >= end):
+        whole = (start, end)
+        first, last = (bisect_left(self._left_out, (place, place)) for place in whole)
+        for cut in self._left_out[first:last]:
+            cut_start, cut_end = cut
+            # A body that begins with this very part, or is all of it, is around it, not in it.
+            if start <= cut_start and cut_end <= end and cut != whole:
                 yield self._decoded(start, cut_start).rstrip()
                 start = cut_end
         yield self._decoded(start, end)
