@@ -42,8 +42,8 @@ class GraphStore(Protocol):
     def replace(self, graphs: Iterable[NamedGraph]) -> None:
         """Replace the content of some named graphs, all in one atomic request."""
 
-    def load(self, nquads: bytes) -> None:
-        """Add many quads at once."""
+    def load(self, nquads: Path) -> None:
+        """Add the many quads of an N-Quads file at once."""
 
     def statements(self, graph: str) -> list[str]:
         """The content of one named graph as `<s> <p> o` statements, sorted."""
@@ -101,10 +101,10 @@ class OxigraphStore:
             with sound():
                 self._store.update(" ;\n".join(requests))
 
-    def load(self, nquads: bytes) -> None:
-        """Add many quads at once, twice as fast as one by one; not atomic on its own."""
+    def load(self, nquads: Path) -> None:
+        """Add the quads of a file at once, twice as fast as one by one; not atomic on its own."""
         with sound():
-            self._store.bulk_load(nquads, format=ox.RdfFormat.N_QUADS)
+            self._store.bulk_load(path=str(nquads), format=ox.RdfFormat.N_QUADS)
 
     def statements(self, graph: str) -> list[str]:
         """The content of one named graph, in the form in which it was written, sorted."""

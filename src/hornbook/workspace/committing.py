@@ -15,8 +15,9 @@ from hornbook.workspace.readings import Readings
 from hornbook.workspace.report import Progress
 from hornbook.workspace.writing import BULK, Written, bury, sign, write
 
-# A first ingest publishes after so many documents, so that a killed one need not begin again.
-BATCH = 4000
+# A first ingest publishes after so many documents, so that a killed one need not begin again;
+# each load into a store that has tables already costs more than the one before.
+BATCH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,8 @@ class Commit:
         bulk = len(work) >= BULK
         for start in range(0, len(work), BATCH):
             part = work[start : start + BATCH]
-            for listed in write(draft.store, map(self._written, part), bulk=bulk):
+            written = map(self._written, part)
+            for listed in write(draft.store, written, bulk=bulk, scratch=draft.folder):
                 entry = listed.entry
                 self._entries[entry.id] = entry
                 self._signatures[entry.signature] = listed.carried

@@ -1,7 +1,9 @@
 """Writes documents into a draft of the next generation."""
 
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from hornbook.graph import statements
 from hornbook.graph.recall import entry_of
@@ -32,22 +34,28 @@ class Listed:
     carried: tuple[str, ...]
 
 
-def write(store: OxigraphStore, written: Iterable[Written], *, bulk: bool) -> list[Listed]:
-    """Put documents into the graph, each whole; new ones in bulk if there are many."""
+def write(
+    store: OxigraphStore, written: Iterable[Written], *, bulk: bool, scratch: Path | None = None
+) -> list[Listed]:
+    """Put documents into the graph, each whole; new ones in bulk if there are many.
+
+    `scratch` is a folder on a disk with room for the quads of the new documents.
+    """
     listed: list[Listed] = []
-    loaded: list[str] = []
-    for each in written:
-        current = statements.current(each.document, each.wanted_id, each.past.formerly)
-        history = statements.history(each.document.id, each.past.revisions, None)
-        listed.append(_listed(each, current))
-        here, past = graph_iri(each.document.id), history_iri(each.document.id)
-        if bulk and each.new:
-            loaded.append(statements.quads(current, here))
-            loaded.append(statements.quads(history, past))
-        else:
-            store.replace([NamedGraph(here, tuple(current)), NamedGraph(past, tuple(history))])
-    if loaded:
-        store.load("".join(loaded).encode())
+    with tempfile.NamedTemporaryFile(suffix=".nq", dir=scratch) as file:
+        for each in written:
+            current = statements.current(each.document, each.wanted_id, each.past.formerly)
+            history = statements.history(each.document.id, each.past.revisions, None)
+            listed.append(_listed(each, current))
+            here, past = graph_iri(each.document.id), history_iri(each.document.id)
+            if bulk and each.new:
+                file.write(statements.quads(current, here).encode())
+                file.write(statements.quads(history, past).encode())
+            else:
+                store.replace([NamedGraph(here, tuple(current)), NamedGraph(past, tuple(history))])
+        if file.tell():
+            file.flush()
+            store.load(Path(file.name))
     return listed
 
 
