@@ -175,6 +175,26 @@ def test_an_unreadable_file_is_told_each_time_and_read_when_it_can_be(root: Path
         assert work.ingest().changed == 1
 
 
+def test_documents_in_a_folder_that_cannot_be_read_are_not_taken_for_gone(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scandir = os.scandir
+
+    def shut(path: str) -> object:
+        if path.endswith("/sops"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    with Workspace.open(root) as work:
+        work.ingest()
+        with monkeypatch.context() as patch:
+            patch.setattr("hornbook.ingest.discover.os.scandir", shut)
+            report = work.ingest()
+        assert (report.removed, report.documents) == (0, 2)
+        assert [problem.code for problem in report.problems] == ["unreadable_folder"]
+        assert [rule.id for rule in work.why(["a.go"])[0].rules] == [ERRORS]
+
+
 def clashing(root: Path, names: str) -> None:
     text = "---\nid: same\napplies_to: '*.go'\n---\n# {}\n"
     write(root, {f"{SOPS}/{name}.md": text.format(name) for name in names})

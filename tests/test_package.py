@@ -72,6 +72,22 @@ def test_the_public_surface_is_what_all_says() -> None:
         hornbook.nothing  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("module", "unwanted"),
+    [
+        ("hornbook.cli.main", "yaml msgspec pyoxigraph rich markdown_it tree_sitter strawberry"),
+        (
+            "hornbook.workspace.workspace",
+            "rich markdown_it frontmatter tree_sitter tiktoken rdflib pyshacl strawberry fastapi",
+        ),
+    ],
+)
+def test_commands_load_no_library_that_they_do_not_need(module: str, unwanted: str) -> None:
+    code = f"import sys, {module}; print(*sorted(set({unwanted.split()!r}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == []
+
+
 def test_the_versions_agree() -> None:
     text = (ROOT / "pyproject.toml").read_text()
     assert f'version = "{hornbook.__version__}"' in text

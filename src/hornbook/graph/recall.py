@@ -24,6 +24,7 @@ from hornbook.model import (
     Scope,
     Severity,
 )
+from hornbook.model.code import CodeFile, Signature
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import graph_iri
 from hornbook.vocabulary.predicates import Predicate
@@ -60,6 +61,17 @@ def document(store: GraphStore, document_id: str) -> Document | None:
         return None
     chunks = sorted(map(_chunk, things.values()), key=lambda chunk: chunk.index)
     return _document(document_id, parent, tuple(chunks))
+
+
+def code_file(document: Document) -> CodeFile:
+    """The summary of a source file that its document keeps."""
+    said: dict[str, list[str]] = defaultdict(list)
+    for name, value in document.facts:
+        said[name].append(value)
+    found = [Signature.parse(text) for text in said[p.CODE_SIGNATURE.name]]
+    ordered = sorted(found, key=lambda each: (each.line, each.depth, each.text))
+    language = _one(said, p.CODE_LANGUAGE)
+    return CodeFile(document.path, language, document.sha256, tuple(ordered))
 
 
 def revisions(store: GraphStore, document_id: str) -> tuple[Revision, ...]:

@@ -29,6 +29,8 @@ class Kind(Enum):
     FILE = 0
     LINK = 1
     OTHER = 2
+    SHUT = 3
+    """A folder that cannot be read: what lies below it is not known."""
 
 
 class Found(NamedTuple):
@@ -53,7 +55,10 @@ def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator
         prefix = f"{folder}/" if folder else ""
         try:
             entries = os.scandir(f"{base}/{folder}" if folder else base)
-        except (PermissionError, FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            yield Found(folder, 0, 0, kind=Kind.SHUT)
             continue
         with entries:
             for entry in entries:

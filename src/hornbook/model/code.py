@@ -12,6 +12,16 @@ class Signature:
     depth: int
     text: str
 
+    def as_text(self) -> str:
+        """The signature as one text, from which `parse` gets it back."""
+        return f"{self.line} {self.depth} {self.text}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Signature":
+        """The signature that `as_text` wrote."""
+        line, depth, header = text.split(" ", 2)
+        return cls(int(line), int(depth), header)
+
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:

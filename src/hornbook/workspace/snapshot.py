@@ -10,7 +10,6 @@ from hornbook.errors import NotFound, UsageError
 from hornbook.graph import recall
 from hornbook.graph.store import GraphStore
 from hornbook.graph.terms import entity, iri
-from hornbook.ingest.readers.code import code_file
 from hornbook.model import Catalog, Document, Entry, Scope, revision_id
 from hornbook.model.code import CodeFile, code_id
 from hornbook.vocabulary import predicates as p
@@ -134,7 +133,7 @@ class Snapshot:
         entry = self.by_id.get(code_id(path))
         if entry is None or entry.problems or entry.sha256 != sha256(data).hexdigest():
             return None
-        return code_file(path, entry.sha256, self.document(entry.id).facts)
+        return recall.code_file(self.document(entry.id))
 
     def related_files(self, path: str) -> list[str]:
         """The source files that a file imports or that import it, as far as the graph has them."""

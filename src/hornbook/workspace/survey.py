@@ -41,9 +41,13 @@ class Look:
     problems: list[Problem]
     scope: tuple[str, ...] | None
     """The paths that were looked at; None is everything that is followed."""
+    shut: tuple[str, ...] = ()
+    """Folders that could not be looked into, each with a slash behind it."""
 
     def covers(self, path: str) -> bool:
         """Whether the look would have found this path if it were there."""
+        if path.startswith(self.shut):
+            return False
         if self.scope is None:
             return True
         return any(not each or path == each or path.startswith(each + "/") for each in self.scope)
@@ -152,7 +156,10 @@ class Survey:
                 kept[path] = each
             else:
                 problems.append(problem)
-        return Look(kept, problems, scope)
+        shut = tuple(
+            f"{each.path}/" if each.path else "" for each in found if each.kind is Kind.SHUT
+        )
+        return Look(kept, problems, scope, shut)
 
     def read(self, look: Look, known: dict[str, str], taken: Taken, progress: Progress) -> Contents:
         """The hash of every file; the bytes of those that differ from what is known are `taken`.
@@ -231,6 +238,9 @@ def _matches(globs: list[Glob], path: str) -> bool:
 
 
 def _unusable(found: Found) -> Problem | None:
+    if found.kind is Kind.SHUT:
+        message = "is a folder that cannot be read: check its permissions."
+        return Problem(found.path, None, "unreadable_folder", Level.ERROR, message)
     if found.kind is Kind.OTHER:
         message = "is neither a file nor a folder and was not read: name a file."
         return Problem(found.path, None, "not_a_file", Level.WARNING, message)

@@ -15,7 +15,7 @@ from hornbook.graph import asking
 from hornbook.graph import export as exporting
 from hornbook.graph.generations import Generation, Generations
 from hornbook.graph.store import OxigraphStore
-from hornbook.ingest.discover import walk
+from hornbook.ingest.discover import Kind, walk
 from hornbook.ingest.journal import Event, Happened, Journal
 from hornbook.ingest.objects import Objects
 from hornbook.model import Catalog, Category, revision_id
@@ -276,7 +276,8 @@ class Workspace:
         found = walk(self.root, "", lambda _path, _name: True)
         entries = self.snapshot().catalog.entries
         sources = {entry.path for entry in entries if entry.category is not Category.CODE}
-        paths = (each.path for each in found if each.path not in sources)
+        files = (each.path for each in found if each.kind is Kind.FILE)
+        paths = (path for path in files if path not in sources)
         return self.snapshot().reserve_report(islice(paths, MOST_FILES))
 
     def sparql(self, text: str, result_format: str | None = None) -> bytes:

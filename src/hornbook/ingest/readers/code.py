@@ -7,7 +7,7 @@ from hornbook.ingest.code.languages import grammar_of
 from hornbook.ingest.problems import Problems
 from hornbook.ingest.readers.protocol import Reading, SourceFile
 from hornbook.model import Activation, Category, Link, Scope, Severity
-from hornbook.model.code import CodeFile, Signature, code_id
+from hornbook.model.code import code_id
 from hornbook.vocabulary import predicates as p
 
 
@@ -27,7 +27,7 @@ class CodeReader:
         code = summarise(file.parts.path, text.encode("utf-8", "surrogatepass"))
         if code.problem:
             problems.info(None, "code_not_read", f"{code.problem}.")
-        signatures = [(p.CODE_SIGNATURE.name, signature_text(each)) for each in code.signatures]
+        signatures = [(p.CODE_SIGNATURE.name, each.as_text()) for each in code.signatures]
         return Reading(
             path=file.parts.path,
             tool=self.tool,
@@ -45,20 +45,3 @@ class CodeReader:
             facts=((p.CODE_LANGUAGE.name, code.language), *signatures),
             problems=problems.told(),
         )
-
-
-def signature_text(signature: Signature) -> str:
-    """A signature as one text, from which `code_file` gets it back."""
-    return f"{signature.line} {signature.depth} {signature.text}"
-
-
-def code_file(path: str, sha256: str, facts: tuple[tuple[str, str], ...]) -> CodeFile:
-    """The summary that a document's facts keep."""
-    language = next((value for name, value in facts if name == p.CODE_LANGUAGE.name), "")
-    found = []
-    for name, value in facts:
-        if name == p.CODE_SIGNATURE.name:
-            line, depth, text = value.split(" ", 2)
-            found.append(Signature(int(line), int(depth), text))
-    ordered = sorted(found, key=lambda each: (each.line, each.depth, each.text))
-    return CodeFile(path, language, sha256, tuple(ordered))
