@@ -1,0 +1,1 @@
+"""Gates: commands and floors that can say no, each with a result."""

@@ -1,0 +1,72 @@
+"""Gates: deterministic checks that run before a reviewer looks, and what they found."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class GateStatus(StrEnum):
+    """How a gate ended. Only `failed` and `refused` of a required gate stop a change."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    WARNED = "warned"
+    SKIPPED = "skipped"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One command that can say no.
+
+    `folder` is relative to the root, `after` names the gates that must have ended before it
+    starts, `creates` are globs of the files that it leaves behind (they are no part of a change),
+    `origins` says for each field where its value came from.
+    """
+
+    name: str
+    command: str
+    required: bool = True
+    threshold: int | None = None
+    timeout: int = 300
+    folder: str = "."
+    environment: tuple[tuple[str, str], ...] = ()
+    after: tuple[str, ...] = ()
+    creates: tuple[str, ...] = ()
+    origins: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """How one gate ended: `output` is trimmed to what matters, `log` is where the rest lies."""
+
+    name: str
+    required: bool
+    status: GateStatus
+    exit_code: int | None = None
+    seconds: float = 0.0
+    output: str = ""
+    message: str = ""
+    log: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """The results of one run of the gates over one tree; `base` is where their definitions stood.
+
+    A report without a gate has not passed: a missing configuration is not a pass.
+    """
+
+    passed: bool
+    gates: tuple[GateResult, ...] = field(default=())
+    tree: str | None = None
+    base: str | None = None
+    head: str | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What optional gates found, a line each."""
+        return tuple(
+            f"{gate.name}: {gate.message}"
+            for gate in self.gates
+            if gate.status is GateStatus.WARNED
+        )
