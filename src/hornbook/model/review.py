@@ -123,8 +123,22 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedRule:
+    """A rule that a review had to answer, as it stood when the change was judged."""
+
+    id: str
+    severity: str
+    revision: str
+    title: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
-    """The outcome of a review, derived; `explanation` says in words what it rests on."""
+    """The outcome of a review, derived; `explanation` says in words what it rests on.
+
+    `rules` are the rules that bind the change, recomputed; `base` and `head` the commits.
+    """
 
     outcome: Ruling
     rejection_type: RejectionType | None
@@ -136,3 +150,6 @@ class Judgement:
     patterns: tuple[LearnedPattern, ...] = field(default=())
     disagreements: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    rules: tuple[JudgedRule, ...] = ()
+    base: str | None = None
+    head: str | None = None
