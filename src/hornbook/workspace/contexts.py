@@ -131,7 +131,7 @@ class Contexts:
             head=found.head,
             merge_base=found.merge_base,
             tree=found.tree,
-            findings=tuple(_edited_rules(found)),
+            findings=tuple(edited_rules(found)),
         )
         diffs = tuple(
             Unit(each.path, found.head[:12], fenced(found.patches[each.path], "diff"))
@@ -159,7 +159,7 @@ class Contexts:
         review = Review(
             files=made_for.files,
             instructions=instructions("reviewer"),
-            rules=_rules(snapshot, made_for.files),
+            rules=bound_rules(snapshot, made_for.files),
             extras=(
                 Extra("decisions", "Decisions that stand", decisions),
                 Extra(
@@ -206,7 +206,7 @@ def room(settings: Settings, chosen: Endpoint) -> Room:
     return Room(window, budget.system_prompt, reserve, budget.working_memory, diff)
 
 
-def _rules(snapshot: Snapshot, paths: Iterable[str]) -> tuple[Rule, ...]:
+def bound_rules(snapshot: Snapshot, paths: Iterable[str]) -> tuple[Rule, ...]:
     """Every rule that binds one of the files, whole, in id order."""
     bound: dict[str, set[str]] = {}
     for path in paths:
@@ -282,7 +282,7 @@ def _about(snapshot: Snapshot, category: Category, paths: Sequence[str]) -> list
     return found
 
 
-def _edited_rules(found: Change) -> Iterable[str]:
+def edited_rules(found: Change) -> Iterable[str]:
     """The rule files, and the settings, that a change edits: they are findings."""
     for path in found.paths:
         if is_rule_file(path) or path.startswith((".hornbook/", ".semspec/")):

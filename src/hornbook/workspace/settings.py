@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from hornbook.errors import BadGlob, ConfigError, UsageError
 from hornbook.model.budget import CAPABILITIES, SHIPPED_MODELS, Budget, Endpoint, Models
+from hornbook.model.terms import Severity
 from hornbook.text.globs import parse
 from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER
 from hornbook.workspace.config_file import ConfigReading
@@ -24,6 +25,19 @@ class ModelSettings:
     capabilities: dict[str, tuple[str, ...]] = field(
         default_factory=dict,
         metadata={"meaning": "For developing, reviewing, planning: endpoints, best first."},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSettings:
+    """What a review is held to."""
+
+    block_on: str = field(
+        default="error",
+        metadata={"meaning": "From which severity a violated rule forbids an approval."},
+    )
+    confidence_percent: int = field(
+        default=70, metadata={"meaning": "Below which confidence a person decides."}
     )
 
 
@@ -80,6 +94,9 @@ class Settings:
     )
     models: ModelSettings = field(
         default=ModelSettings(), metadata={"meaning": "Models and what they are used for."}
+    )
+    review: ReviewSettings = field(
+        default=ReviewSettings(), metadata={"meaning": "What a review is held to."}
     )
 
     @property
@@ -184,6 +201,16 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
         )
     reading.check(
         "largest_file", "`largest_file` must be above 0.", valid=settings.largest_file > 0
+    )
+    reading.check(
+        "review.block_on",
+        f"`review.block_on` is {settings.review.block_on!r}: write {', '.join(Severity)}.",
+        valid=settings.review.block_on in list(Severity),
+    )
+    reading.check(
+        "review.confidence_percent",
+        "`review.confidence_percent` must be at most 100.",
+        valid=settings.review.confidence_percent <= 100,
     )
     for key, patterns in (
         ("exclude", settings.exclude),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -42,7 +42,10 @@ def _nobody() -> None:
 if TYPE_CHECKING:
     from hornbook.assemble.sizing import Sizing
     from hornbook.model.context import Context, Pressure
+    from hornbook.model.gates import GateReport
+    from hornbook.model.review import Judgement
     from hornbook.workspace.contexts import Packet
+    from hornbook.workspace.reviewing import Printed
 
 
 class Workspace:
@@ -261,6 +264,22 @@ class Workspace:
             criteria=criteria,
             model=model,
         )
+
+    def check_review(
+        self,
+        reviews: Sequence[Printed],
+        receipts: Sequence[Mapping[str, object]],
+        *,
+        gates: GateReport | None = None,
+    ) -> Judgement:
+        """What follows from the reviews of a change; rules, tree and settings come from git.
+
+        Raises:
+            UsageError: The receipts are for different changes, or git does not have the commits.
+        """
+        from hornbook.workspace.reviewing import check_reviews  # noqa: PLC0415  # loads the readers
+
+        return check_reviews(self.root, reviews, receipts, gates)
 
     def record_receipt(self, facts: dict[str, object]) -> Path:
         """Keep a receipt as a record: the next ingest makes it part of the graph."""

@@ -1,0 +1,55 @@
+"""A change that waits for its judgement, and the reviews of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hornbook.model.gates import GateReport
+from hornbook.model.review import Citation, JudgedRule, Review, ReviewProblem
+from hornbook.review.integrity import Reviewed, Standard
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What one review had to answer: the rules of its packet, and what was printed.
+
+    `name` tells reviews apart when there are several.
+    """
+
+    name: str
+    rule_ids: frozenset[str]
+    printed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A change to be judged: its rules, its tree, what gates and the change itself say.
+
+    `doubts` are problems that no review can mend, such as a receipt that was edited;
+    `questions` are facts that only a person can judge.
+    """
+
+    rules: tuple[JudgedRule, ...]
+    reviewed: Reviewed
+    standard: Standard = field(default=Standard())
+    gates: GateReport | None = None
+    edited: tuple[str, ...] = ()
+    doubts: tuple[ReviewProblem, ...] = ()
+    questions: tuple[str, ...] = ()
+    base: str | None = None
+    head: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One review, read and checked; `places` has the first place cited for each rule."""
+
+    brief: Brief
+    review: Review | None
+    problems: tuple[ReviewProblem, ...]
+    notes: tuple[str, ...]
+    places: Mapping[str, Citation]
+
+
+def gates_stop(gates: GateReport | None) -> bool:
+    """Whether gates were run and did not pass."""
+    return gates is not None and not gates.passed

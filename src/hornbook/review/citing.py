@@ -1,0 +1,79 @@
+"""Finds what evidence points at: `path:line`, `path:first-last`, and text in backticks."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hornbook.model.review import Citation
+
+LONGEST_PATH = 1024
+MOST = 200
+# Ticks as Markdown has them: a run of n opens, the next run of n closes.
+_TICKS = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+# `path:line:column`, as compilers print it, is its line.
+_PLACE = re.compile(r":([0-9]{1,9})(?:-([0-9]{1,9}))?(?![0-9])(?::[0-9]+)?")
+_LANGUAGE = re.compile(r"\A[a-zA-Z+#-]{0,12}\n")
+_EDGES = "\"'()[]{}<>,;*“”‘’«»"
+_PATHLIKE = re.compile(r"(?!.*://)(?=.*[A-Za-z])(?:.*/.*|.*\.[A-Za-z][A-Za-z0-9_]*|\.\w+)\Z")
+
+Has = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Pointing:
+    """What an evidence text names: places in files, and pieces of code."""
+
+    places: tuple[Citation, ...]
+    quotes: tuple[str, ...]
+
+
+def find(evidence: str, has: Has) -> Pointing:
+    """The places and quotes of an evidence text.
+
+    Ticks around a place, or around a file's name, make no quote of it. A name that is no file
+    of the tree counts as a place when it looks like a path, so that it can be refused.
+    """
+    places: list[Citation] = []
+    quotes: list[str] = []
+    rest, end = "", 0
+    for tick in _TICKS.finditer(evidence):
+        rest += evidence[end : tick.start()]
+        end = tick.end()
+        inside = tick[2].strip()
+        if _PLACE.match(evidence, end) or _is_place(inside, has) or has(_plain(inside)):
+            rest += inside
+        else:
+            quotes.append(_LANGUAGE.sub("", tick[2]) if len(tick[1]) >= 3 else tick[2])
+            rest += " "
+    rest += evidence[end:]
+    for found in _PLACE.finditer(rest):
+        path = _path_before(rest[: found.start()], has)
+        if path is not None and len(places) < MOST:
+            first = int(found[1])
+            places.append(Citation(path, first, int(found[2] or first)))
+    return Pointing(tuple(dict.fromkeys(places)), tuple(dict.fromkeys(quotes)))
+
+
+def _is_place(text: str, has: Has) -> bool:
+    found = _PLACE.search(text)
+    return (
+        found is not None
+        and found.end() == len(text)
+        and _path_before(text[: found.start()], has) == _plain(text[: found.start()])
+    )
+
+
+def _path_before(text: str, has: Has) -> str | None:
+    """The path that ends a text: the longest that is a file, else the last word if path-like."""
+    line = text[-LONGEST_PATH:].rpartition("\n")[2]
+    starts = [0, *(match.end() for match in re.finditer(r"[\s\"'(\[<*,;]+", line))]
+    for start in starts:
+        path = _plain(line[start:])
+        if path and has(path):
+            return path
+    word = _plain(line.split()[-1].strip(_EDGES)) if line.split() else ""
+    return word if _PATHLIKE.match(word) else None
+
+
+def _plain(path: str) -> str:
+    return path.removeprefix("./")

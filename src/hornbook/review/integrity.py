@@ -1,0 +1,181 @@
+"""Every way in which a review fails to prove that it looked, all at once."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from hornbook.model.review import (
+    Citation,
+    JudgedRule,
+    Review,
+    ReviewProblem,
+    Search,
+    SopEntry,
+    Status,
+    Verdict,
+)
+from hornbook.model.terms import Severity
+from hornbook.review.evidence import resolve
+from hornbook.review.tree import Tree
+
+ESCALATING = frozenset({"low_confidence", "all_not_applicable"})
+CODES = (
+    "missing_sop",
+    "unknown_sop",
+    "duplicate_sop",
+    "no_evidence",
+    "unresolved_evidence",
+    "rubber_stamp",
+    "violated_but_approved",
+    "violation_without_detail",
+    "passed_with_violations",
+    "low_confidence",
+    "bad_confidence",
+    "verdict_mismatch",
+    "missing_rejection_type",
+    "unexpected_rejection_type",
+    "missing_feedback",
+    "all_not_applicable",
+    "no_context",
+    "unparsable",
+)
+_RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """What a review is held to: from which severity a violation blocks, and how sure to be."""
+
+    block_on: Severity = Severity.ERROR
+    confidence: float = 0.7
+
+    def blocks(self, severity: str) -> bool:
+        """Whether a violated rule of this severity forbids an approval."""
+        return _RANK[Severity(severity)] >= _RANK[self.block_on]
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """The tree under review, and the texts of the changed files in it."""
+
+    tree: Tree
+    changed: Mapping[str, str]
+
+
+class IntegrityCheck:
+    """Checks one review against the rules that it had to answer.
+
+    `places` has, for each rule whose evidence holds, the first place that it cites.
+    """
+
+    def __init__(
+        self, rules: Mapping[str, JudgedRule], reviewed: Reviewed, standard: Standard
+    ) -> None:
+        self._rules = rules
+        self._reviewed = reviewed
+        self._standard = standard
+        self.places: dict[str, Citation] = {}
+
+    def problems(self, review: Review) -> list[ReviewProblem]:
+        """What keeps the review from being accepted, in the order of its entries."""
+        found = list(_coverage(review.entries, self._rules))
+        for entry in review.entries:
+            found += self._entry(entry, review.verdict)
+        found += _alike(review.entries)
+        found += self._confidence(review)
+        return found
+
+    def _entry(self, entry: SopEntry, verdict: Verdict) -> Iterator[ReviewProblem]:
+        rule = self._rules.get(entry.sop_id)
+        severity = rule.severity if rule is not None else Severity.ERROR
+        resolved = resolve(entry, severity, self._reviewed.tree, self._reviewed.changed)
+        if resolved.place is not None:
+            self.places.setdefault(entry.sop_id, resolved.place)
+        for code, message in resolved.problems:
+            yield ReviewProblem(code, entry.sop_id, message)
+        violated = entry.status is Status.VIOLATED
+        if violated and not entry.violations:
+            yield ReviewProblem(
+                "violation_without_detail",
+                entry.sop_id,
+                "The rule is violated and `violations` is empty: say each violation.",
+            )
+        if not violated and entry.violations:
+            yield ReviewProblem(
+                "passed_with_violations",
+                entry.sop_id,
+                f"The rule is {entry.status} and has violations: decide for one of them.",
+            )
+        if violated and verdict is Verdict.APPROVED and self._standard.blocks(severity):
+            yield ReviewProblem(
+                "violated_but_approved",
+                entry.sop_id,
+                f"A violated rule of severity {severity} forbids an approval: reject.",
+            )
+
+    def _confidence(self, review: Review) -> Iterator[ReviewProblem]:
+        least = self._standard.confidence
+        if review.confidence is not None and review.confidence < least:
+            yield ReviewProblem(
+                "low_confidence",
+                None,
+                f"Confidence is {review.confidence:g}, below {least:g}: a person decides.",
+            )
+
+
+def _coverage(
+    entries: Sequence[SopEntry], rules: Mapping[str, JudgedRule]
+) -> Iterator[ReviewProblem]:
+    times = Counter(entry.sop_id for entry in entries)
+    for rule_id in sorted(rules.keys() - times.keys()):
+        yield ReviewProblem(
+            "missing_sop", rule_id, "The review has no entry for this rule: judge it."
+        )
+    for rule_id, count in times.items():
+        if rule_id not in rules:
+            near = get_close_matches(rule_id, rules, 1)
+            hint = f"did you mean {near[0]}?" if near else "remove the entry."
+            said = f"{rule_id!r} is no rule that binds this change: {hint}"
+            yield ReviewProblem("unknown_sop", rule_id, said)
+        if count > 1:
+            said = f"The rule has {count} entries: write one."
+            yield ReviewProblem("duplicate_sop", rule_id, said)
+
+
+def _alike(entries: Sequence[SopEntry]) -> Iterator[ReviewProblem]:
+    """Reviews that look at nothing: every rule waved away, or answered with the same words."""
+    if len(entries) < 2:
+        return
+    if all(entry.status is Status.NOT_APPLICABLE for entry in entries):
+        yield ReviewProblem(
+            "all_not_applicable",
+            None,
+            f"None of {len(entries)} rules is said to apply, and all of them bind: "
+            "a person decides.",
+        )
+        return
+    judged = [entry for entry in entries if entry.status is not Status.NOT_APPLICABLE]
+    everywhere = len({_signature(entry) for entry in entries}) == 1
+    (_, times), *_ = Counter(map(_signature, judged)).most_common(1)
+    if (
+        everywhere
+        or (times >= 2 and times == len(judged))
+        or (times >= 3 and 2 * times > len(judged))
+    ):
+        count = len(entries) if everywhere else times
+        yield ReviewProblem(
+            "rubber_stamp",
+            None,
+            f"{count} rules are answered with the same evidence: look at each on its own.",
+        )
+
+
+def _signature(entry: SopEntry) -> tuple[str, tuple[Citation, ...], Search | None]:
+    """The evidence without what is the rule's own name, spacing, case and punctuation."""
+    text = entry.evidence.casefold()
+    slug = entry.sop_id.rpartition(".")[2].casefold()
+    for name in (entry.sop_id.casefold(), slug, slug.replace("-", " ")):
+        text = text.replace(name, "") if name else text
+    words = "".join(letter for letter in text if letter.isalnum())
+    return words, entry.citations, entry.search

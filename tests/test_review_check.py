@@ -1,0 +1,389 @@
+"""Reviews of a real change: accepted only when every rule is answered with what really exists."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hornbook import Workspace
+from hornbook.assemble.receipt import own_hash, receipt
+from hornbook.errors import UsageError
+from hornbook.model.gates import GateReport, GateResult, GateStatus
+from hornbook.model.review import Judgement, Route, Search, SopEntry, Status
+from hornbook.review import evidence
+from hornbook.review.case import Case
+from hornbook.review.integrity import CODES
+from hornbook.review.judging import judge
+from hornbook.review.tree import HeldTree
+from hornbook.workspace.reviewing import Printed, briefs, read_gates, recomputed
+from tests import review_cases as cases
+from tests.workspaces import write
+
+GOOD = json.dumps(cases.GOOD).encode()
+Receipt = dict[str, object]
+
+
+def git(root: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    command = ["git", *identity, "-C", str(root), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit(root: Path, files: dict[str, str]) -> str:
+    write(root, files)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "work")
+    return git(root, "rev-parse", "HEAD")
+
+
+def start(root: Path, files: dict[str, str]) -> None:
+    git(root, "init", "-q", "-b", "main")
+    commit(root, files)
+    git(root, "checkout", "-qb", "work")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("repo")
+    start(folder, {**cases.RULES, "README.md": "# It\n"})
+    commit(folder, cases.CHANGED)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def facts(root: Path) -> Receipt:
+    return prepared(root)[0]
+
+
+def prepared(root: Path, span: str = "main..work") -> list[Receipt]:
+    with Workspace.open(root) as work:
+        packet = work.review_packet(diff=span)
+        packets = packet.passes() if packet.context.passes else [packet]
+        return [receipt(each.context, each.made_for) for each in packets]
+
+
+def check(
+    root: Path, receipts: list[Receipt], *printed: bytes, gates: GateReport | None = None
+) -> Judgement:
+    reviews = [Printed(f"review {n}", data) for n, data in enumerate(printed, 1)]
+    with Workspace.open(root) as work:
+        return work.check_review(reviews, receipts, gates=gates)
+
+
+def codes(judgement: Judgement) -> set[str]:
+    return {problem.code for problem in judgement.problems}
+
+
+@pytest.fixture(scope="module")
+def case(root: Path, facts: Receipt) -> Case:
+    """The change as git has it, so that each review of the table costs only its own check."""
+    return recomputed(root, [facts])
+
+
+@pytest.mark.parametrize("tried", cases.CASES, ids=lambda each: each.name)
+def test_a_review_gets_the_outcome_it_deserves(
+    facts: Receipt, case: Case, tried: cases.Case
+) -> None:
+    found = judge(case, list(briefs([Printed("it", tried.printed)], [facts], case.rules)))
+    assert (str(found.outcome), codes(found)) == (tried.outcome, tried.codes), found.problems
+    assert found.rejection_type == tried.rejection_type
+    assert all(problem.message for problem in found.problems)
+
+
+def test_a_search_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "PATIENCE_SECONDS", 0.001)
+    entry = SopEntry("r", Status.PASSED, "", search=Search(r"(\w+ )+\1+x?z", ()))
+    words = {"a.txt": "word " * 100_000}
+    ((code, said),) = evidence.resolve(entry, "error", HeldTree(words), words).problems
+    assert (code, "takes too long" in said) == ("unresolved_evidence", True)
+
+
+def test_the_table_is_large_and_holds_every_code() -> None:
+    seen = {code for case in cases.CASES for code in case.codes}
+    assert len(cases.CASES) >= 60
+    assert set(CODES) - seen == {"no_context"}
+
+
+def test_an_approval_says_what_it_rests_on(root: Path, facts: Receipt) -> None:
+    found = check(root, [facts], GOOD)
+    assert [(each.sop_id, each.status, each.path, each.line) for each in found.findings] == [
+        (cases.ERRORS, "passed", "handlers/user.go", 7),
+        (cases.PRINTS, "passed", None, None),
+        (cases.COVERAGE, "passed", "handlers/user_test.go", 3),
+    ]
+    assert "3 of 3 rules are answered" in found.explanation[0]
+    assert found.route is None
+
+
+def test_each_problem_names_the_rule_and_the_remedy(root: Path, facts: Receipt) -> None:
+    printed = next(case.printed for case in cases.DEFECTS if case.name == "a line past the end")
+    (problem,) = check(root, [facts], printed).problems
+    assert problem.sop_id == cases.COVERAGE
+    assert problem.message == (
+        "handlers/user_test.go:6: handlers/user_test.go has lines 1 to 5: cite lines that exist."
+    )
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (b'{"verdict": "approved", "feedback": "x",\n}', "trailing comma before `}`, line 2"),
+        (b'{"verdict": "approved", "sop_review": [1, 2, ], "x": 1}', "trailing comma before `]`"),
+        (b'{"verdict": "approved", "feed', "cut off"),
+        (b'{"verdict": "a", "verdict": "b"}', "`verdict` stands twice"),
+        (b"{'verdict': 'approved'}", "single quotes"),
+    ],
+)
+def test_what_is_no_json_is_told_by_name(
+    root: Path, facts: Receipt, broken: bytes, said: str
+) -> None:
+    (problem,) = check(root, [facts], broken).problems
+    assert said in problem.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "route"),
+    [
+        ("fixable", Route.DEVELOPER),
+        ("misscoped", Route.PLAN_REFINEMENT),
+        ("architectural", Route.DESIGN_REFINEMENT),
+        ("too_big", Route.TASK_DECOMPOSITION),
+    ],
+)
+def test_a_rejection_goes_where_its_type_says(
+    root: Path, facts: Receipt, kind: str, route: Route
+) -> None:
+    review = {**cases.GOOD, "verdict": "rejected", "rejection_type": kind}
+    found = check(root, [facts], json.dumps(review).encode())
+    assert (found.outcome, found.route) == ("rejected", route)
+
+
+def test_unknown_keys_are_reported_and_cost_nothing(root: Path, facts: Receipt) -> None:
+    found = check(root, [facts], json.dumps({**cases.GOOD, "feedbck": "x"}).encode())
+    assert found.outcome == "approved"
+    assert found.notes == ("unknown key `feedbck`: did you mean `feedback`?",)
+
+
+# Receipts
+
+
+def resigned(facts: Receipt, **changes: object) -> Receipt:
+    forged = {**facts, **changes}
+    return {**forged, "receipt_sha256": own_hash(forged)}
+
+
+def without(facts: Receipt, rule_id: str) -> Receipt:
+    """A receipt from which a rule was taken, signed anew: a forgery that is consistent."""
+    plain = json.loads(json.dumps(facts))
+    plain["sop_ids"].remove(rule_id)
+    for section in plain["sections"]:
+        section["items"] = [item for item in section["items"] if item["id"] != rule_id]
+    return resigned(plain)
+
+
+def test_a_rule_taken_out_of_the_receipt_is_still_missed(root: Path, facts: Receipt) -> None:
+    review = json.loads(GOOD)
+    review["sop_review"] = review["sop_review"][1:]
+    found = check(root, [without(facts, cases.ERRORS)], json.dumps(review).encode())
+    assert found.outcome == "invalid"
+    assert codes(found) == {"missing_sop", "no_context"}
+
+
+def test_a_forged_receipt_gains_nothing_even_with_a_good_review(root: Path, facts: Receipt) -> None:
+    assert codes(check(root, [without(facts, cases.ERRORS)], GOOD)) == {"no_context"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"outcome": "too_big"}, "not complete"),
+        ({"tree": "0" * 40}, "tree is not the change's"),
+        ({"files": ["README.md"]}, "files is not the change's"),
+        ({"merge_base": "0" * 40}, "merge_base is not the change's"),
+        ({"base": None}, "not for a change"),
+        ({"base": "main"}, "not for a change"),
+        ({"schema": "v0"}, "schema is 'v0'"),
+        ({"sop_ids": "all"}, "lists no rules"),
+    ],
+)
+def test_a_receipt_that_git_does_not_confirm_is_no_context(
+    root: Path, facts: Receipt, changes: dict[str, object], said: str
+) -> None:
+    found = check(root, [resigned(facts, **changes)], GOOD)
+    assert found.outcome == "invalid"
+    assert codes(found) == {"no_context"}
+    assert any(said in problem.message for problem in found.problems)
+
+
+def test_an_edited_receipt_is_told(root: Path, facts: Receipt) -> None:
+    found = check(root, [{**facts, "model": "other"}], GOOD)
+    assert any("was edited" in problem.message for problem in found.problems)
+
+
+def test_a_review_without_a_receipt_is_no_review(root: Path) -> None:
+    assert codes(check(root, [], GOOD)) == {"no_context"}
+
+
+def test_commits_that_git_does_not_have_are_an_error(root: Path, facts: Receipt) -> None:
+    with pytest.raises(UsageError, match="names no commit"):
+        check(root, [resigned(facts, base="0" * 40)], GOOD)
+
+
+# Gates
+
+
+def gates(*, passed: bool, tree: str | None = None, **rest: object) -> GateReport:
+    status = GateStatus.PASSED if passed else GateStatus.FAILED
+    return GateReport(passed, (GateResult("test", True, status, message="1 failed"),), tree)
+
+
+def test_failed_gates_forbid_an_approval(root: Path, facts: Receipt) -> None:
+    found = check(root, [facts], GOOD, gates=gates(passed=False))
+    assert (found.outcome, found.rejection_type, found.route) == (
+        "rejected",
+        "fixable",
+        "developer",
+    )
+    assert ("failed", "gate test: 1 failed") in [(f.status, f.message) for f in found.findings]
+
+
+def test_passed_gates_let_an_approval_stand(root: Path, facts: Receipt) -> None:
+    found = check(root, [facts], GOOD, gates=gates(passed=True, tree=str(facts["tree"])))
+    assert found.outcome == "approved"
+
+
+def test_gates_of_another_tree_do_not_count(root: Path, facts: Receipt) -> None:
+    found = check(root, [facts], GOOD, gates=gates(passed=True, tree="0" * 40))
+    assert codes(found) == {"no_context"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"passed": true, "gates": []}',
+        '{"passed": true, "gates": [{"name": "a", "required": true, "status": "failed"}]}',
+        '{"passed": true, "gates": [{"name": "a", "required": true, "status": "skipped"}]}',
+        '{"passed": false, "gates": [{"name": "a", "required": true, "status": "passed"}]}',
+    ],
+)
+def test_what_gates_add_up_to_is_derived_again(text: str) -> None:
+    assert not read_gates(text.encode()).passed
+
+
+def test_gate_results_of_another_form_are_refused() -> None:
+    with pytest.raises(UsageError, match="gates run --json"):
+        read_gates(b"all green")
+
+
+# Several reviews
+
+
+def test_any_blocking_reviewer_blocks_and_the_disagreement_is_shown(
+    root: Path, facts: Receipt
+) -> None:
+    other = json.loads(cases.REJECTED[0].printed)
+    found = check(root, [facts], GOOD, json.dumps(other).encode())
+    assert (found.outcome, found.route) == ("rejected", "developer")
+    assert found.disagreements == (
+        f"{cases.ERRORS}: review 1 says passed, review 2 says violated",
+        "verdict: review 1 says approved, review 2 says rejected",
+    )
+
+
+def test_of_several_rejections_the_one_that_reaches_back_furthest_decides(
+    root: Path, facts: Receipt
+) -> None:
+    kinds = ("fixable", "architectural", "too_big")
+    reviews = [
+        json.dumps({**cases.GOOD, "verdict": "rejected", "rejection_type": kind}).encode()
+        for kind in kinds
+    ]
+    assert check(root, [facts], *reviews).rejection_type == "architectural"
+
+
+def test_one_bad_review_among_good_ones_makes_it_invalid(root: Path, facts: Receipt) -> None:
+    found = check(root, [facts], GOOD, b"fine")
+    assert found.outcome == "invalid"
+    assert found.problems[0].message.startswith("review 2: ")
+
+
+@pytest.fixture(scope="module")
+def passes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Receipt]]:
+    folder = tmp_path_factory.mktemp("passes")
+    start(folder, {**cases.RULES, ".hornbook/config.yaml": "reserve: 110\n"})
+    commit(folder, cases.CHANGED)
+    return folder, prepared(folder)
+
+
+def answers(receipts: list[Receipt]) -> list[bytes]:
+    entries = {entry["sop_id"]: entry for entry in cases.GOOD["sop_review"]}
+    found = []
+    for each in receipts:
+        ids = each["sop_ids"]
+        assert isinstance(ids, list)
+        review = {**cases.GOOD, "sop_review": [entries[rule_id] for rule_id in ids]}
+        found.append(json.dumps(review).encode())
+    return found
+
+
+def test_passes_are_accepted_when_together_they_cover_the_rules(
+    passes: tuple[Path, list[Receipt]],
+) -> None:
+    root, receipts = passes
+    assert len(receipts) > 1
+    found = check(root, receipts, *reversed(answers(receipts)))
+    assert found.outcome == "approved", found.problems
+
+
+def test_a_missing_pass_is_missed(passes: tuple[Path, list[Receipt]]) -> None:
+    root, receipts = passes
+    only_first = check(root, receipts[:1], answers(receipts)[0])
+    assert codes(only_first) == {"missing_sop"}
+    one_unanswered = check(root, receipts, *answers(receipts)[:-1])
+    assert codes(one_unanswered) == {"missing_sop"}
+
+
+# The change itself
+
+
+def test_settings_of_the_base_decide_what_blocks(tmp_path: Path) -> None:
+    config = "review:\n  block_on: warning\n  confidence_percent: 90\n"
+    start(tmp_path, {**cases.RULES, ".hornbook/config.yaml": config})
+    commit(tmp_path, {**cases.CHANGED, ".hornbook/config.yaml": "review:\n  block_on: error\n"})
+    (facts,) = prepared(tmp_path)
+    review = next(
+        case.printed for case in cases.ACCEPTED if case.name == "violated warning may be approved"
+    )
+    found = check(tmp_path, [facts], review)
+    assert codes(found) == {"violated_but_approved", "low_confidence"}
+    assert [f.path for f in found.findings if f.status == "edited"] == [".hornbook/config.yaml"]
+
+
+def test_no_rule_is_said_as_such(tmp_path: Path) -> None:
+    start(tmp_path, {"README.md": "# It\n"})
+    commit(tmp_path, {"main.go": "package main\n"})
+    (facts,) = prepared(tmp_path)
+    found = check(tmp_path, [facts], json.dumps({**cases.GOOD, "sop_review": []}).encode())
+    assert found.outcome == "approved"
+    assert found.explanation[0] == "no rule binds these files, so there was none to answer"
+
+
+def test_rules_that_appear_over_an_empty_base_are_for_a_person(tmp_path: Path) -> None:
+    start(tmp_path, {"README.md": "# It\n"})
+    commit(tmp_path, {**cases.RULES, "main.go": "package main\n"})
+    (facts,) = prepared(tmp_path)
+    found = check(tmp_path, [facts], json.dumps({**cases.GOOD, "sop_review": []}).encode())
+    assert (found.outcome, found.route) == ("escalate", "human")
+    assert "the base has no rules" in found.explanation[-1]
+
+
+def test_a_cited_symlink_is_no_file_of_the_tree(tmp_path: Path) -> None:
+    start(tmp_path, cases.RULES)
+    write(tmp_path, cases.CHANGED)
+    (tmp_path / "handlers/secret.go").symlink_to("/etc/passwd")
+    commit(tmp_path, {})
+    (facts,) = prepared(tmp_path)
+    review = json.loads(GOOD)
+    review["sop_review"][1]["evidence"] = "handlers/secret.go:1"
+    assert codes(check(tmp_path, [facts], json.dumps(review).encode())) == {"unresolved_evidence"}
