@@ -86,7 +86,8 @@ def test_a_review_gets_the_outcome_it_deserves(
     facts: Receipt, case: Case, tried: cases.Case
 ) -> None:
     found = judge(case, list(briefs([Printed("it", tried.printed)], [facts], case.rules)))
-    assert (str(found.outcome), codes(found)) == (tried.outcome, tried.codes), found.problems
+    assert str(found.outcome) == tried.outcome, found.problems
+    assert codes(found) == tried.codes, found.problems
     assert found.rejection_type == tried.rejection_type
     assert all(problem.message for problem in found.problems)
 

@@ -15,6 +15,7 @@ class Category(StrEnum):
     CONVENTION = "convention"
     PLAN = "plan"
     RECEIPT = "receipt"
+    REVIEW = "review"
     CODE = "code"
 
 

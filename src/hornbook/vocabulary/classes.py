@@ -19,6 +19,7 @@ class Class(StrEnum):
     PLAN = "Plan"
     TASK = "Task"
     RECEIPT = "Receipt"
+    REVIEW = "Review"
     CODE_FILE = "CodeFile"
     DOCUMENT_CHUNK = "DocumentChunk"
     REVISION = "Revision"
@@ -36,5 +37,6 @@ CLASS_OF: dict[Category, Class] = {
     Category.CONVENTION: Class.CONVENTION,
     Category.PLAN: Class.PLAN,
     Category.RECEIPT: Class.RECEIPT,
+    Category.REVIEW: Class.REVIEW,
     Category.CODE: Class.CODE_FILE,
 }

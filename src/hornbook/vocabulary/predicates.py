@@ -102,6 +102,20 @@ RECEIPT_PROMPT = Predicate("receipt.prompt")
 RECEIPT_FILE = Predicate("receipt.file", many=True)
 USED = Predicate("prov.used", Datatype.ENTITY, many=True)
 
+# Reviews
+REVIEW_OUTCOME = Predicate("review.outcome")
+REVIEW_REJECTION_TYPE = Predicate("review.rejection_type")
+REVIEW_RECEIPT = Predicate("review.receipt", Datatype.ENTITY, many=True)
+REVIEW_PASSED = Predicate("review.passed", Datatype.ENTITY, many=True)
+REVIEW_VIOLATED = Predicate("review.violated", Datatype.ENTITY, many=True)
+REVIEW_NOT_APPLICABLE = Predicate("review.not_applicable", Datatype.ENTITY, many=True)
+REVIEW_FINDING = Predicate("review.finding", many=True)
+REVIEW_PROBLEM = Predicate("review.problem", many=True)
+
+# Conventions
+CONVENTION_STANDING = Predicate("convention.standing")
+CONVENTION_EVIDENCE = Predicate("convention.evidence", many=True)
+
 # The store itself
 STORE_SCHEMA = Predicate("store.meta.schema", Datatype.INTEGER)
 STORE_VERSION = Predicate("store.meta.version")
@@ -120,6 +134,16 @@ FACTS: tuple[Predicate, ...] = (
     USED,
     CODE_LANGUAGE,
     CODE_SIGNATURE,
+    REVIEW_OUTCOME,
+    REVIEW_REJECTION_TYPE,
+    REVIEW_RECEIPT,
+    REVIEW_PASSED,
+    REVIEW_VIOLATED,
+    REVIEW_NOT_APPLICABLE,
+    REVIEW_FINDING,
+    REVIEW_PROBLEM,
+    CONVENTION_STANDING,
+    CONVENTION_EVIDENCE,
 )
 
 LINKS: dict[str, Predicate] = {

@@ -30,6 +30,11 @@ from hornbook.workspace.judging import graph_at
 from hornbook.workspace.settings import Settings
 from hornbook.workspace.snapshot import Snapshot
 
+JUDGING_NOTHING = (
+    ".hornbook/.gitignore",
+    ".hornbook/records/receipts/",
+    ".hornbook/records/reviews/",
+)
 SUPERSEDED = ("superseded", "superceded", "deprecated", "rejected")
 
 
@@ -266,7 +271,8 @@ def _conventions(snapshot: Snapshot, paths: Sequence[str]) -> tuple[Unit, ...]:
     found = []
     for entry in _about(snapshot, Category.CONVENTION, paths):
         document = snapshot.document(entry.id)
-        text = f"## {document.title}\n\n- Convention: {entry.id}\n\n{document.body}"
+        said = document.summary if document.tool == "record" else document.body
+        text = f"## {document.title}\n\n- Convention: {entry.id}\n\n{said}"
         found.append(Unit(entry.id, document.revision, text))
     return tuple(found)
 
@@ -285,6 +291,8 @@ def _about(snapshot: Snapshot, category: Category, paths: Sequence[str]) -> list
 def edited_rules(found: Change) -> Iterable[str]:
     """The rule files, and the settings, that a change edits: they are findings."""
     for path in found.paths:
+        if path.startswith(JUDGING_NOTHING):
+            continue
         if is_rule_file(path) or path.startswith((".hornbook/", ".semspec/")):
             yield path
 

@@ -35,6 +35,11 @@ class Places:
         return self.state / "objects"
 
     @property
+    def records(self) -> Path:
+        """What Hornbook did, one file each: receipts, reviews, conventions."""
+        return self.state / "records"
+
+    @property
     def journal(self) -> Path:
         """What ingests saw happen."""
         return self.objects / "journal.jsonl"

@@ -202,7 +202,8 @@ def _questions(snapshot: Snapshot, found: Change) -> Iterator[str]:
     """What only a person can judge."""
     if not found.files:
         yield "the change is empty: there was nothing to review"
-    added = [path for path in found.paths if is_rule_file(path)]
+    ours = ".hornbook/records/"
+    added = [path for path in found.paths if is_rule_file(path) and not path.startswith(ours)]
     if added and not snapshot.rules.enforced:
         yield f"the base has no rules and the change brings some ({', '.join(added)})"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from hornbook.model.gates import GateReport
     from hornbook.model.review import Judgement
     from hornbook.workspace.contexts import Packet
+    from hornbook.workspace.conventions import Conventions
+    from hornbook.workspace.review_history import PastReview, RuleRecord
+    from hornbook.workspace.review_records import Judged
     from hornbook.workspace.reviewing import Printed
 
 
@@ -281,10 +285,50 @@ class Workspace:
 
         return check_reviews(self.root, reviews, receipts, gates)
 
+    def record_review(
+        self,
+        judged: Judged,
+        *,
+        at: datetime,
+        run: str | None = None,
+        plan: str | None = None,
+        task: str | None = None,
+    ) -> Path:
+        """Keep a judgement as a record; patterns of an approved one become candidates."""
+        from hornbook.workspace.review_records import Occasion, record_review  # noqa: PLC0415  # loads the readers
+
+        return record_review(self.places, judged, Occasion(at, run, plan, task))
+
+    def conventions(self) -> Conventions:
+        """What was learned from reviews, to be listed, promoted and retired."""
+        from hornbook.workspace.conventions import Conventions  # noqa: PLC0415  # only this needs it
+
+        return Conventions(self.places)
+
+    def reviews(self, revision: str | None = None) -> list[PastReview]:
+        """The recorded reviews, newest first; with a revision, those that it judged.
+
+        Raises:
+            NotFound: Nothing is ingested yet.
+        """
+        from hornbook.workspace.review_history import past_reviews  # noqa: PLC0415  # only this needs it
+
+        return past_reviews(self.ingested().store, revision)
+
+    def rule_records(self, since: datetime) -> list[RuleRecord]:
+        """How often each rule was violated, kept or waved away since a time.
+
+        Raises:
+            NotFound: Nothing is ingested yet.
+        """
+        from hornbook.workspace.review_history import rule_records  # noqa: PLC0415  # only this needs it
+
+        return rule_records(self.ingested(), since.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
     def record_receipt(self, facts: dict[str, object]) -> Path:
         """Keep a receipt as a record: the next ingest makes it part of the graph."""
         name = str(facts["receipt_sha256"])[:16]
-        path = self.places.state / "records" / "receipts" / f"{name}.json"
+        path = self.places.records / "receipts" / f"{name}.json"
         self.places.prepare()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(facts, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")

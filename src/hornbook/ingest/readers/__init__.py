@@ -14,12 +14,15 @@ from hornbook.ingest.readers.own import OwnReader
 from hornbook.ingest.readers.plain import PlainReader
 from hornbook.ingest.readers.protocol import Reader
 from hornbook.ingest.readers.records import ReceiptReader
+from hornbook.ingest.readers.review_records import ConventionReader, ReviewReader
 from hornbook.ingest.readers.triggers import AUGMENT, WINDSURF
 
 __all__ = ["NATIVE", "READERS"]
 
 NATIVE: tuple[Reader, ...] = (
     ReceiptReader(),
+    ReviewReader(),
+    ConventionReader(),
     DecisionReader(),
     OwnReader(),
     CursorReader(),

@@ -1,0 +1,160 @@
+"""Our own records of reviews and of the conventions that were learned from them."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from hornbook.errors import BadGlob
+from hornbook.ingest.problems import Problems
+from hornbook.ingest.readers.protocol import Reading, SourceFile
+from hornbook.model import Activation, Category, Pattern, Scope, Severity
+from hornbook.model.conventions import Standing
+from hornbook.text.globs import parse
+from hornbook.vocabulary import predicates as p
+
+REVIEWS = PurePosixPath(".hornbook/records/reviews")
+CONVENTIONS = PurePosixPath(".hornbook/records/conventions")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+_STATUSES = {
+    "passed": p.REVIEW_PASSED,
+    "violated": p.REVIEW_VIOLATED,
+    "not_applicable": p.REVIEW_NOT_APPLICABLE,
+}
+Facts = tuple[tuple[str, str], ...]
+
+
+class ReviewReader:
+    """Reads recorded reviews: the outcome, what was said of each rule, and what it rests on."""
+
+    tool = "record"
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the path is a recorded review."""
+        return path.parent == REVIEWS and path.suffix == ".json"
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return what the record says; one that is damaged is kept, with a problem."""
+        problems = Problems(file.parts.path)
+        problems.extend(file.parts.problems)
+        facts: Facts = ()
+        try:
+            facts = _review_facts(_record(file))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+            message = f"It is not a review as Hornbook records it ({problem}): delete it."
+            problems.error(1, "bad_record", message)
+        return Reading(
+            path=file.parts.path,
+            tool=self.tool,
+            desired_id=f"review.{file.path.stem}",
+            title=f"Review {file.path.stem}",
+            category=Category.REVIEW,
+            activation=Activation.MANUAL,
+            severity=Severity.INFO,
+            scope=Scope.CODE,
+            mime_type="application/json",
+            head=file.parts.head,
+            body=file.parts.body,
+            body_line=1,
+            facts=facts,
+            problems=problems.told(),
+        )
+
+
+class ConventionReader:
+    """Reads learned conventions; only one that a person promoted is about any file."""
+
+    tool = "record"
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the path is a learned convention."""
+        return path.parent == CONVENTIONS and path.suffix == ".json"
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return what the record says; one that is damaged is kept, with a problem."""
+        problems = Problems(file.parts.path)
+        problems.extend(file.parts.problems)
+        record: Mapping[str, object] = {}
+        facts: Facts = ()
+        patterns: tuple[Pattern, ...] = ()
+        try:
+            record = _record(file)
+            facts = _convention_facts(record)
+            glob = str(record["applies_to"])
+            parse(glob)
+            patterns = (Pattern(glob, glob, None),)
+        except BadGlob as problem:
+            problems.error(1, "bad_pattern", f"{problem} Retire the convention.")
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+            message = f"It is not a convention as Hornbook records it ({problem}): delete it."
+            problems.error(1, "bad_record", message)
+        promoted = record.get("standing") == Standing.PROMOTED and bool(patterns)
+        return Reading(
+            path=file.parts.path,
+            tool=self.tool,
+            desired_id=f"convention.{file.path.stem}",
+            title=str(record.get("name", file.path.stem)),
+            category=Category.CONVENTION,
+            activation=Activation.GLOB if promoted else Activation.MANUAL,
+            severity=Severity.INFO,
+            scope=Scope.CODE,
+            mime_type="application/json",
+            head=file.parts.head,
+            body=file.parts.body,
+            body_line=1,
+            patterns=patterns,
+            summary=str(record.get("pattern", "")),
+            facts=facts,
+            problems=problems.told(),
+        )
+
+
+def _record(file: SourceFile) -> Mapping[str, object]:
+    record = json.loads(file.parts.body)
+    if not isinstance(record, dict):
+        raise TypeError("it is no object")
+    return record
+
+
+def _review_facts(record: Mapping[str, object]) -> Facts:
+    found = [
+        (p.REVIEW_OUTCOME.name, str(record["outcome"])),
+        (p.GENERATED_AT.name, _time(record["at"])),
+    ]
+    if record.get("rejection_type"):
+        found.append((p.REVIEW_REJECTION_TYPE.name, str(record["rejection_type"])))
+    if record.get("plan"):
+        found.append((p.DERIVED_FROM.name, str(record["plan"])))
+    found += [(p.REVIEW_RECEIPT.name, str(each)) for each in _list(record["receipts"])]
+    for rule in _list(record["rules"]):
+        found.append((p.USED.name, str(rule["revision"])))
+        statuses = map(str, _list(rule["statuses"]))
+        found += [(_STATUSES[status].name, str(rule["id"])) for status in statuses]
+    for finding in _list(record["findings"]):
+        place = f" {finding['path']}:{finding['line']}" if finding.get("path") else ""
+        said = f"{finding['severity']} {finding['status']} {finding['sop_id']}{place}: "
+        found.append((p.REVIEW_FINDING.name, said + str(finding["message"])))
+    found += [(p.REVIEW_PROBLEM.name, str(each["code"])) for each in _list(record["problems"])]
+    return tuple(dict.fromkeys(found))
+
+
+def _convention_facts(record: Mapping[str, object]) -> Facts:
+    found = [
+        (p.CONVENTION_STANDING.name, Standing(str(record["standing"]))),
+        (p.GENERATED_AT.name, _time(record["at"])),
+    ]
+    found += [(p.DERIVED_FROM.name, str(each)) for each in _list(record["reviews"])]
+    found += [(p.CONVENTION_EVIDENCE.name, str(each["path"])) for each in _list(record["evidence"])]
+    return tuple(dict.fromkeys(found))
+
+
+def _time(value: object) -> str:
+    if not isinstance(value, str) or not _TIME.fullmatch(value):
+        raise ValueError(f"{value!r} is no time in UTC")
+    return value
+
+
+def _list(value: object) -> "list[dict[str, object]]":
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is no list")
+    return value

@@ -1,0 +1,166 @@
+"""Learned conventions: candidates from approved reviews, until a person promotes them."""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from hornbook.errors import BadGlob, NotFound, StoreError, UsageError
+from hornbook.git import reader as git
+from hornbook.model.conventions import Convention, SeenIn, Standing
+from hornbook.model.review import Judgement, LearnedPattern
+from hornbook.text.globs import parse
+from hornbook.workspace.places import Places
+
+MOST_EVIDENCE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A convention, and those of the files it was seen in that changed or went since."""
+
+    convention: Convention
+    changed: tuple[str, ...]
+
+
+class Conventions:
+    """The conventions of a workspace, each a record under `.hornbook/records/conventions`."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._folder = places.records / "conventions"
+
+    def all(self) -> list[Convention]:
+        """Every convention, by name.
+
+        Raises:
+            StoreError: A record is damaged.
+        """
+        return [self._read(path) for path in sorted(self._folder.glob("*.json"))]
+
+    def watched(self) -> list[Watched]:
+        """Every convention with the cited files that changed since it was seen."""
+        return [Watched(each, tuple(self._changed(each))) for each in self.all()]
+
+    def learn(self, judgement: Judgement, review_id: str, at: str) -> list[Convention]:
+        """Note the patterns of an approved review; what a person decided stays decided."""
+        found = []
+        for pattern in judgement.patterns:
+            seen = tuple(self._seen_in(pattern, judgement))
+            known = self._find(_slug(pattern.name))
+            fresh = Convention(
+                slug=_slug(pattern.name),
+                name=pattern.name,
+                pattern=pattern.pattern,
+                applies_to=pattern.applies_to,
+                standing=Standing.CANDIDATE,
+                at=at,
+                reviews=(review_id,),
+                evidence=seen,
+            )
+            if known is not None:
+                fresh = replace(known, reviews=(*known.reviews, review_id))
+            self._write(fresh)
+            found.append(fresh)
+        return found
+
+    def decide(self, convention_id: str, standing: Standing, at: datetime) -> Convention:
+        """Promote or retire a convention, in a person's name.
+
+        Raises:
+            NotFound: There is none with this id.
+            UsageError: Its pattern is no glob, so that it could never be about a file.
+        """
+        slug = convention_id.removeprefix("convention.")
+        known = self._find(slug) if _slug(slug) == slug else None
+        if known is None:
+            raise NotFound(f"no convention {convention_id!r}: `hornbook conventions` lists them.")
+        if standing is Standing.PROMOTED:
+            try:
+                parse(known.applies_to)
+            except BadGlob as problem:
+                raise UsageError(f"{known.id} cannot be promoted: {problem}") from problem
+        decided = replace(
+            known,
+            standing=standing,
+            decided_at=at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            decided_by=_person(self._places.root),
+            evidence=tuple(self._now(known)) if standing is Standing.PROMOTED else known.evidence,
+        )
+        self._write(decided)
+        return decided
+
+    def _seen_in(self, pattern: LearnedPattern, judgement: Judgement) -> Iterator[SeenIn]:
+        """The reviewed files that the pattern is about; without a commit there are none."""
+        if judgement.head is None:
+            return
+        try:
+            glob = parse(pattern.applies_to)
+        except BadGlob:
+            return
+        cited = {finding.path for finding in judgement.findings if finding.path is not None}
+        held = git.files_at(self._places.root, judgement.head)
+        chosen = sorted(path for path in cited if path in held and glob.matches(path))
+        contents = git.blobs(self._places.root, [held[path] for path in chosen])
+        for path in chosen[:MOST_EVIDENCE]:
+            yield SeenIn(path, sha256(contents[held[path]]).hexdigest())
+
+    def _changed(self, convention: Convention) -> Iterator[str]:
+        for seen in convention.evidence:
+            if _digest(self._places.root / seen.path) != seen.sha256:
+                yield seen.path
+
+    def _now(self, convention: Convention) -> Iterator[SeenIn]:
+        """The cited files as they are: a person who promotes has looked at them."""
+        for seen in convention.evidence:
+            digest = _digest(self._places.root / seen.path)
+            if digest is not None:
+                yield SeenIn(seen.path, digest)
+
+    def _find(self, slug: str) -> Convention | None:
+        path = self._folder / f"{slug}.json"
+        return self._read(path) if path.is_file() else None
+
+    def _read(self, path: Path) -> Convention:
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Convention)
+        except msgspec.DecodeError as problem:
+            raise StoreError(f"{path} is damaged ({problem}): restore or delete it.") from problem
+
+    def _write(self, convention: Convention) -> None:
+        self._places.prepare()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(asdict(convention), ensure_ascii=False, indent=2) + "\n"
+        handle, name = tempfile.mkstemp(dir=self._folder, prefix=".new-")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(self._folder / f"{convention.slug}.json")
+
+
+def _slug(name: str) -> str:
+    words = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:60].strip("-")
+    return words or sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _person(root: Path) -> str:
+    """Who decides: the name that git would put on a commit."""
+    for key in ("user.email", "user.name"):
+        said = git.run(root, "config", key).stdout.decode("utf-8", "replace").strip()
+        if said:
+            return said
+    return "unknown"

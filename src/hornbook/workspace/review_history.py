@@ -1,0 +1,77 @@
+"""What recorded reviews say over time: which rules are violated, and which nobody cites."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hornbook.graph.store import GraphStore
+from hornbook.graph.terms import entity
+from hornbook.vocabulary import predicates as p
+from hornbook.workspace.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class PastReview:
+    """A recorded review: its outcome and when it was given."""
+
+    id: str
+    outcome: str
+    at: str
+    receipts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRecord:
+    """How often a rule was kept, violated or waved away, and when it was last looked at."""
+
+    id: str
+    violated: int
+    passed: int
+    not_applicable: int
+    last: str | None
+
+
+def past_reviews(store: GraphStore, revision: str | None = None) -> list[PastReview]:
+    """The recorded reviews, newest first; with a revision, those that it judged."""
+    if revision is not None:
+        rows = store.rows("reviews_under", revision=entity(revision))
+        found = {review: PastReview(review, outcome, at) for review, outcome, at in rows}
+    else:
+        found = {}
+        for review, outcome, at, receipt in store.rows("reviews"):
+            known = found.get(review, PastReview(review, outcome, at))
+            receipts = tuple(sorted({*known.receipts, *filter(None, (receipt,))}))
+            found[review] = PastReview(review, outcome, at, receipts)
+    return sorted(found.values(), key=lambda each: (each.at, each.id), reverse=True)
+
+
+def rule_records(snapshot: Snapshot, since: str) -> list[RuleRecord]:
+    """Every rule in force with its answers since a time, the most violated first.
+
+    A rule with no `last` was not cited since then.
+    """
+    counts: dict[str, Counter[str]] = {rule.id: Counter() for rule in snapshot.rules.enforced}
+    last: dict[str, str] = {}
+    for rule, answer, _, at in snapshot.store.rows("rule_answers"):
+        if at >= since and rule in counts:
+            counts[rule][answer] += 1
+            last[rule] = max(at, last.get(rule, ""))
+    return sorted(
+        (_record(rule, counts[rule], last) for rule in counts),
+        key=lambda each: (-each.violated, -each.passed - each.not_applicable, each.id),
+    )
+
+
+def _record(rule: str, counted: Counter[str], last: dict[str, str]) -> RuleRecord:
+    return RuleRecord(
+        id=rule,
+        violated=counted[p.REVIEW_VIOLATED.name],
+        passed=counted[p.REVIEW_PASSED.name],
+        not_applicable=counted[p.REVIEW_NOT_APPLICABLE.name],
+        last=last.get(rule),
+    )
+
+
+def never_cited(records: Iterable[RuleRecord]) -> list[str]:
+    """The rules among them that no review cited."""
+    return [record.id for record in records if record.last is None]
