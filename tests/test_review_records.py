@@ -163,4 +163,4 @@ def test_an_unknown_convention_and_a_bad_pattern_are_refused(root: Path) -> None
         with pytest.raises(UsageError, match="cannot be promoted"):
             work.conventions().decide("convention.wrap-errors", Standing.PROMOTED, AT)
         report = work.ingest()
-        assert [problem.code for problem in report.problems] == ["bad_pattern"]
+        assert [problem.code for problem in report.problems] == ["bad_glob"]

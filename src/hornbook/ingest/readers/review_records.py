@@ -84,7 +84,7 @@ class ConventionReader:
             parse(glob)
             patterns = (Pattern(glob, glob, None),)
         except BadGlob as problem:
-            problems.error(1, "bad_pattern", f"{problem} Retire the convention.")
+            problems.error(1, "bad_glob", f"{problem} Retire the convention.")
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             message = f"It is not a convention as Hornbook records it ({problem}): delete it."
             problems.error(1, "bad_record", message)
