@@ -1,0 +1,132 @@
+"""A judgement in words, as a person reads it in a terminal: the outcome first, then its reasons."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from hornbook.model.review import Finding, Judgement, ReviewProblem, Route, Ruling
+from hornbook.review.plain import one_line, plain
+
+NEXT = {
+    Route.DEVELOPER: "The developer works on it again, with the feedback.",
+    Route.PLAN_REFINEMENT: "The plan is refined first: the task was cut wrongly.",
+    Route.DESIGN_REFINEMENT: "The design is refined first: the change does not fit it.",
+    Route.TASK_DECOMPOSITION: "The task is split into smaller ones first.",
+    Route.HUMAN: "A person decides.",
+}
+STATUS_WORDS = {"not_applicable": "not applicable"}
+STATUS_ORDER = ("failed", "edited", "violated", "passed", "not_applicable")
+
+
+def render(judgement: Judgement) -> str:
+    """Plain text; its first word is the outcome, and no line of a model starts at the margin."""
+    return "\n".join(_lines(judgement)) + "\n"
+
+
+def headline(judgement: Judgement) -> str:
+    """The outcome and what was counted, on one line."""
+    kind = f" ({judgement.rejection_type})" if judgement.rejection_type else ""
+    return f"{judgement.outcome}{kind}: {counts(judgement)}"
+
+
+def counts(judgement: Judgement) -> str:
+    """How many rules there are and how they stand, with what else weighs."""
+    rules = {rule.id for rule in judgement.rules} | {
+        each.sop_id for each in judgement.findings if each.sop_id
+    }
+    states = Counter(state(rule, judgement) for rule in rules)
+    parts = [_counted(len(rules), "rule") if rules else "no rule binds this change"]
+    for status in (*STATUS_ORDER, "unanswered"):
+        if states[status]:
+            parts.append(f"{states[status]} {STATUS_WORDS.get(status, status)}")
+    others = Counter(each.status for each in judgement.findings if not each.sop_id)
+    if others["failed"]:
+        parts.append(f"{_counted(others['failed'], 'gate')} failed")
+    if others["edited"]:
+        parts.append(f"{_counted(others['edited'], 'rule file')} edited")
+    if judgement.problems:
+        parts.append(f"{_counted(len(judgement.problems), 'problem')} with the review")
+    return ", ".join(parts)
+
+
+def state(rule_id: str, judgement: Judgement) -> str:
+    """How a rule stands; the worst that was said of it, `unanswered` when nothing was."""
+    said = {each.status for each in judgement.findings if each.sop_id == rule_id}
+    return next((status for status in STATUS_ORDER if status in said), "unanswered")
+
+
+def what_next(judgement: Judgement) -> str:
+    """Where the change goes from here, in words."""
+    if judgement.outcome is Ruling.APPROVED:
+        return "The change may go on."
+    if judgement.outcome is Ruling.INVALID:
+        return "The change was not judged: a new review is needed, or a person looks at it."
+    if judgement.route is None:
+        return "The change does not go on."
+    return NEXT[judgement.route]
+
+
+def place(finding: Finding) -> str:
+    """Path and line of a finding; empty when it has none."""
+    if not finding.path:
+        return ""
+    path = one_line(finding.path)
+    return f"{path}:{finding.line}" if finding.line is not None else path
+
+
+def _lines(judgement: Judgement) -> Iterator[str]:
+    yield headline(judgement)
+    if judgement.base and judgement.head:
+        yield f"  {one_line(judgement.base)[:12]}..{one_line(judgement.head)[:12]}"
+    yield from _section("rests on", (one_line(text) for text in judgement.explanation))
+    yield from _section("problems with the review", map(_problem, judgement.problems))
+    yield from _section("rules", _rules(judgement))
+    others = (each for each in judgement.findings if not each.sop_id)
+    yield from _section("gates and rule files", _aligned(map(_row, others)))
+    yield from _section("reviewers disagree", map(one_line, judgement.disagreements))
+    yield from _section("notes", map(one_line, judgement.notes))
+    yield from _section("feedback", plain(judgement.feedback).strip().split("\n"))
+    yield from _section("next", (what_next(judgement),))
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    filled = [line.rstrip() for line in lines]
+    if any(filled):
+        yield ""
+        yield title
+        yield from (f"  {line}".rstrip() for line in filled)
+
+
+def _problem(problem: ReviewProblem) -> str:
+    about = f" {one_line(problem.sop_id)}" if problem.sop_id else ""
+    return f"{one_line(problem.code)}{about}: {one_line(problem.message)}"
+
+
+def _rules(judgement: Judgement) -> list[str]:
+    """Each rule with status, severity and place; the worst first, then by id."""
+    rows = [_row(each) for each in judgement.findings if each.sop_id]
+    answered = {each.sop_id for each in judgement.findings}
+    for rule in judgement.rules:
+        if rule.id not in answered:
+            rows.append(("unanswered", one_line(rule.severity), one_line(rule.id), "", ""))
+    order = [STATUS_WORDS.get(status, status) for status in STATUS_ORDER]
+    return _aligned(
+        sorted(rows, key=lambda row: (order.index(row[0]) if row[0] in order else -1, row[2]))
+    )
+
+
+def _row(finding: Finding) -> tuple[str, ...]:
+    status = STATUS_WORDS.get(finding.status, one_line(finding.status))
+    about = one_line(finding.sop_id)
+    return (status, one_line(finding.severity), about, place(finding), one_line(finding.message))
+
+
+def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Rows as lines whose columns but the last are aligned; empty columns are left out."""
+    listed = list(rows)
+    widths = [max(map(len, column)) for column in zip(*listed, strict=True)]
+    kept = [index for index, width in enumerate(widths) if width]
+    return ["  ".join(row[index].ljust(widths[index]) for index in kept).rstrip() for row in listed]
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
