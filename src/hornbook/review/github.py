@@ -95,15 +95,18 @@ def _property(text: str) -> str:
 
 def _parts(judgement: Judgement) -> Iterator[str]:
     yield _list(judgement.explanation)
-    yield _table(
-        ("problem with the review", "rule", "remedy"),
-        [(_code(each.code), _code(each.sop_id or ""), _cell(each.message)) for each in judgement.problems],
-    )  # fmt: skip
+    problems = [
+        (_code(each.code), _code(each.sop_id or ""), _cell(each.message))
+        for each in judgement.problems
+    ]
+    yield _table(("problem with the review", "rule", "remedy"), problems)
     yield _table(("status", "severity", "rule", "place", "what"), list(_rows(judgement)))
     if judgement.disagreements:
         yield "**Reviewers disagree**"
         yield _list(judgement.disagreements)
-    yield _list(judgement.notes)
+    if judgement.notes:
+        yield "**Notes**"
+        yield _list(judgement.notes)
     if judgement.feedback.strip():
         yield "**Feedback**"
         yield "\n".join(f"> {_escaped(line)}" for line in plain(judgement.feedback).split("\n"))

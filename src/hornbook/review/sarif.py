@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from hornbook.model.review import Finding, JudgedRule, Judgement, ReviewProblem, Ruling
 from hornbook.review.plain import clipped, inside, one_line, plain
+from hornbook.review.words import OUTCOMES
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -62,9 +63,6 @@ def sarif_log(
                 "name": "hornbook",
                 "version": version,
                 "rules": rules,
-                "notifications": [
-                    {"id": name} for name in sorted({name for name, *_ in _told(judgement)})
-                ],
             }
         },
         "automationDetails": {"id": "hornbook/review/"},
@@ -124,6 +122,7 @@ def _descriptor(rule: JudgedRule, base: str | None) -> dict[str, object]:
         "id": rule_id,
         "name": _identifier(rule_id),
         "shortDescription": {"text": clipped(title, DESCRIPTION_LIMIT)},
+        "fullDescription": {"text": clipped(told, DESCRIPTION_LIMIT)},
         "help": {"text": clipped(told, DESCRIPTION_LIMIT)},
         "defaultConfiguration": {"level": _level(rule.severity)},
         "properties": {key: plain(value) for key, value in facts.items() if value},
@@ -138,6 +137,7 @@ def _own_descriptor(rule_id: str, meaning: str) -> dict[str, object]:
         "id": rule_id,
         "name": _identifier(rule_id),
         "shortDescription": {"text": meaning},
+        "fullDescription": {"text": meaning},
         "help": {"text": meaning},
         "defaultConfiguration": {"level": "error"},
     }
@@ -161,7 +161,7 @@ def _own_rule(finding: Finding) -> tuple[str, str]:
 
 
 def _outcome(judgement: Judgement) -> dict[str, object]:
-    said = [f"The review is {judgement.outcome.value}.", *judgement.explanation, judgement.feedback]
+    said = [OUTCOMES[judgement.outcome], *judgement.explanation, judgement.feedback]
     place = next((each for each in judgement.findings if inside(each.path)), None)
     files = [*(rule.path for rule in judgement.rules if inside(rule.path)), CONFIGURATION]
     return _as_result(
@@ -200,10 +200,13 @@ def _as_result(
 
 
 def _location(path: str, line: int | None) -> dict[str, object]:
-    place: dict[str, object] = {"artifactLocation": {"uri": _uri(path), "uriBaseId": "%SRCROOT%"}}
-    if line is not None and line >= 1:
-        place["region"] = {"startLine": line}
-    return {"physicalLocation": place}
+    """A place; a whole file is shown at its first line."""
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": _uri(path), "uriBaseId": "%SRCROOT%"},
+            "region": {"startLine": max(line or 1, 1)},
+        }
+    }
 
 
 def _uri(path: str) -> str:

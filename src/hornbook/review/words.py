@@ -4,8 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from hornbook.model.review import Finding, Judgement, ReviewProblem, Route, Ruling
-from hornbook.review.plain import one_line, plain
+from hornbook.review.plain import clipped, one_line, plain
 
+OUTCOMES = {
+    Ruling.APPROVED: "The change is approved.",
+    Ruling.REJECTED: "The change is rejected.",
+    Ruling.ESCALATE: "A person must decide on the change.",
+    Ruling.INVALID: "The review is not valid, and the change was not judged by it.",
+}
 NEXT = {
     Route.DEVELOPER: "The developer works on it again, with the feedback.",
     Route.PLAN_REFINEMENT: "The plan is refined first: the task was cut wrongly.",
@@ -14,12 +20,17 @@ NEXT = {
     Route.HUMAN: "A person decides.",
 }
 STATUS_WORDS = {"not_applicable": "not applicable"}
+MESSAGE_LIMIT = 1000
 STATUS_ORDER = ("failed", "edited", "violated", "passed", "not_applicable")
 
 
 def render(judgement: Judgement) -> str:
-    """Plain text; its first word is the outcome, and no line of a model starts at the margin."""
-    return "\n".join(_lines(judgement)) + "\n"
+    """Plain text whose first word is the outcome.
+
+    Every line starts with a word or mark of ours, and none holds `##[`: a CI runner that reads
+    commands from the log finds none in what a model wrote.
+    """
+    return "\n".join(_lines(judgement)).replace("##[", "## [") + "\n"
 
 
 def headline(judgement: Judgement) -> str:
@@ -35,9 +46,11 @@ def counts(judgement: Judgement) -> str:
     }
     states = Counter(state(rule, judgement) for rule in rules)
     parts = [_counted(len(rules), "rule") if rules else "no rule binds this change"]
-    for status in (*STATUS_ORDER, "unanswered"):
-        if states[status]:
-            parts.append(f"{states[status]} {STATUS_WORDS.get(status, status)}")
+    parts += (
+        f"{states[status]} {STATUS_WORDS.get(status, status)}"
+        for status in (*STATUS_ORDER, "unanswered")
+        if states[status]
+    )
     others = Counter(each.status for each in judgement.findings if not each.sop_id)
     if others["failed"]:
         parts.append(f"{_counted(others['failed'], 'gate')} failed")
@@ -76,38 +89,45 @@ def place(finding: Finding) -> str:
 def _lines(judgement: Judgement) -> Iterator[str]:
     yield headline(judgement)
     if judgement.base and judgement.head:
-        yield f"  {one_line(judgement.base)[:12]}..{one_line(judgement.head)[:12]}"
-    yield from _section("rests on", (one_line(text) for text in judgement.explanation))
+        yield f"  change {one_line(judgement.base)[:12]}..{one_line(judgement.head)[:12]}"
+    yield from _section("rests on", map(_bullet, judgement.explanation))
     yield from _section("problems with the review", map(_problem, judgement.problems))
     yield from _section("rules", _rules(judgement))
     others = (each for each in judgement.findings if not each.sop_id)
     yield from _section("gates and rule files", _aligned(map(_row, others)))
-    yield from _section("reviewers disagree", map(one_line, judgement.disagreements))
-    yield from _section("notes", map(one_line, judgement.notes))
-    yield from _section("feedback", plain(judgement.feedback).strip().split("\n"))
+    yield from _section("reviewers disagree", map(_bullet, judgement.disagreements))
+    yield from _section("notes", map(_bullet, judgement.notes))
+    feedback = plain(judgement.feedback).strip()
+    yield from _section("feedback", (f"| {line}" for line in feedback.split("\n") if feedback))
     yield from _section("next", (what_next(judgement),))
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    filled = [line.rstrip() for line in lines]
-    if any(filled):
+    listed = list(lines)
+    if listed:
         yield ""
         yield title
-        yield from (f"  {line}".rstrip() for line in filled)
+        yield from (f"  {line}".rstrip() for line in listed)
+
+
+def _bullet(text: str) -> str:
+    return f"- {one_line(text)}"
 
 
 def _problem(problem: ReviewProblem) -> str:
     about = f" {one_line(problem.sop_id)}" if problem.sop_id else ""
-    return f"{one_line(problem.code)}{about}: {one_line(problem.message)}"
+    return f"- {one_line(problem.code)}{about}: {one_line(problem.message)}"
 
 
 def _rules(judgement: Judgement) -> list[str]:
     """Each rule with status, severity and place; the worst first, then by id."""
     rows = [_row(each) for each in judgement.findings if each.sop_id]
     answered = {each.sop_id for each in judgement.findings}
-    for rule in judgement.rules:
-        if rule.id not in answered:
-            rows.append(("unanswered", one_line(rule.severity), one_line(rule.id), "", ""))
+    rows += (
+        ("unanswered", one_line(rule.severity), one_line(rule.id), "", "")
+        for rule in judgement.rules
+        if rule.id not in answered
+    )
     order = [STATUS_WORDS.get(status, status) for status in STATUS_ORDER]
     return _aligned(
         sorted(rows, key=lambda row: (order.index(row[0]) if row[0] in order else -1, row[2]))
@@ -117,15 +137,16 @@ def _rules(judgement: Judgement) -> list[str]:
 def _row(finding: Finding) -> tuple[str, ...]:
     status = STATUS_WORDS.get(finding.status, one_line(finding.status))
     about = one_line(finding.sop_id)
-    return (status, one_line(finding.severity), about, place(finding), one_line(finding.message))
+    said = clipped(one_line(finding.message), MESSAGE_LIMIT)
+    return (status, one_line(finding.severity), about, place(finding), said)
 
 
 def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
     """Rows as lines whose columns but the last are aligned; empty columns are left out."""
     listed = list(rows)
-    widths = [max(map(len, column)) for column in zip(*listed, strict=True)]
+    *widths, _ = [max(map(len, column)) for column in zip(*listed, strict=True)] or [0]
     kept = [index for index, width in enumerate(widths) if width]
-    return ["  ".join(row[index].ljust(widths[index]) for index in kept).rstrip() for row in listed]
+    return ["  ".join((*(row[i].ljust(widths[i]) for i in kept), row[-1])) for row in listed]
 
 
 def _counted(number: int, what: str) -> str:
