@@ -17,9 +17,12 @@ MARKS = {
 }
 MESSAGE_LIMIT = 4000
 CELL_LIMIT = 400
-# A summary holds one megabyte; a table longer than this is read in the log, not at a glance.
+FEEDBACK_LIMIT = 20_000
+# A table longer than this is not read at a glance, and GitHub refuses a summary over a megabyte.
 ROW_LIMIT = 200
-_MARKDOWN = re.compile(r"[^\w\s.,;/=()'\"?+-]")
+SUMMARY_LIMIT = 900_000
+TOO_LONG = "(A part is too long to be shown here; the JSON format has it.)"
+_MARKDOWN = re.compile(r"^-|_|(?<=www)\.|[^\w\s.,;/()'\"?-]", re.IGNORECASE)
 
 
 def annotations(judgement: Judgement) -> str:
@@ -37,8 +40,13 @@ def annotations(judgement: Judgement) -> str:
 
 def summary(judgement: Judgement) -> str:
     """Markdown for the summary of a job: outcome, reasons, a table of the rules, what is next."""
-    heading = f"## {MARKS[judgement.outcome]} {_escaped(headline(judgement))}"
-    return "\n\n".join((heading, *filter(None, _parts(judgement)))) + "\n"
+    shown = f"## {MARKS[judgement.outcome]} {_escaped(headline(judgement))}\n"
+    size = len(shown.encode())
+    for part in filter(None, _parts(judgement)):
+        fits = size + len(part.encode()) < SUMMARY_LIMIT
+        size += len(part.encode()) if fits else 0
+        shown += f"\n{part if fits else TOO_LONG}\n"
+    return shown
 
 
 # Annotations
@@ -109,7 +117,8 @@ def _parts(judgement: Judgement) -> Iterator[str]:
         yield _list(judgement.notes)
     if judgement.feedback.strip():
         yield "**Feedback**"
-        yield "\n".join(f"> {_escaped(line)}" for line in plain(judgement.feedback).split("\n"))
+        lines = clipped(plain(judgement.feedback), FEEDBACK_LIMIT).split("\n")
+        yield "\n".join(f"> {_escaped(line.strip())}" for line in lines)
     yield f"**Next:** {_escaped(what_next(judgement))}"
 
 
