@@ -398,7 +398,7 @@ def test_the_summary_of_a_job_is_read_at_a_glance() -> None:
 
 | problem with the review | rule | remedy |
 | --- | --- | --- |
-| <code>low_confidence</code> |  | 0.6 is below 0.7&#58; a person decides. |
+| <code>low&#95;confidence</code> |  | 0.6 is below 0.7&#58; a person decides. |
 
 | status | severity | rule | place | what |
 | --- | --- | --- | --- | --- |
@@ -473,7 +473,7 @@ next
 
 def test_words_name_each_problem_and_each_rule_without_an_answer() -> None:
     assert words.render(INVALID) == snapshot("""\
-invalid: 2 rules, 2 unanswered, 2 problems with the review
+invalid: 2 rules, 2 not judged, 2 problems with the review
   change aaaaaaaaaaaa..bbbbbbbbbbbb
 
 problems with the review
@@ -481,8 +481,8 @@ problems with the review
   - unparsable: No JSON object: print the review and nothing else.
 
 rules
-  unanswered  error    source.doc.sops.errors
-  unanswered  warning  source.doc.sops.tests
+  not judged  error    source.doc.sops.errors
+  not judged  warning  source.doc.sops.tests
 
 next
   The change was not judged: a new review is needed, or a person looks at it.

@@ -131,7 +131,7 @@ def _rows(judgement: Judgement) -> Iterator[Sequence[str]]:
     answered = {each.sop_id for each in judgement.findings}
     for rule in judgement.rules:
         if rule.id not in answered:
-            yield ("unanswered", _cell(rule.severity), _code(rule.id), "", "")
+            yield ("not judged", _cell(rule.severity), _code(rule.id), "", "")
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -82,7 +82,7 @@ def _rule(suite: ET.Element, rule: JudgedRule, judgement: Judgement) -> None:
         else:
             _told(case, finding, judgement)
     if not findings and judgement.outcome is not Ruling.APPROVED:
-        _element(case, "error", "unanswered", "The review has no accepted answer for this rule.")
+        _element(case, "error", "not_judged", "The review has no accepted answer for this rule.")
 
 
 def _told(case: ET.Element, finding: Finding, judgement: Judgement) -> None:

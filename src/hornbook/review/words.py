@@ -19,7 +19,7 @@ NEXT = {
     Route.TASK_DECOMPOSITION: "The task is split into smaller ones first.",
     Route.HUMAN: "A person decides.",
 }
-STATUS_WORDS = {"not_applicable": "not applicable"}
+STATUS_WORDS = {"not_applicable": "not applicable", "not_judged": "not judged"}
 MESSAGE_LIMIT = 1000
 STATUS_ORDER = ("failed", "edited", "violated", "passed", "not_applicable")
 
@@ -48,7 +48,7 @@ def counts(judgement: Judgement) -> str:
     parts = [_counted(len(rules), "rule") if rules else "no rule binds this change"]
     parts += (
         f"{states[status]} {STATUS_WORDS.get(status, status)}"
-        for status in (*STATUS_ORDER, "unanswered")
+        for status in (*STATUS_ORDER, "not_judged")
         if states[status]
     )
     others = Counter(each.status for each in judgement.findings if not each.sop_id)
@@ -62,9 +62,9 @@ def counts(judgement: Judgement) -> str:
 
 
 def state(rule_id: str, judgement: Judgement) -> str:
-    """How a rule stands; the worst that was said of it, `unanswered` when nothing was."""
+    """How a rule stands; the worst that was said of it, `not_judged` when nothing was."""
     said = {each.status for each in judgement.findings if each.sop_id == rule_id}
-    return next((status for status in STATUS_ORDER if status in said), "unanswered")
+    return next((status for status in STATUS_ORDER if status in said), "not_judged")
 
 
 def what_next(judgement: Judgement) -> str:
@@ -124,7 +124,7 @@ def _rules(judgement: Judgement) -> list[str]:
     rows = [_row(each) for each in judgement.findings if each.sop_id]
     answered = {each.sop_id for each in judgement.findings}
     rows += (
-        ("unanswered", one_line(rule.severity), one_line(rule.id), "", "")
+        ("not judged", one_line(rule.severity), one_line(rule.id), "", "")
         for rule in judgement.rules
         if rule.id not in answered
     )
