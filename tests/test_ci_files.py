@@ -30,13 +30,13 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 FORMATS = {"text", "json", "sarif", "junit", "github", "markdown"}
 # Commands that are being written, with the options that are agreed on; those that are there are
 # looked at as they are, whatever stands here.
-PLANNED = {
+PLANNED: dict[tuple[str, ...], set[str]] = {
     ("gates", "run"): {"--diff", "--plan", "--json"},
     ("review", "prepare"): {"--diff", "--output", "--passes"},
     ("review", "check"): {"--receipt", "--gates", "--format", "--json", "--record"},
 }
 GROUPS = {name for name, command in app.commands.items() if isinstance(command, click.Group)}
-GROUPS |= {group for group, _ in PLANNED}
+GROUPS |= {names[0] for names in PLANNED}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ OTHER_RULE = ("hornbook/finding", "Something that the judgement rests on and tha
 NAME_LIMIT = 255
 DESCRIPTION_LIMIT = 1024
 MESSAGE_LIMIT = 8000
-_LINK = re.compile(r"\[(?=[^\]\n]*\]\()")
+_LINK = re.compile(r"\[(?=[^\[\]\n]*\]\()")
 
 
 def render(judgement: Judgement, *, version: str, repository: str | None = None) -> str:
