@@ -97,7 +97,7 @@ def _lines(judgement: Judgement) -> Iterator[str]:
     yield from _section("gates and rule files", _aligned(map(_row, others)))
     yield from _section("reviewers disagree", map(_bullet, judgement.disagreements))
     yield from _section("notes", map(_bullet, judgement.notes))
-    feedback = plain(judgement.feedback).strip()
+    feedback = plain(judgement.feedback).expandtabs(4).strip()
     yield from _section("feedback", (f"| {line}" for line in feedback.split("\n") if feedback))
     yield from _section("next", (what_next(judgement),))
 
