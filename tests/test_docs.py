@@ -327,7 +327,7 @@ def test_pages_outside_the_list_have_no_examples_that_would_not_run() -> None:
     for page in PAGES:
         if page not in RUNNABLE:
             languages = {block.language for block in blocks(page)}
-            assert languages <= {"text", "json", "sparql", "graphql"}, page
+            assert languages <= {"text", "json", "sparql", "graphql", "yaml"}, page
 
 
 @pytest.fixture
