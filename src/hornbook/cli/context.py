@@ -114,14 +114,18 @@ def review(
         packets = packet.passes() if passes and packet.context.passes else [packet]
         complete = all(each.context.text is not None for each in packets)
         if output is not None and complete:
-            _write_packets(work, packets, output)
-    _print_context(packet, packets, as_json=as_json, quiet=output is not None)
+            write_packets(work, packets, output)
+    print_context(packet, packets, as_json=as_json, quiet=output is not None)
     sys.exit(0 if complete else 1)
 
 
-def _write_packets(work: "Workspace", packets: "list[Packet]", output: Path) -> None:
+def write_packets(
+    work: "Workspace", packets: "list[Packet]", output: Path
+) -> "list[tuple[Packet, Path]]":
+    """Write each packet's prompt and receipt into a folder, and keep the receipts as records."""
     from hornbook.assemble.receipt import receipt
 
+    written = []
     for number, packet in enumerate(packets, 1):
         folder = output if len(packets) == 1 else output / f"pass-{number}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,11 +135,12 @@ def _write_packets(work: "Workspace", packets: "list[Packet]", output: Path) -> 
         (folder / "receipt.json").write_text(text, encoding="utf-8")
         work.record_receipt(facts)
         note(f"wrote {folder}/prompt.md and {folder}/receipt.json")
+        written.append((packet, folder))
+    return written
 
 
-def _print_context(
-    packet: "Packet", packets: "list[Packet]", *, as_json: bool, quiet: bool
-) -> None:
+def print_context(packet: "Packet", packets: "list[Packet]", *, as_json: bool, quiet: bool) -> None:
+    """Print what was assembled, or why it was not; `quiet` keeps the text itself back."""
     if as_json:
         made_for = packet.made_for
         shown = packets[0] if len(packets) == 1 else packet
