@@ -59,7 +59,11 @@ def _sweep(command: "subprocess.Popen[bytes]") -> int:
     """End everything that is left, politely first; how many there were besides the command."""
     found = _living(command)
     others = len(found - {command.pid})
-    for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, GRACE), (signal.SIGKILL, GRACE)):
+    for number, patience in (
+        (signal.SIGTERM, GRACE),
+        (signal.SIGKILL, GRACE),
+        (signal.SIGKILL, GRACE),
+    ):
         until = time.monotonic() + patience
         _signal(found, number)
         while found and time.monotonic() < until:

@@ -98,7 +98,9 @@ def _cargo(text: str) -> Iterator[int]:
 
 
 _JEST = re.compile(r"^Tests: +(.*\b\d+ total)$", re.MULTILINE)
-_JEST_NONE = re.compile(r"^No tests found(?:, exiting with code \d+| related to .*)?$", re.MULTILINE)
+_JEST_NONE = re.compile(
+    r"^No tests found(?:, exiting with code \d+| related to .*)?$", re.MULTILINE
+)
 _VITEST = re.compile(r"^ *Tests  +(no tests|\d+ \w+(?: \| \d+ \w+)*)(?: \(\d+\))?$", re.MULTILINE)
 _VITEST_NONE = re.compile(r"^No test (?:suite |files )found\b.*$", re.MULTILINE)
 

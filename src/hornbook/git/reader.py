@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hornbook.errors import UsageError
@@ -12,15 +12,23 @@ _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _RENAMES_SEEN = 200
 
 
-def run(root: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def run(
+    root: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
     """Run git, reading only: no hooks, no monitors, no locks, plain messages.
 
     `GIT_DIR` and its like, which git sets for hooks, would make it read another repository.
+    `environment` adds those that we set ourselves.
     """
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    environment = {**inherited, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    ours = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **(environment or {})}
     command = ["git", *_SAFE, "-C", str(root), *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, check=False, env=environment)
+    return subprocess.run(
+        command, input=stdin, capture_output=True, check=False, env={**inherited, **ours}
+    )
 
 
 def inside_repository(root: Path) -> bool:
@@ -97,7 +105,9 @@ def files_at(root: Path, revision: str) -> dict[str, str]:
     return files
 
 
-def blobs(root: Path, names: Iterable[str]) -> dict[str, bytes]:
+def blobs(
+    root: Path, names: Iterable[str], environment: Mapping[str, str] | None = None
+) -> dict[str, bytes]:
     """The contents of some blobs, read in one go.
 
     Raises:
@@ -105,7 +115,7 @@ def blobs(root: Path, names: Iterable[str]) -> dict[str, bytes]:
     """
     wanted = list(dict.fromkeys(names))
     asked = "".join(f"{name}\n" for name in wanted).encode()
-    answer = sure(root, run(root, "cat-file", "--batch", stdin=asked))
+    answer = sure(root, run(root, "cat-file", "--batch", stdin=asked, environment=environment))
     found: dict[str, bytes] = {}
     place = 0
     for name in wanted:
