@@ -4,12 +4,11 @@ import posixpath
 import re
 from collections.abc import Collection
 
-CODE = frozenset(
-    """
-    .c .cc .cpp .cs .cts .cxx .ex .exs .go .h .hpp .java .js .jsx .kt .m .mjs .cjs .mts .php .py
-    .rb .rs .scala .swift .ts .tsx
-    """.split()
-)
+CODE_TEXT = """
+.c .cc .cpp .cs .cts .cxx .ex .exs .go .h .hpp .java .js .jsx .kt .m .mjs .cjs .mts .php .py
+.rb .rs .scala .swift .ts .tsx
+"""
+CODE = frozenset(CODE_TEXT.split())
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "specs", "e2e"})
 _TEST_NAME = re.compile(
     r"test_.+\.|.+_(?:test|spec)\.|.+\.(?:test|spec)\.|.*[a-z0-9](?:Test|Tests|Spec|IT)\."
@@ -22,7 +21,19 @@ _EXEMPT_NAME = re.compile(
     r"|\.min\.js|_mock\.go|_string\.go)$"
 )
 _EXEMPT_FOLDERS = frozenset(
-    "build dist docs doc examples generated gen migrations node_modules third_party vendor".split()
+    [
+        "build",
+        "dist",
+        "docs",
+        "doc",
+        "examples",
+        "generated",
+        "gen",
+        "migrations",
+        "node_modules",
+        "third_party",
+        "vendor",
+    ]
 )
 
 
@@ -55,7 +66,7 @@ def _family(path: str) -> str:
     return "jvm" if suffix in {".java", ".kt", ".scala"} else suffix
 
 
-def test_of(path: str, tests: Collection[str]) -> str | None:
+def companion(path: str, tests: Collection[str]) -> str | None:
     """The first of the tests that belongs to a file by its name: `foo.py` to `test_foo.py`."""
     folder, name = posixpath.split(path)
     stem = posixpath.splitext(name)[0]

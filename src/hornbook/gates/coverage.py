@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from xml.etree import ElementTree as Xml
+from xml.etree import ElementTree as ET
 
 from hornbook.gates.ansi import plain
 
@@ -83,7 +83,7 @@ def measured(
     for path in fresh:
         try:
             found = read_report((folder / path).read_text(encoding="utf-8", errors="replace"), path)
-        except (ValueError, KeyError, TypeError, LookupError, Xml.ParseError) as problem:
+        except (ValueError, KeyError, TypeError, LookupError, ET.ParseError) as problem:
             problems.append(f"{path} is no coverage report that can be read ({problem})")
             continue
         if found.total:
@@ -137,7 +137,7 @@ def _go(text: str, path: str) -> Coverage:
 
 
 def _cobertura(text: str, path: str) -> Coverage:
-    root = Xml.fromstring(text)  # noqa: S314  # written by the gate's own command, which runs code anyway
+    root = ET.fromstring(text)  # noqa: S314  # written by the gate's own command, which runs code anyway
     if root.tag != "coverage":
         raise ValueError(f"its root is {root.tag}, not coverage")
     lines: dict[tuple[str, str], bool] = {}

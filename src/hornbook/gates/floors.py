@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from hornbook.gates.companions import is_test, same_kind, test_of, wants_test
+from hornbook.gates.companions import companion, is_test, same_kind, wants_test
 from hornbook.git.touched import Touched
 from hornbook.model.gates import Gate, GateResult, GateStatus
 from hornbook.model.plan import Constraints
@@ -97,7 +97,7 @@ def _followed(path: str, links: Mapping[str, str]) -> str | None:
     return None
 
 
-def tests(
+def has_tests(
     files: Sequence[Touched],
     present: Collection[str],
     *,
@@ -118,7 +118,7 @@ def tests(
         for path in code
         if path not in self_tested
         and not any(same_kind(path, test) for test in changed)
-        and test_of(path, known) is None
+        and companion(path, known) is None
     ]
     problems = [f"{path} has no test of its name, and no test changed with it" for path in untested]
     required = strictness is Strictness.REQUIRED
@@ -126,13 +126,12 @@ def tests(
     return _result(TESTS, problems, "without a test", said, required=required)
 
 
-_JUNK = parse_set(
-    """
-    *.orig *.rej *.swp *.swo *~ .#* .DS_Store Thumbs.db desktop.ini .idea/ __pycache__/ *.pyc
-    .pytest_cache/ .mypy_cache/ .ruff_cache/ .nyc_output/ htmlcov/ .coverage coverage.out cover.out
-    coverage.xml lcov.info node_modules/ .venv/ npm-debug.log nohup.out *.bak
-    """.split()
-)
+_JUNK_TEXT = """
+*.orig *.rej *.swp *.swo *~ .#* .DS_Store Thumbs.db desktop.ini .idea/ __pycache__/ *.pyc
+.pytest_cache/ .mypy_cache/ .ruff_cache/ .nyc_output/ htmlcov/ .coverage coverage.out cover.out
+coverage.xml lcov.info node_modules/ .venv/ npm-debug.log nohup.out *.bak
+"""
+_JUNK = parse_set(_JUNK_TEXT.split())
 _STRAY = parse_set(["*.patch", "*.diff", "!patches/", "!patch/", "!testdata/", "!fixtures/"])
 
 
@@ -147,18 +146,17 @@ def artefacts(files: Sequence[Touched]) -> GateResult:
     return _result(ARTEFACTS, problems, "that should not be there", "no leftover files")
 
 
-_JUDGES = parse_set(
-    """
-    .hornbook/ .semspec/ Makefile makefile GNUmakefile *.mk justfile Taskfile.yml Taskfile.yaml
-    .github/workflows/ .github/actions/ .gitlab-ci.yml .circleci/ .travis.yml Jenkinsfile
-    azure-pipelines.yml .buildkite/ .pre-commit-config.yaml .husky/
-    pytest.ini tox.ini noxfile.py conftest.py setup.cfg .coveragerc pyproject.toml mypy.ini .mypy.ini
-    ruff.toml .ruff.toml .flake8 .pylintrc jest.config.* vitest.config.* vite.config.* .mocharc.*
-    playwright.config.* karma.conf.* .nycrc .nycrc.* package.json tsconfig.json tsconfig.*.json
-    .eslintrc .eslintrc.* eslint.config.* biome.json .golangci.yml .golangci.yaml .golangci.toml
-    clippy.toml .clippy.toml rustfmt.toml .cargo/ nextest.toml codecov.yml .codecov.yml
-    """.split()
-)
+_JUDGES_TEXT = """
+.hornbook/ .semspec/ Makefile makefile GNUmakefile *.mk justfile Taskfile.yml Taskfile.yaml
+.github/workflows/ .github/actions/ .gitlab-ci.yml .circleci/ .travis.yml Jenkinsfile
+azure-pipelines.yml .buildkite/ .pre-commit-config.yaml .husky/
+pytest.ini tox.ini noxfile.py conftest.py setup.cfg .coveragerc pyproject.toml mypy.ini .mypy.ini
+ruff.toml .ruff.toml .flake8 .pylintrc jest.config.* vitest.config.* vite.config.* .mocharc.*
+playwright.config.* karma.conf.* .nycrc .nycrc.* package.json tsconfig.json tsconfig.*.json
+.eslintrc .eslintrc.* eslint.config.* biome.json .golangci.yml .golangci.yaml .golangci.toml
+clippy.toml .clippy.toml rustfmt.toml .cargo/ nextest.toml codecov.yml .codecov.yml
+"""
+_JUDGES = parse_set(_JUDGES_TEXT.split())
 # These hold much besides: they count only where the caller knows that the part that judges changed.
 SHARED = frozenset({"pyproject.toml", "package.json", "setup.cfg"})
 _WORD = re.compile(r"[\w./@+-]+")

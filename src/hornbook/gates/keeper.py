@@ -92,15 +92,14 @@ def _living(command: "subprocess.Popen[bytes]") -> set[int]:
         return _group(command)
     parents: dict[int, int] = {}
     ended: set[int] = set()
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                facts = Path("/proc", entry, "stat").read_bytes().rpartition(b")")[2].split()
-            except OSError:
-                continue
-            parents[int(entry)] = int(facts[1])
-            if facts[0] in {b"Z", b"X"}:
-                ended.add(int(entry))
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            facts = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        parents[int(entry.name)] = int(facts[1])
+        if facts[0] in {b"Z", b"X"}:
+            ended.add(int(entry.name))
     mine = {process for process in parents if _descends(process, parents)}
     for process in ended & mine:
         if parents[process] == os.getpid() and process != command.pid:

@@ -1,4 +1,4 @@
-"""Runs one shell command to its end: with a time limit, apart from our terminal, leaving nothing."""
+"""Runs one shell command to its end: in limited time, apart from our terminal, leaving nothing."""
 
 import json
 import os
@@ -58,8 +58,11 @@ def run_command(
     environment: Mapping[str, str],
     timeout: float,
     log: Path,
+    stop: int | None = None,
 ) -> Finished:
     """Run a command in a folder with exactly this environment, and wait for its end.
+
+    It is ended early once the pipe `stop` can be read or its other end is closed.
 
     Nothing that it started runs on afterwards: not when its time is up, not when we are
     interrupted, and not when this process is killed.
@@ -86,7 +89,7 @@ def run_command(
         os.close(tell)
     with os.fdopen(told, "rb") as answer:
         try:
-            kept = _read(keeper, answer, log)
+            kept = _read(keeper, answer, log, stop)
         finally:
             _let_go(keeper)
         ended = _answer(answer)
@@ -129,7 +132,9 @@ def _end_marked(mark: bytes) -> None:
             continue
 
 
-def _read(keeper: "subprocess.Popen[bytes]", answer: BinaryIO, log: Path) -> "_Kept":
+def _read(
+    keeper: "subprocess.Popen[bytes]", answer: BinaryIO, log: Path, stop: int | None
+) -> "_Kept":
     """Read the output until the keeper has ended, whoever still holds the pipe."""
     if keeper.stdout is None:
         raise TypeError("the keeper was started without a pipe")
@@ -137,10 +142,12 @@ def _read(keeper: "subprocess.Popen[bytes]", answer: BinaryIO, log: Path) -> "_K
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as written:
         kept = _Kept(written)
-        watched = [pipe, answer.fileno()]
+        watched = [pipe, answer.fileno(), *([] if stop is None else [stop])]
         while pipe in watched:
             over = answer.fileno() not in watched
             ready, _, _ = select.select(watched, [], [], _DRAIN if over else None)
+            if stop in ready:
+                break
             if pipe in ready:
                 piece = os.read(pipe, _PIECE)
                 kept.add(piece)

@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def run_gates(
     results = _unrunnable(gates)
     waiting = [gate for gate in gates if gate.name not in results]
     running: dict[Future[GateResult], Gate] = {}
-    with ThreadPoolExecutor(max(1, parallel), thread_name_prefix="gate") as pool:
+    with _stoppable(parallel) as (pool, stop):
         while waiting or running:
             for gate in [each for each in waiting if _may_start(each, results)]:
                 waiting.remove(gate)
@@ -59,12 +60,27 @@ def run_gates(
                     results[gate.name] = _skipped(gate, stopped)
                     progress(gate.name, GateStatus.SKIPPED)
                 else:
-                    running[pool.submit(_run, gate, root, logs, progress)] = gate
+                    running[pool.submit(_run, gate, root, logs, progress, stop)] = gate
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 results[running.pop(future).name] = future.result()
     ordered = tuple(results[gate.name] for gate in gates)
     return GateReport(passed=has_passed(ordered), gates=ordered)
+
+
+@contextmanager
+def _stoppable(parallel: int) -> Iterator[tuple[ThreadPoolExecutor, int]]:
+    """Threads for gates and a pipe that ends what they run when the block is left by an error."""
+    stop, stopping = os.pipe()
+    try:
+        with ThreadPoolExecutor(max(1, parallel), thread_name_prefix="gate") as pool:
+            try:
+                yield pool, stop
+            finally:
+                os.close(stopping)
+                pool.shutdown(wait=False, cancel_futures=True)
+    finally:
+        os.close(stop)
 
 
 def has_passed(results: Sequence[GateResult]) -> bool:
@@ -111,14 +127,14 @@ def _skipped(gate: Gate, stopped: list[str]) -> GateResult:
     return GateResult(gate.name, gate.required, GateStatus.SKIPPED, message=words)
 
 
-def _run(gate: Gate, root: Path, logs: Path, progress: Progress) -> GateResult:
+def _run(gate: Gate, root: Path, logs: Path, progress: Progress, stop: int) -> GateResult:
     progress(gate.name, None)
-    result = run_gate(gate, root, logs)
+    result = run_gate(gate, root, logs, stop)
     progress(gate.name, result.status)
     return result
 
 
-def run_gate(gate: Gate, root: Path, logs: Path) -> GateResult:
+def run_gate(gate: Gate, root: Path, logs: Path, stop: int | None = None) -> GateResult:
     """Run one gate and judge how it ended."""
     folder = (root / gate.folder).resolve()
     if not folder.is_dir() or not folder.is_relative_to(root.resolve()):
@@ -131,6 +147,7 @@ def run_gate(gate: Gate, root: Path, logs: Path) -> GateResult:
         environment=environment(os.environ, dict(gate.environment)),
         timeout=gate.timeout,
         log=logs / f"{_file_name(gate.name)}.log",
+        stop=stop,
     )
     output = finished.log.read_text(encoding="utf-8", errors="replace")
     problem = _problem(gate, finished, output)

@@ -1,4 +1,4 @@
-"""The tree that a work tree's files would make, and trees as folders; the user's index is not touched."""
+"""Files as a tree and trees as files, without touching the user's index."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hornbook.git.reader import run, sure
 
-# What tools keep beside the sources, and no repository wants: never part of a change unless tracked.
+# What tools keep beside the sources: no part of a change unless it is tracked.
 KEPT_BESIDE = (
     ".hornbook/logs/",
     ".hornbook/store/",

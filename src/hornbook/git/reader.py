@@ -89,13 +89,15 @@ def commit(root: Path, revision: str) -> str:
     return answer.stdout.decode("ascii").strip()
 
 
-def files_at(root: Path, revision: str) -> dict[str, str]:
-    """Path to blob for every regular file of a commit below the root.
+def files_at(
+    root: Path, revision: str, environment: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Path to blob for every regular file of a commit, or tree, below the root.
 
     Raises:
         UsageError: The repository cannot tell: an object is missing or damaged.
     """
-    answer = sure(root, run(root, "ls-tree", "-r", "-z", revision))
+    answer = sure(root, run(root, "ls-tree", "-r", "-z", revision, environment=environment))
     files: dict[str, str] = {}
     for line in _split(answer.stdout):
         facts, _, path = line.partition("\t")
