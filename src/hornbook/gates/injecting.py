@@ -40,6 +40,14 @@ _STACK = {
     "go test": (".go",),
     "cargo": (".rs",),
 }
+_PYTHON_TEST = f"""\
+import unittest
+
+
+class TestInjected(unittest.TestCase):
+    def test_{NAME}(self):
+        assert 1 == 2
+"""
 _JAVASCRIPT = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs")
 _EVERY = (".py", ".go", ".rs", *_JAVASCRIPT)
 
@@ -89,7 +97,7 @@ def _broken(files: Sequence[str], suffixes: tuple[str, ...], read: Read) -> Inje
     path = _source(files, suffixes)
     if path is None:
         return None
-    return Injection(path, f"{read(path)}\n)]} {NAME} {{[(\n", f"{path} does not parse")
+    return Injection(path, f"{read(path)}\n)]}} {NAME} {{[(\n", f"{path} does not parse")
 
 
 _FUNCTIONS: dict[str, tuple[str, str, str]] = {
@@ -110,7 +118,7 @@ _FUNCTIONS: dict[str, tuple[str, str, str]] = {
 
 
 def _untested(files: Sequence[str], suffixes: tuple[str, ...], read: Read) -> Injection | None:
-    """A long function that nothing calls, in the longest file of code: tests load that most likely."""
+    """A long function that nothing calls, in the longest file: tests most likely load that."""
     fitting = [path for path in files if path.endswith(suffixes) and wants_test(path)]
     if not fitting:
         return None
@@ -131,8 +139,7 @@ def _failing_test(
     place = posixpath.dirname(model) if model is not None else folder
     suffix = posixpath.splitext(model)[1] if model is not None else suffixes[-1]
     if suffix == ".py":
-        text = f"import unittest\n\n\nclass TestInjected(unittest.TestCase):\n    def test_{NAME}(self):\n        assert 1 == 2\n"
-        return _test(place, f"test_{NAME}.py", text)
+        return _test(place, f"test_{NAME}.py", _PYTHON_TEST)
     if suffix == ".go":
         return _go_test(files, model, read)
     if suffix == ".rs":

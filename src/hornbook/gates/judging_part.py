@@ -5,10 +5,8 @@ import json
 import tomllib
 from collections.abc import Mapping
 
-_PYPROJECT = frozenset(
-    ("black", "coverage", "flake8", "hatch", "mypy", "nox", "pdm", "poe", "pylint", "pyright")
-    + ("pytest", "ruff", "tox", "ty")
-)
+_CHECKERS = "black coverage flake8 hatch mypy nox pdm poe pylint pyright pytest ruff tox ty"
+_PYPROJECT = frozenset(_CHECKERS.split())
 _PACKAGE = frozenset(
     ("scripts", "jest", "vitest", "mocha", "ava", "c8", "nyc", "eslintConfig", "prettier", "babel")
 )
