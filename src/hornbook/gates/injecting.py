@@ -34,7 +34,7 @@ _SUFFIXES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"\b(?:tsc)\b"), (".ts", ".tsx", ".mts")),
     (_SCRIPT, (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs")),
 )
-_STACK = {
+_STACK: dict[str, tuple[str, ...]] = {
     "pytest": (".py",),
     "unittest": (".py",),
     "go test": (".go",),
