@@ -211,6 +211,12 @@ def _result(
     if not problems:
         return GateResult(name, required, GateStatus.PASSED, message=fine)
     status = GateStatus.FAILED if required else GateStatus.WARNED
+    problems = [_readable(problem) for problem in problems]
     count = f"{len(problems)} path{'s' if len(problems) > 1 else ''} {what}: {problems[0]}"
     more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
     return GateResult(name, required, status, output="\n".join(problems), message=count + more)
+
+
+def _readable(text: str) -> str:
+    """A path that is not UTF-8 can still be told."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

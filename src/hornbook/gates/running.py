@@ -180,7 +180,7 @@ def _problem(gate: Gate, finished: Finished, output: str) -> str | None:
         missing = _MISSING.findall(output)
         tool = missing[-1] if missing else "a command"
         return f"{tool} is not installed or not on PATH."
-    if finished.code in {0, 5}:
+    if finished.code in {0, 4, 5}:
         tool = no_tests_ran(gate.command, finished.code, output)
         if tool is not None:
             return f"no tests ran ({tool}): a run without a test proves nothing."

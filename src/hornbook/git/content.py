@@ -12,9 +12,11 @@ from hornbook.git.reader import run, sure
 
 # What tools keep beside the sources: no part of a change unless it is tracked.
 KEPT_BESIDE = (
-    ".hornbook/logs/",
-    ".hornbook/store/",
-    ".hornbook/objects/",
+    "**/.hornbook/.gitignore",
+    "**/.hornbook/logs/",
+    "**/.hornbook/store/",
+    "**/.hornbook/objects/",
+    "**/.hornbook/worktrees/",
     ".mypy_cache/",
     ".nox/",
     ".pytest_cache/",
