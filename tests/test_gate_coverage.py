@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.gates.coverage import Coverage, measured, places, read_report, stamps
+from hornbook.gates.coverage import USUAL_PLACES, Coverage, measured, places, read_report, stamps
 from hornbook.gates.running import run_gates
 from hornbook.model.gates import Gate, GateResult
 from tests.workspaces import write
@@ -37,7 +37,10 @@ COBERTURA = """\
 LCOV = "TN:\nSF:src/a.js\nDA:1,1\nDA:2,0\nLF:2\nLH:2\nend_of_record\nSF:src/a.js\nDA:2,3\nDA:3,0,xyz\nend_of_record\n"
 ISTANBUL = {"total": {"lines": {"total": 3, "covered": 2, "skipped": 0, "pct": 67}}}
 COVERAGE_PY = {"totals": {"covered_lines": 2, "num_statements": 3, "percent_covered": 99.0}}
-LLVM = {"type": "llvm.coverage.json.export", "data": [{"totals": {"lines": {"count": 3, "covered": 2}}}]}
+LLVM = {
+    "type": "llvm.coverage.json.export",
+    "data": [{"totals": {"lines": {"count": 3, "covered": 2}}}],
+}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +64,7 @@ def test_every_form_is_counted_from_its_lines(text: str, covered: int, total: in
     "text", ["", "all fine: 100%", "{}", "[]", "<html/>", "mode: set\nnonsense\n", '{"total": 3}']
 )
 def test_what_is_no_report_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"\w"):
         read_report(text, "x")
 
 
@@ -82,8 +85,8 @@ def test_a_little_below_is_below() -> None:
     assert not Coverage(0, 0, "x").reaches(0)
 
 
-def result(root: Path, command: str, *, threshold: int = 70, **more: bool) -> GateResult:
-    gate = Gate("coverage", command, threshold=threshold, **more)
+def result(root: Path, command: str, *, threshold: int = 70, required: bool = True) -> GateResult:
+    gate = Gate("coverage", command, threshold=threshold, required=required)
     return run_gates([gate], root, logs=root / "logs").gates[0]
 
 
@@ -131,6 +134,11 @@ def test_the_total_line_is_counted_not_read_as_a_rounded_percentage(tmp_path: Pa
     line = "TOTAL                     1000    204    100     10    80%"
     found = measured(tmp_path, [], {}, f"Name  Stmts  Miss\n{line}\n")
     assert found == Coverage(796, 1000, "the TOTAL line of the output")
+
+
+def test_the_docs_list_where_reports_are_looked_for() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "gates-running.md").read_text(encoding="utf-8")
+    assert [place for place in USUAL_PLACES if f"`{place}`" not in text] == []
 
 
 def test_reports_are_looked_for_where_the_command_puts_them() -> None:

@@ -52,10 +52,12 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def judged(root: Path, constraints: Constraints | None = None, **more: Strictness) -> dict[str, GateResult]:
+def judged(
+    root: Path, constraints: Constraints | None = None, tests: Strictness = Strictness.WARN
+) -> dict[str, GateResult]:
     commit(root)
     gates = [Gate("check", "./run.sh && python tools/check.py")]
-    found = judge(root, "HEAD~1", "HEAD", gates, constraints, **more)
+    found = judge(root, "HEAD~1", "HEAD", gates, constraints, tests=tests)
     return {result.name: result for result in found}
 
 
@@ -96,7 +98,9 @@ def test_below_the_top_paths_are_relative_and_others_are_still_seen(root: Path) 
 
 def test_a_change_inside_the_scope_passes(root: Path) -> None:
     write(root, {"src/app.py": "x = 2\n"})
-    scope = judged(root, Constraints(inside=("src/**",), do_not_touch=("secret/**",)))["floor:scope"]
+    scope = judged(root, Constraints(inside=("src/**",), do_not_touch=("secret/**",)))[
+        "floor:scope"
+    ]
     assert scope.status is GateStatus.PASSED
 
 

@@ -160,6 +160,13 @@ def test_no_secret_is_inherited_and_what_the_gate_sets_wins() -> None:
     assert not [name for name in INHERITED if secret.search(name)]
 
 
+def test_the_docs_list_what_is_inherited_and_no_more() -> None:
+    text = (ROOT / "docs" / "gates-running.md").read_text(encoding="utf-8")
+    listed = re.search(r"of yours only these.*?: (.*?), and the locale", text, re.DOTALL)
+    assert listed is not None
+    assert set(re.findall(r"`(\w+)`", listed[1])) == INHERITED
+
+
 PYTEST_FAILURE = "\n".join(
     [
         *(f"tests/test_{n}.py ......" for n in range(500)),
@@ -202,7 +209,9 @@ def test_what_goes_back_has_the_failing_line_and_says_what_is_missing(
     assert failing in told.split("\n")
     assert len(told) <= 2000
     assert told.split("\n")[-1].endswith("lines: logs/test.log]")
-    omitted = sum(int(number) for number in re.findall(r"^\[(\d+) lines omitted\]$", told, re.M))
+    omitted = sum(
+        int(number) for number in re.findall(r"^\[(\d+) lines omitted\]$", told, re.MULTILINE)
+    )
     shown = [line for line in told.split("\n")[:-1] if not line.endswith("lines omitted]")]
     assert omitted + len(shown) == len(text.split("\n"))
 

@@ -52,7 +52,9 @@ def commit(root: Path, message: str = "work") -> str:
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     root = tmp_path / "project"
-    write(root, {"app.py": "def one():\n    return 1\n", "test_app.py": "def test_a():\n    pass\n"})
+    write(
+        root, {"app.py": "def one():\n    return 1\n", "test_app.py": "def test_a():\n    pass\n"}
+    )
     git(root, "init", "-q", "-b", "main")
     commit(root, "base")
     return root
@@ -171,7 +173,11 @@ def test_an_interrupted_run_ends_its_gates(tmp_path: Path) -> None:
         ({"test_a.py": "x = 1\n"}, "", "failed"),
         ({"test_a.py": "def test_a():\n    pass\n"}, "-q -k nothing", "failed"),
         ({"test_a.py": "def test_a():\n    pass\n"}, "--collect-only", "failed"),
-        ({"test_a.py": "import pytest\n@pytest.mark.skip\ndef test_a():\n    pass\n"}, "", "failed"),
+        (
+            {"test_a.py": "import pytest\n@pytest.mark.skip\ndef test_a():\n    pass\n"},
+            "",
+            "failed",
+        ),
     ],
 )
 def test_pytest_must_run_a_test(

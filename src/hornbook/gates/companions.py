@@ -41,7 +41,12 @@ def is_test(path: str) -> bool:
     """Whether a file is part of the tests, by its name or folder."""
     *folders, name = path.split("/")
     code = posixpath.splitext(name)[1] in CODE
-    return code and (bool(_TEST_NAME.match(name)) or not _TEST_FOLDERS.isdisjoint(folders))
+    return code and (is_named_test(name) or not _TEST_FOLDERS.isdisjoint(folders))
+
+
+def is_named_test(path: str) -> bool:
+    """Whether a file's name alone says that it is a test."""
+    return bool(_TEST_NAME.match(posixpath.basename(path)))
 
 
 def wants_test(path: str) -> bool:

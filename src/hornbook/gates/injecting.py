@@ -5,12 +5,12 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from hornbook.gates.companions import is_test, wants_test
+from hornbook.gates.companions import companion, is_named_test, is_test, wants_test
 from hornbook.gates.output import TOOLS
 from hornbook.model.gates import Gate
 
 NAME = "hornbook_injected"
-_UNTESTED = 400
+_LEAST_UNTESTED = 50
 Read = Callable[[str], str]
 
 
@@ -65,7 +65,7 @@ def injections(gate: Gate, files: Collection[str], read: Read) -> tuple[Injectio
     if tools:
         suffixes = _STACK.get(tools[0], _JAVASCRIPT)
         if gate.threshold is not None:
-            return _first(_untested(mine, suffixes, read))
+            return _first(_untested(mine, suffixes, read, gate.threshold))
         return _first(_failing_test(mine, suffixes, read, folder))
     for named, suffixes in _SUFFIXES:
         if named.search(gate.command):
@@ -117,16 +117,25 @@ _FUNCTIONS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def _untested(files: Sequence[str], suffixes: tuple[str, ...], read: Read) -> Injection | None:
-    """A long function that nothing calls, in the longest file: tests most likely load that."""
+def _untested(
+    files: Sequence[str], suffixes: tuple[str, ...], read: Read, threshold: int
+) -> Injection | None:
+    """A function that nothing calls, long enough that the threshold is missed even so.
+
+    It goes where tests most likely see it: into the longest file that has a test of its name.
+    """
     fitting = [path for path in files if path.endswith(suffixes) and wants_test(path)]
     if not fitting:
         return None
-    path = max(fitting, key=lambda each: (len(read(each)), each))
+    tests = [path for path in files if is_test(path)]
+    loaded = [path for path in fitting if companion(path, tests) is not None]
+    path = max(loaded or fitting, key=lambda each: (len(read(each)), each))
     suffix = posixpath.splitext(path)[1]
     form = ".ts" if suffix in {".ts", ".tsx", ".mts"} else suffix if suffix in _FUNCTIONS else ".js"
     start, step, end = _FUNCTIONS[form]
-    lines = max(_UNTESTED, 20 * sum(read(each).count("\n") for each in fitting))
+    there = sum(read(each).count("\n") for each in fitting)
+    wanted = max(threshold, 1)
+    lines = _LEAST_UNTESTED + there * (100 - wanted) // wanted + there // 10
     text = f"{read(path)}\n\n{start}{step * lines}{end}"
     return Injection(path, text, f"{path} has {lines} more lines that no test reaches")
 
@@ -135,7 +144,7 @@ def _failing_test(
     files: Sequence[str], suffixes: tuple[str, ...], read: Read, folder: str
 ) -> Injection | None:
     tests = [path for path in files if path.endswith(suffixes) and is_test(path)]
-    model = next((path for path in tests if "test" in posixpath.basename(path)), None)
+    model = next(filter(is_named_test, tests), None)
     place = posixpath.dirname(model) if model is not None else folder
     suffix = posixpath.splitext(model)[1] if model is not None else suffixes[-1]
     if suffix == ".py":

@@ -1,5 +1,6 @@
 """Proves that gates can fail: each is run on a copy, clean and with a failure injected."""
 
+import os
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Protocol
 from hornbook.gates.injecting import Injection, injections
 from hornbook.gates.running import Progress, run_gate, run_gates, silent
 from hornbook.model.gates import Gate, GateStatus
+
+_LATER = 2_000_000_000
 
 
 class Verdict(StrEnum):
@@ -102,6 +105,9 @@ def _write(root: Path, injection: Injection) -> None:
     path = root / injection.path
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(injection.text, encoding="utf-8", errors="surrogateescape")
+    # Tools that compare times in whole seconds must see that it changed since the clean run.
+    later = path.stat().st_mtime_ns + _LATER
+    os.utime(path, ns=(later, later))
 
 
 def _text(path: Path) -> str:

@@ -125,7 +125,8 @@ def copy_of(
     with tempfile.TemporaryDirectory(prefix="hornbook-tree-", ignore_cleanup_errors=True) as place:
         folder = Path(place).resolve() / top.name
         folder.mkdir()
-        sure(folder, run(folder, "init", "-q", "--template="))
+        kind = sure(root, run(root, "rev-parse", "--show-object-format")).stdout.decode().strip()
+        sure(folder, run(folder, "init", "-q", "--template=", f"--object-format={kind}"))
         inside = folder / ".git"
         borrowed = [_objects(root)]
         if made is not None:
