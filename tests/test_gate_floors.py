@@ -11,6 +11,7 @@ from hornbook.errors import BadGlob
 from hornbook.gates import floors
 from hornbook.gates.companions import companion, is_test, wants_test
 from hornbook.gates.floors import Strictness
+from hornbook.gates.named_scripts import named_scripts
 from hornbook.git.touched import LINK, SUBMODULE, Touched, links, touched
 from hornbook.model.gates import Gate, GateResult, GateStatus
 from hornbook.model.plan import Constraints
@@ -332,3 +333,45 @@ def test_removing_or_moving_what_judges_is_a_finding(root: Path) -> None:
         "the change removes run.sh (run by the gate check)\n"
         "the change removes pyproject.toml (configuration of gates or tests)"
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("./run.sh", ["./run.sh"]),
+        ("python -m pytest tests/test_a.py", ["python", "pytest"]),
+        ("MODE=1 bash -e scripts/check.sh src/app.py", ["bash", "scripts/check.sh"]),
+        ("go vet ./... && node tools/a.js | sort", ["go", "node", "tools/a.js", "sort"]),
+        ("mypy --config-file=conf/mypy.ini src", ["mypy", "conf/mypy.ini"]),
+        ("pytest -c conf/pytest.ini", ["pytest", "conf/pytest.ini"]),
+        ("bash -e -- 'scripts/a.sh src'", ["bash", "scripts/a.sh"]),
+        ("sh -c 'timeout 60 ./c.sh src'", ["sh", "timeout", "./c.sh"]),
+        ("echo 'unclosed; ./d.sh", ["echo", "unclosed;", "./d.sh"]),
+        ("(cd web; ./b.sh)", ["cd", "./b.sh"]),
+        ("first.sh\nsecond.sh", ["first.sh", "second.sh"]),
+    ],
+)
+def test_a_command_names_what_it_runs_and_not_what_it_looks_at(
+    command: str, named: list[str]
+) -> None:
+    assert list(named_scripts(command)) == named
+
+
+def test_the_files_that_a_gate_looks_at_are_no_finding(root: Path) -> None:
+    write(root, {"src/app.py": "x = 3\n", "tests/test_app.py": "def test_b():\n    pass\n"})
+    commit(root)
+    files = touched(root, "HEAD~1", "HEAD")
+    gates = [Gate("test", "pytest tests/test_app.py"), Gate("lint", "ruff check src/app.py")]
+    assert floors.rules(files, gates, is_rule=lambda _path: False).status is GateStatus.PASSED
+
+
+def test_a_long_list_is_told_in_part() -> None:
+    files = [
+        Touched(f"{number:04}.orig", "A", None, "0", "100644", "", "1") for number in range(500)
+    ]
+    found = floors.artefacts(files)
+    assert (
+        found.message
+        == "500 paths that should not be there: 0000.orig is a leftover (*.orig) and 499 more"
+    )
+    assert found.output.endswith("\n[400 more]")

@@ -399,6 +399,38 @@ def test_a_folder_without_a_repository_has_gates_but_no_tree(tmp_path: Path) -> 
     assert report.tree is None
 
 
+def test_a_root_below_the_top_is_judged_with_its_own_paths(repository: Path) -> None:
+    web = repository / "web"
+    write(web, {"app/a.js": "1;\n"})
+    base = commit(repository)
+    write(web, {"app/a.js": "2;\n"})
+    write(repository, {"beside.py": "x = 1\n"})
+    head = commit(repository)
+    write(web, {"app/out.cov": "made\n", "app/deep/out.cov": "made\n"})
+    gate = Gate("see", "cat app/a.js", creates=("*.cov",))
+    report = run_for(web, [gate], span=f"{base}..{head}", constraints=Constraints(inside=("app/",)))
+    assert report.gates[0].output == "2;"
+    assert report.notes == ()
+    scope = report.gates[1]
+    assert scope.output == "../beside.py is not in scope (app/)"
+    inner = Gate("see", "true", folder="app", creates=("*.cov",))
+    assert run_for(web, [inner]).tree == git(repository, "rev-parse", "HEAD^{tree}")
+    git(repository, "checkout", "-q", base)
+    copied = run_for(web, [gate], span=f"{base}..{head}")
+    assert copied.gates[0].output == "2;"
+    assert copied.notes
+
+
+def test_a_linked_work_tree_is_a_repository_too(repository: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    git(repository, "worktree", "add", "-q", "-b", "work", str(linked))
+    write(linked, {"app.py": "def one():\n    return 5\n"})
+    commit(linked)
+    write(linked, {"app.py": "def one():\n    return 6\n"})
+    report = run_for(linked, [Gate("see", "cat app.py; git log --format=%s")], span="main..work")
+    assert report.gates[0].output == "def one():\n    return 5\nwork\nbase"
+
+
 # How it is shown
 
 

@@ -1,11 +1,11 @@
 """Floors: what holds for every change without any command. Values in, results out."""
 
 import posixpath
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from hornbook.gates.companions import companion, is_test, same_kind, wants_test
+from hornbook.gates.named_scripts import named_scripts
 from hornbook.git.touched import Touched
 from hornbook.model.gates import Gate, GateResult, GateStatus
 from hornbook.model.plan import Constraints
@@ -13,6 +13,7 @@ from hornbook.text.globs import parse_set
 
 SCOPE, TESTS, ARTEFACTS, RULES = "floor:scope", "floor:tests", "floor:artefacts", "floor:rules"
 _MOST_HOPS = 40
+_MOST_TOLD = 100
 
 
 class Strictness(StrEnum):
@@ -159,7 +160,6 @@ clippy.toml .clippy.toml rustfmt.toml .cargo/ nextest.toml codecov.yml .codecov.
 _JUDGES = parse_set(_JUDGES_TEXT.split())
 # These hold much besides: they count only where the caller knows that the part that judges changed.
 SHARED = frozenset({"pyproject.toml", "package.json", "setup.cfg"})
-_WORD = re.compile(r"[\w./@+-]+")
 
 
 def rules(
@@ -194,14 +194,12 @@ def _judging(path: str, scripts: Mapping[str, str], is_rule: Callable[[str], boo
 
 
 def _scripts(gates: Iterable[Gate]) -> dict[str, str]:
-    """Every path that a gate's command may name, with the gate."""
+    """The scripts and settings that the gates' commands name, each with the first such gate."""
     found: dict[str, str] = {}
     for gate in gates:
-        for word in _WORD.findall(gate.command):
-            if "/" in word or "." in word:
-                for folder in (gate.folder, "."):
-                    path = posixpath.normpath(posixpath.join(folder, word))
-                    found.setdefault(path, gate.name)
+        for word in named_scripts(gate.command):
+            path = posixpath.normpath(posixpath.join(gate.folder, word))
+            found.setdefault(path, gate.name)
     return found
 
 
@@ -214,7 +212,10 @@ def _result(
     problems = [_readable(problem) for problem in problems]
     count = f"{len(problems)} path{'s' if len(problems) > 1 else ''} {what}: {problems[0]}"
     more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
-    return GateResult(name, required, status, output="\n".join(problems), message=count + more)
+    told = problems[:_MOST_TOLD]
+    if len(problems) > _MOST_TOLD:
+        told.append(f"[{len(problems) - _MOST_TOLD} more]")
+    return GateResult(name, required, status, output="\n".join(told), message=count + more)
 
 
 def _readable(text: str) -> str:

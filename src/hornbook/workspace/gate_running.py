@@ -136,13 +136,16 @@ def prove_for(
 
 def made_by(gates: Sequence[Gate]) -> Callable[[str], bool]:
     """Whether a path is one that a gate says it creates."""
-    patterns = [
-        glob if gate.folder in {"", "."} else f"{gate.folder.rstrip('/')}/{glob.lstrip('/')}"
-        for gate in gates
-        for glob in gate.creates
-    ]
-    globs = parse_set(patterns)
+    globs = parse_set(_from_root(gate.folder, glob) for gate in gates for glob in gate.creates)
     return lambda path: globs.match(path) is not None
+
+
+def _from_root(folder: str, glob: str) -> str:
+    """A glob that was written for a folder, for paths from the root."""
+    if folder in {"", "."}:
+        return glob
+    anywhere = "/" not in glob.rstrip("/")
+    return f"{folder.strip('/')}/{'**/' if anywhere else ''}{glob.lstrip('/')}"
 
 
 def _over_commit(root: Path, head: str, gates: Sequence[Gate], run: _Run) -> GateReport:
