@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from hornbook.cli import gate_run
+from hornbook.errors import ConfigError
 from hornbook.gates.junit import junit
 from hornbook.gates.output import no_tests_ran
 from hornbook.gates.running import NO_GATES, run_gates
@@ -150,6 +151,18 @@ def test_secrets_of_ours_do_not_reach_a_gate(
     found = one(tmp_path, Gate("env", "env", environment=(("OWN", "1"),)))
     assert "hush" not in found.output
     assert "OWN=1" in found.output.split("\n")
+
+
+def test_each_gate_has_a_log_of_its_own_whatever_its_name(tmp_path: Path) -> None:
+    names = ["a b", "a-b", "../up", "ok"]
+    report = run(tmp_path, *(Gate(name, f"echo '{name}'") for name in names))
+    assert [Path(str(gate.log)).read_text() for gate in report.gates] == [f"{n}\n" for n in names]
+    assert len(list((tmp_path / "logs").iterdir())) == 4
+
+
+def test_two_gates_of_one_name_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="two gates are named a: rename one"):
+        run(tmp_path, Gate("a", "true"), Gate("a", "false"))
 
 
 def test_an_interrupted_run_ends_its_gates(tmp_path: Path) -> None:

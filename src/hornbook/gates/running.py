@@ -2,12 +2,15 @@
 
 import os
 import re
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
+from hornbook.errors import ConfigError
 from hornbook.gates.coverage import measured, places, stamps
 from hornbook.gates.environment import environment
 from hornbook.gates.output import no_tests_ran
@@ -45,9 +48,15 @@ def run_gates(
 
     A gate waits for those that it names in `after`, and is skipped when one of them stopped. No
     gate at all has not passed.
+
+    Raises:
+        ConfigError: Two gates have the same name.
     """
     if not gates:
         return GateReport(passed=False, gates=(NO_GATES,))
+    twice = sorted({gate.name for gate in gates if [g.name for g in gates].count(gate.name) > 1})
+    if twice:
+        raise ConfigError([f"two gates are named {name}: rename one." for name in twice])
     results = _unrunnable(gates)
     waiting = [gate for gate in gates if gate.name not in results]
     running: dict[Future[GateResult], Gate] = {}
@@ -141,15 +150,22 @@ def run_gate(gate: Gate, root: Path, logs: Path, stop: int | None = None) -> Gat
         return _failed(gate, f"its folder {gate.folder} is no folder below {root}")
     candidates = places(gate.command, gate.creates) if gate.threshold is not None else ()
     before = stamps(folder, candidates)
-    finished = run_command(
-        gate.command,
-        folder=folder,
-        environment=environment(os.environ, dict(gate.environment)),
-        timeout=gate.timeout,
-        log=logs / f"{_file_name(gate.name)}.log",
-        stop=stop,
-    )
-    output = finished.log.read_text(encoding="utf-8", errors="replace")
+    log = logs / f"{_file_name(gate.name)}.log"
+    # Another run may write at the same time: each writes a file of its own, the last one stays.
+    own = log.with_name(f".{log.name}.{uuid.uuid4().hex}")
+    try:
+        finished = run_command(
+            gate.command,
+            folder=folder,
+            environment=environment(os.environ, dict(gate.environment)),
+            timeout=gate.timeout,
+            log=own,
+            stop=stop,
+        )
+        output = own.read_text(encoding="utf-8", errors="replace")
+        own.replace(log)
+    finally:
+        own.unlink(missing_ok=True)
     problem = _problem(gate, finished, output)
     told = ""
     if problem is None and gate.threshold is not None:
@@ -165,8 +181,8 @@ def run_gate(gate: Gate, root: Path, logs: Path, stop: int | None = None) -> Gat
         result,
         exit_code=finished.code,
         seconds=round(finished.seconds, 3),
-        output=trim(output, log=str(finished.log)),
-        log=str(finished.log),
+        output=trim(output, log=str(log)),
+        log=str(log),
     )
 
 
@@ -203,4 +219,6 @@ def _failed(gate: Gate, problem: str) -> GateResult:
 
 
 def _file_name(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]", "-", name) or "gate"
+    plain = re.sub(r"[^A-Za-z0-9._-]", "-", name)
+    same = plain == name and not name.startswith(".")
+    return name if same else f"{plain.lstrip('.')}-{sha256(name.encode()).hexdigest()[:6]}"
