@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hornbook.errors import UsageError
@@ -12,15 +12,23 @@ _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _RENAMES_SEEN = 200
 
 
-def run(root: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def run(
+    root: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
     """Run git, reading only: no hooks, no monitors, no locks, plain messages.
 
     `GIT_DIR` and its like, which git sets for hooks, would make it read another repository.
+    `environment` adds those that we set ourselves.
     """
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    environment = {**inherited, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    ours = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **(environment or {})}
     command = ["git", *_SAFE, "-C", str(root), *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, check=False, env=environment)
+    return subprocess.run(
+        command, input=stdin, capture_output=True, check=False, env={**inherited, **ours}
+    )
 
 
 def inside_repository(root: Path) -> bool:
@@ -81,13 +89,15 @@ def commit(root: Path, revision: str) -> str:
     return answer.stdout.decode("ascii").strip()
 
 
-def files_at(root: Path, revision: str) -> dict[str, str]:
-    """Path to blob for every regular file of a commit below the root.
+def files_at(
+    root: Path, revision: str, environment: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Path to blob for every regular file of a commit, or tree, below the root.
 
     Raises:
         UsageError: The repository cannot tell: an object is missing or damaged.
     """
-    answer = sure(root, run(root, "ls-tree", "-r", "-z", revision))
+    answer = sure(root, run(root, "ls-tree", "-r", "-z", revision, environment=environment))
     files: dict[str, str] = {}
     for line in _split(answer.stdout):
         facts, _, path = line.partition("\t")
@@ -97,7 +107,9 @@ def files_at(root: Path, revision: str) -> dict[str, str]:
     return files
 
 
-def blobs(root: Path, names: Iterable[str]) -> dict[str, bytes]:
+def blobs(
+    root: Path, names: Iterable[str], environment: Mapping[str, str] | None = None
+) -> dict[str, bytes]:
     """The contents of some blobs, read in one go.
 
     Raises:
@@ -105,7 +117,7 @@ def blobs(root: Path, names: Iterable[str]) -> dict[str, bytes]:
     """
     wanted = list(dict.fromkeys(names))
     asked = "".join(f"{name}\n" for name in wanted).encode()
-    answer = sure(root, run(root, "cat-file", "--batch", stdin=asked))
+    answer = sure(root, run(root, "cat-file", "--batch", stdin=asked, environment=environment))
     found: dict[str, bytes] = {}
     place = 0
     for name in wanted:

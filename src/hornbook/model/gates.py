@@ -53,6 +53,7 @@ class GateResult:
 class GateReport:
     """The results of one run of the gates over one tree; `base` is where their definitions stood.
 
+    `tree` is the hash of the files that were judged, `notes` say what a reader should know besides.
     A report without a gate has not passed: a missing configuration is not a pass.
     """
 
@@ -61,6 +62,7 @@ class GateReport:
     tree: str | None = None
     base: str | None = None
     head: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 IGNORED = """\
-# Written by Hornbook. Local to one machine: the index (disposable) and past texts. Not committed.
+# Written by Hornbook. Local to one machine: the index (disposable), past texts and
+# logs. Not committed.
 /store/
 /objects/
 /worktrees/
+/logs/
 *.db
 *.db-*
 """
@@ -48,6 +50,11 @@ class Places:
     def seen(self) -> Path:
         """The sizes and times of the files at the last ingest."""
         return self.store / "seen"
+
+    @property
+    def gate_logs(self) -> Path:
+        """What gates printed, whole."""
+        return self.state / "logs" / "gates"
 
     def prepare(self) -> None:
         """Make the state folder and keep git away from what is derived."""

@@ -1,0 +1,183 @@
+"""Coverage from the report that a tool wrote: counted from lines or statements, never rounded."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from hornbook.gates.ansi import plain
+
+# Where the tools put their reports unless told otherwise, the most exact form first.
+USUAL_PLACES = (
+    "coverage.out",
+    "cover.out",
+    "coverage.json",
+    "coverage.xml",
+    "coverage/coverage-summary.json",
+    "coverage/lcov.info",
+    "coverage/cobertura-coverage.xml",
+    "lcov.info",
+    "coverage.lcov",
+    "cobertura.xml",
+    "target/llvm-cov/coverage.json",
+)
+_NAMED = re.compile(r"[^\s=:'\"]+\.(?:out|xml|json|info|lcov)\b")
+_TOTAL = re.compile(r"^TOTAL +(\d+) +(\d+)(?: +\d+ +\d+)? +\d+(?:\.\d+)?%", re.MULTILINE)
+
+Stamp = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of the counted lines or statements ran, and which report says so."""
+
+    covered: int
+    total: int
+    source: str
+
+    @property
+    def percent(self) -> Fraction:
+        """The exact share in percent; nothing to count is nothing covered."""
+        return Fraction(100 * self.covered, self.total) if self.total else Fraction(0)
+
+    def reaches(self, threshold: int) -> bool:
+        """Whether the exact share is at least the threshold."""
+        return self.total > 0 and self.percent >= threshold
+
+    def told(self) -> str:
+        """The share in words, never rounded up."""
+        hundredths = self.percent * 100
+        return f"{hundredths.numerator // hundredths.denominator / 100:.2f} %"
+
+
+def places(command: str, creates: Iterable[str]) -> tuple[str, ...]:
+    """Where a gate's report may lie: what its command and `creates` name, then the usual places."""
+    named = _NAMED.findall(command)
+    literal = [path for path in creates if not re.search(r"[*?\[{!]", path)]
+    return tuple(dict.fromkeys((*named, *literal, *USUAL_PLACES)))
+
+
+def stamps(folder: Path, candidates: Iterable[str]) -> dict[str, Stamp]:
+    """What tells a report from an older one in the same place."""
+    found = {}
+    for path in candidates:
+        try:
+            facts = (folder / path).stat()
+        except OSError:
+            continue
+        found[path] = (facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino)
+    return found
+
+
+def measured(
+    folder: Path, candidates: Iterable[str], before: Mapping[str, Stamp], output: str
+) -> Coverage | str:
+    """The coverage by the first report written since `before`, or why there is none."""
+    wanted = list(candidates)
+    now = stamps(folder, wanted)
+    fresh = [path for path in wanted if path in now and now[path] != before.get(path)]
+    problems = []
+    for path in fresh:
+        try:
+            found = read_report((folder / path).read_text(encoding="utf-8", errors="replace"), path)
+        except (ValueError, KeyError, TypeError, LookupError, ET.ParseError) as problem:
+            problems.append(f"{path} is no coverage report that can be read ({problem})")
+            continue
+        if found.total:
+            return found
+        problems.append(f"{path} counts no line")
+    line = _TOTAL.findall(plain(output))
+    if line and int(line[-1][0]):
+        statements, missed = map(int, line[-1])
+        return Coverage(statements - missed, statements, "the TOTAL line of the output")
+    stale = [path for path in wanted if path in now and path not in fresh]
+    problems.extend(f"{path} is older than this run" for path in stale)
+    told = "; ".join(problems) or "looked for " + ", ".join(wanted) + " and a TOTAL line"
+    return f"no coverage report was written: {told}."
+
+
+def read_report(text: str, path: str) -> Coverage:
+    """The coverage in a report, whose form is told by its text.
+
+    Raises:
+        ValueError: The text has none of the known forms.
+    """
+    start = text.lstrip()
+    if start.startswith("mode: "):
+        return _go(start, path)
+    if start.startswith("<"):
+        return _cobertura(start, path)
+    if start.startswith("{"):
+        return _json(start, path)
+    if re.search(r"^(?:TN|SF):", start, re.MULTILINE):
+        return _lcov(start, path)
+    raise ValueError("neither a Go profile, Cobertura, lcov nor a JSON summary")
+
+
+_GO_BLOCK = re.compile(r"(.+:\d+\.\d+,\d+\.\d+) (\d+) (\d+)")
+
+
+def _go(text: str, path: str) -> Coverage:
+    """A block that several packages report ran if it ran in one of them."""
+    blocks: dict[str, tuple[int, bool]] = {}
+    for number, line in enumerate(text.splitlines()[1:], 2):
+        if not line.strip() or line.startswith("mode: "):
+            continue
+        block = _GO_BLOCK.fullmatch(line.strip())
+        if block is None:
+            raise ValueError(f"line {number} is no block of a Go profile")
+        ran = blocks.get(block[1], (0, False))[1] or int(block[3]) > 0
+        blocks[block[1]] = (int(block[2]), ran)
+    total = sum(statements for statements, _ in blocks.values())
+    covered = sum(statements for statements, ran in blocks.values() if ran)
+    return Coverage(covered, total, path)
+
+
+def _cobertura(text: str, path: str) -> Coverage:
+    root = ET.fromstring(text)  # noqa: S314  # written by the gate's own command, which runs code anyway
+    if root.tag != "coverage":
+        raise ValueError(f"its root is {root.tag}, not coverage")
+    lines: dict[tuple[str, str], bool] = {}
+    for unit in root.iter("class"):
+        for line in unit.iter("line"):
+            key = (unit.get("filename", ""), line.attrib["number"])
+            lines[key] = lines.get(key, False) or int(line.attrib["hits"]) > 0
+    if lines:
+        return Coverage(sum(lines.values()), len(lines), path)
+    return Coverage(int(root.get("lines-covered", 0)), int(root.get("lines-valid", 0)), path)
+
+
+def _lcov(text: str, path: str) -> Coverage:
+    lines: dict[tuple[str, str], bool] = {}
+    file = ""
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key == "SF":
+            file = value
+        elif key == "DA":
+            number, hits = value.split(",")[:2]
+            lines[file, number] = lines.get((file, number), False) or int(hits) > 0
+    return Coverage(sum(lines.values()), len(lines), path)
+
+
+def _json(text: str, path: str) -> Coverage:
+    """Istanbul's summary, the JSON of coverage.py, or that of llvm-cov."""
+    report = json.loads(text)
+    forms: tuple[Callable[[], tuple[int, int]], ...] = (
+        lambda: (report["total"]["lines"]["covered"], report["total"]["lines"]["total"]),
+        lambda: (report["totals"]["covered_lines"], report["totals"]["num_statements"]),
+        lambda: (
+            sum(each["totals"]["lines"]["covered"] for each in report["data"]),
+            sum(each["totals"]["lines"]["count"] for each in report["data"]),
+        ),
+    )
+    for form in forms:
+        try:
+            covered, total = form()
+        except (KeyError, TypeError):
+            continue
+        return Coverage(int(covered), int(total), path)
+    raise ValueError("its JSON is neither Istanbul's, coverage.py's nor llvm-cov's")

@@ -1,0 +1,223 @@
+"""Floors: what holds for every change without any command. Values in, results out."""
+
+import posixpath
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from hornbook.gates.companions import companion, is_test, same_kind, wants_test
+from hornbook.gates.named_scripts import named_scripts
+from hornbook.git.touched import Touched
+from hornbook.model.gates import Gate, GateResult, GateStatus
+from hornbook.model.plan import Constraints
+from hornbook.text.globs import parse_set
+
+SCOPE, TESTS, ARTEFACTS, RULES = "floor:scope", "floor:tests", "floor:artefacts", "floor:rules"
+_MOST_HOPS = 40
+_MOST_TOLD = 100
+
+
+class Strictness(StrEnum):
+    """What comes of changed code without tests."""
+
+    OFF = "off"
+    WARN = "warn"
+    REQUIRED = "required"
+
+
+def scope(
+    files: Sequence[Touched], constraints: Constraints | None, links: Mapping[str, str]
+) -> GateResult:
+    """Whether every touched path, old names and what links point to included, is in scope.
+
+    `links` are all symbolic links of the tree with what they point to. Without constraints only
+    links that leave the repository are refused.
+
+    Raises:
+        BadGlob: A constraint is not in the dialect.
+    """
+    why_not = _judge_of(constraints or Constraints())
+    problems = []
+    for file in files:
+        what = " (a submodule)" if file.is_submodule else ""
+        for path in filter(None, (file.path, file.before)):
+            reason = why_not(path)
+            if reason is not None:
+                old = f", the old name of {file.path}," if path == file.before else what
+                problems.append(f"{path}{old} {reason}")
+        if file.target is not None:
+            problems.extend(_link_problem(file.path, file.target, links, why_not))
+    said = "every touched path is in scope"
+    if constraints is None:
+        said = "no plan limits the change; no link leaves the repository"
+    return _result(SCOPE, problems, "outside the scope", said)
+
+
+def _judge_of(constraints: Constraints) -> Callable[[str], str | None]:
+    inside = parse_set(constraints.inside)
+    refused = (
+        (parse_set(constraints.do_not_touch), "is not to be touched"),
+        (parse_set(constraints.outside), "is excluded from the scope"),
+    )
+
+    def why_not(path: str) -> str | None:
+        for globs, words in refused:
+            fits = globs.match(path)
+            if fits is not None:
+                return f"{words} ({fits.pattern})"
+        if constraints.inside and inside.match(path) is None:
+            return f"is not in scope ({', '.join(constraints.inside)})"
+        return None
+
+    return why_not
+
+
+def _link_problem(
+    path: str, target: str, links: Mapping[str, str], why_not: Callable[[str], str | None]
+) -> list[str]:
+    end = _followed(path, links)
+    if end is None:
+        return [f"{path} links to {target}, which leaves the repository or never ends"]
+    reason = why_not(end)
+    return [f"{path} links to {end}, which {reason}"] if reason is not None else []
+
+
+def _followed(path: str, links: Mapping[str, str]) -> str | None:
+    """Where a path really is once every link on the way is followed; none outside the root."""
+    for _ in range(_MOST_HOPS):
+        parts = path.split("/")
+        prefixes = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
+        link = next((prefix for prefix in prefixes if prefix in links), None)
+        if link is None:
+            return path
+        rest = path[len(link) :].lstrip("/")
+        if links[link].startswith("/"):
+            return None
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(link), links[link], rest))
+        if path == ".." or path.startswith("../"):
+            return None
+    return None
+
+
+def has_tests(
+    files: Sequence[Touched],
+    present: Collection[str],
+    *,
+    strictness: Strictness,
+    self_tested: Collection[str] = (),
+) -> GateResult | None:
+    """Whether changed code comes with tests: changed with it, or there by name; none if off.
+
+    `present` are all files of the tree, `self_tested` those that hold their own tests.
+    """
+    if strictness is Strictness.OFF:
+        return None
+    known = [path for path in present if is_test(path)]
+    changed = [file.path for file in files if file.is_edited and is_test(file.path)]
+    code = [file.path for file in files if file.is_edited and wants_test(file.path)]
+    untested = [
+        path
+        for path in code
+        if path not in self_tested
+        and not any(same_kind(path, test) for test in changed)
+        and companion(path, known) is None
+    ]
+    problems = [f"{path} has no test of its name, and no test changed with it" for path in untested]
+    required = strictness is Strictness.REQUIRED
+    said = f"{len(code)} changed code files, all with tests" if code else "no code changed"
+    return _result(TESTS, problems, "without a test", said, required=required)
+
+
+_JUNK_TEXT = """
+*.orig *.rej *.swp *.swo *~ .#* .DS_Store Thumbs.db desktop.ini .idea/ __pycache__/ *.pyc
+.pytest_cache/ .mypy_cache/ .ruff_cache/ .nyc_output/ htmlcov/ .coverage coverage.out cover.out
+coverage.xml lcov.info node_modules/ .venv/ npm-debug.log nohup.out *.bak
+"""
+_JUNK = parse_set(_JUNK_TEXT.split())
+_STRAY = parse_set(["*.patch", "*.diff", "!patches/", "!patch/", "!testdata/", "!fixtures/"])
+
+
+def artefacts(files: Sequence[Touched]) -> GateResult:
+    """Whether the change brings files that no change should: leftovers of tools and editors."""
+    problems = []
+    for file in files:
+        if file.status in "ARC":
+            fits = _JUNK.match(file.path) or _STRAY.match(file.path)
+            if fits is not None:
+                problems.append(f"{file.path} is a leftover ({fits.pattern})")
+    return _result(ARTEFACTS, problems, "that should not be there", "no leftover files")
+
+
+_JUDGES_TEXT = """
+.hornbook/ .semspec/ Makefile makefile GNUmakefile *.mk justfile Taskfile.yml Taskfile.yaml
+.github/workflows/ .github/actions/ .gitlab-ci.yml .circleci/ .travis.yml Jenkinsfile
+azure-pipelines.yml .buildkite/ .pre-commit-config.yaml .husky/
+pytest.ini tox.ini noxfile.py conftest.py setup.cfg .coveragerc pyproject.toml mypy.ini .mypy.ini
+ruff.toml .ruff.toml .flake8 .pylintrc jest.config.* vitest.config.* vite.config.* .mocharc.*
+playwright.config.* karma.conf.* .nycrc .nycrc.* package.json tsconfig.json tsconfig.*.json
+.eslintrc .eslintrc.* eslint.config.* biome.json .golangci.yml .golangci.yaml .golangci.toml
+clippy.toml .clippy.toml rustfmt.toml .cargo/ nextest.toml codecov.yml .codecov.yml
+"""
+_JUDGES = parse_set(_JUDGES_TEXT.split())
+# These hold much besides: they count only where the caller knows that the part that judges changed.
+SHARED = frozenset({"pyproject.toml", "package.json", "setup.cfg"})
+
+
+def rules(
+    files: Sequence[Touched],
+    gates: Iterable[Gate],
+    *,
+    is_rule: Callable[[str], bool],
+    harmless: Collection[str] = (),
+) -> GateResult:
+    """Whether the change edits what judges it: rules, gates, their scripts, test configuration.
+
+    It never stops a change: it is told, so that a reviewer looks. `harmless` are the touched
+    files of `SHARED` in which no part that judges changed.
+    """
+    scripts = _scripts(gates)
+    problems = []
+    for file in files:
+        for path in dict.fromkeys(filter(None, (file.before, file.path))):
+            reason = _judging(path, scripts, is_rule)
+            if reason is not None and path not in harmless:
+                did = "removes" if file.is_removed or path == file.before else "edits"
+                problems.append(f"the change {did} {path} ({reason})")
+    return _result(RULES, problems, "that judge it", "nothing that judges it", required=False)
+
+
+def _judging(path: str, scripts: Mapping[str, str], is_rule: Callable[[str], bool]) -> str | None:
+    if is_rule(path):
+        return "a rule"
+    if path in scripts:
+        return f"run by the gate {scripts[path]}"
+    return "configuration of gates or tests" if _JUDGES.match(path) is not None else None
+
+
+def _scripts(gates: Iterable[Gate]) -> dict[str, str]:
+    """The scripts and settings that the gates' commands name, each with the first such gate."""
+    found: dict[str, str] = {}
+    for gate in gates:
+        for word in named_scripts(gate.command):
+            path = posixpath.normpath(posixpath.join(gate.folder, word))
+            found.setdefault(path, gate.name)
+    return found
+
+
+def _result(
+    name: str, problems: list[str], what: str, fine: str, *, required: bool = True
+) -> GateResult:
+    if not problems:
+        return GateResult(name, required, GateStatus.PASSED, message=fine)
+    status = GateStatus.FAILED if required else GateStatus.WARNED
+    problems = [_readable(problem) for problem in problems]
+    count = f"{len(problems)} path{'s' if len(problems) > 1 else ''} {what}: {problems[0]}"
+    more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+    told = problems[:_MOST_TOLD]
+    if len(problems) > _MOST_TOLD:
+        told.append(f"[{len(problems) - _MOST_TOLD} more]")
+    return GateResult(name, required, status, output="\n".join(told), message=count + more)
+
+
+def _readable(text: str) -> str:
+    """A path that is not UTF-8 can still be told."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,137 @@
+"""Keeps one command and all that it starts: run as a script of its own, not imported.
+
+Its standard input is a lifeline: when the other end closes, for whatever reason, everything that
+was started is ended. On Linux it adopts orphans, so that a process that left its session and lost
+its parent is found too; elsewhere the command's process group is what it can end. When it ends,
+nothing that it started runs any more, and it has told how the command ended as one JSON line.
+"""
+
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ADOPT_ORPHANS = 36
+GRACE = 2.0
+TICK = 0.02
+
+
+def main(arguments: list[str]) -> None:
+    """Run `arguments[2:]` for at most `arguments[1]` seconds; tell file `arguments[0]` the end."""
+    told, limit = int(arguments[0]), float(arguments[1])
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1, 0, 0, 0)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(woken, False)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    end = time.monotonic() + limit
+    command = subprocess.Popen(arguments[2:], stdin=subprocess.DEVNULL, start_new_session=True)
+    why = _wait(command, woken, end)
+    left = _sweep(command)
+    code = command.wait()
+    answer = {"code": code, "timed_out": why == "time", "cut_off": why == "lifeline", "left": left}
+    os.write(told, json.dumps(answer).encode() + b"\n")
+
+
+def _wait(command: "subprocess.Popen[bytes]", woken: int, end: float) -> str:
+    """Why the wait is over: the command ended, its time is up, or nobody waits any more."""
+    while command.poll() is None:
+        ready, _, _ = select.select([0, woken], [], [], max(0.0, end - time.monotonic()))
+        if command.poll() is not None:
+            break
+        if 0 in ready:
+            return "lifeline"
+        if woken in ready:
+            os.read(woken, 512)
+        elif time.monotonic() >= end:
+            return "time"
+    return "ended"
+
+
+def _sweep(command: "subprocess.Popen[bytes]") -> int:
+    """End everything that is left, politely first; how many there were besides the command."""
+    found = _living(command)
+    others = len(found - {command.pid})
+    for number, patience in (
+        (signal.SIGTERM, GRACE),
+        (signal.SIGKILL, GRACE),
+        (signal.SIGKILL, GRACE),
+    ):
+        until = time.monotonic() + patience
+        _signal(found, number)
+        while found and time.monotonic() < until:
+            time.sleep(TICK)
+            newer = _living(command)
+            if number is signal.SIGKILL or newer - found:
+                _signal(newer if number is signal.SIGKILL else newer - found, number)
+            found = newer
+        if not found:
+            break
+    return others
+
+
+def _signal(processes: set[int], number: int) -> None:
+    for process in processes:
+        try:
+            os.kill(process, number)
+        except (ProcessLookupError, PermissionError):
+            continue
+
+
+def _living(command: "subprocess.Popen[bytes]") -> set[int]:
+    """Our descendants that still run, zombies reaped; without /proc the command's group alone."""
+    command.poll()
+    if not Path("/proc/self/stat").exists():
+        return _group(command)
+    parents: dict[int, int] = {}
+    ended: set[int] = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            facts = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        parents[int(entry.name)] = int(facts[1])
+        if facts[0] in {b"Z", b"X"}:
+            ended.add(int(entry.name))
+    mine = {process for process in parents if _descends(process, parents)}
+    for process in ended & mine:
+        if parents[process] == os.getpid() and process != command.pid:
+            _reap(process)
+    return mine - ended
+
+
+def _descends(process: int, parents: dict[int, int]) -> bool:
+    seen = set()
+    while process in parents and process not in seen:
+        seen.add(process)
+        process = parents[process]
+        if process == os.getpid():
+            return True
+    return False
+
+
+def _reap(process: int) -> None:
+    try:
+        os.waitpid(process, os.WNOHANG)
+    except ChildProcessError:
+        return
+
+
+def _group(command: "subprocess.Popen[bytes]") -> set[int]:
+    """The group as a negative number, which is how a signal is sent to all of it."""
+    try:
+        os.killpg(command.pid, 0)
+    except (ProcessLookupError, PermissionError):
+        return set()
+    return {-command.pid}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

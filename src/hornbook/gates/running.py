@@ -1,0 +1,224 @@
+"""Runs gates: independent ones side by side, each with a result that says what to do."""
+
+import os
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from hornbook.errors import ConfigError
+from hornbook.gates.coverage import measured, places, stamps
+from hornbook.gates.environment import environment
+from hornbook.gates.output import no_tests_ran
+from hornbook.gates.process import Finished, ended_by, run_command
+from hornbook.gates.trimming import trim
+from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
+
+Progress = Callable[[str, GateStatus | None], None]
+"""Told a gate's name when it starts, with how it ended when it ends."""
+
+NO_GATES = GateResult(
+    "gates",
+    required=True,
+    status=GateStatus.REFUSED,
+    message="no gate is configured: a missing configuration is not a pass; "
+    "run `hornbook init --gates auto` or write `gates:` into .hornbook/config.yaml.",
+)
+_MISSING = re.compile(r"^\S*sh: (?:line )?\d+: (\S+?): (?:command )?not found$", re.MULTILINE)
+_STOPS = frozenset({GateStatus.FAILED, GateStatus.REFUSED, GateStatus.SKIPPED})
+
+
+def silent(_name: str, _ended: GateStatus | None) -> None:
+    """Progress that nobody sees."""
+
+
+def run_gates(
+    gates: Sequence[Gate],
+    root: Path,
+    *,
+    logs: Path,
+    parallel: int = 1,
+    progress: Progress = silent,
+) -> GateReport:
+    """Run the gates over the files below the root; results come in the order of the gates.
+
+    A gate waits for those that it names in `after`, and is skipped when one of them stopped. No
+    gate at all has not passed.
+
+    Raises:
+        ConfigError: Two gates have the same name.
+    """
+    if not gates:
+        return GateReport(passed=False, gates=(NO_GATES,))
+    twice = sorted({gate.name for gate in gates if [g.name for g in gates].count(gate.name) > 1})
+    if twice:
+        raise ConfigError([f"two gates are named {name}: rename one." for name in twice])
+    results = _unrunnable(gates)
+    waiting = [gate for gate in gates if gate.name not in results]
+    running: dict[Future[GateResult], Gate] = {}
+    with _stoppable(parallel) as (pool, stop):
+        while waiting or running:
+            for gate in [each for each in waiting if _may_start(each, results)]:
+                waiting.remove(gate)
+                stopped = [name for name in gate.after if results[name].status in _STOPS]
+                if stopped:
+                    results[gate.name] = _skipped(gate, stopped)
+                    progress(gate.name, GateStatus.SKIPPED)
+                else:
+                    running[pool.submit(_run, gate, root, logs, progress, stop)] = gate
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                results[running.pop(future).name] = future.result()
+    ordered = tuple(results[gate.name] for gate in gates)
+    return GateReport(passed=has_passed(ordered), gates=ordered)
+
+
+@contextmanager
+def _stoppable(parallel: int) -> Iterator[tuple[ThreadPoolExecutor, int]]:
+    """Threads for gates and a pipe that ends what they run when the block is left by an error."""
+    stop, stopping = os.pipe()
+    try:
+        with ThreadPoolExecutor(max(1, parallel), thread_name_prefix="gate") as pool:
+            try:
+                yield pool, stop
+            finally:
+                os.close(stopping)
+                pool.shutdown(wait=False, cancel_futures=True)
+    finally:
+        os.close(stop)
+
+
+def has_passed(results: Sequence[GateResult]) -> bool:
+    """Whether there is a result, and every required one passed."""
+    return bool(results) and all(
+        result.status in {GateStatus.PASSED, GateStatus.WARNED}
+        for result in results
+        if result.required
+    )
+
+
+def _unrunnable(gates: Sequence[Gate]) -> dict[str, GateResult]:
+    """Gates that could never start: they wait for no gate, or for each other."""
+    names = {gate.name for gate in gates}
+    refused = {}
+    for gate in gates:
+        unknown = sorted(set(gate.after) - names)
+        if unknown:
+            words = f"`after` names {', '.join(unknown)}, which is no gate: see `gates list`."
+            refused[gate.name] = _refused(gate, words)
+    startable = set(refused)
+    while True:
+        more = {each.name for each in gates if startable.issuperset(each.after)} - startable
+        if not more:
+            break
+        startable |= more
+    for gate in gates:
+        if gate.name not in startable:
+            words = f"`after` waits for itself through {', '.join(gate.after)}: break the circle."
+            refused[gate.name] = _refused(gate, words)
+    return refused
+
+
+def _refused(gate: Gate, words: str) -> GateResult:
+    return GateResult(gate.name, gate.required, GateStatus.REFUSED, message=words)
+
+
+def _may_start(gate: Gate, results: Mapping[str, GateResult]) -> bool:
+    return all(name in results for name in gate.after)
+
+
+def _skipped(gate: Gate, stopped: list[str]) -> GateResult:
+    words = f"not run: {', '.join(stopped)} did not pass"
+    return GateResult(gate.name, gate.required, GateStatus.SKIPPED, message=words)
+
+
+def _run(gate: Gate, root: Path, logs: Path, progress: Progress, stop: int) -> GateResult:
+    progress(gate.name, None)
+    result = run_gate(gate, root, logs, stop)
+    progress(gate.name, result.status)
+    return result
+
+
+def run_gate(gate: Gate, root: Path, logs: Path, stop: int | None = None) -> GateResult:
+    """Run one gate and judge how it ended."""
+    folder = (root / gate.folder).resolve()
+    if not folder.is_dir() or not folder.is_relative_to(root.resolve()):
+        return _failed(gate, f"its folder {gate.folder} is no folder below {root}")
+    candidates = places(gate.command, gate.creates) if gate.threshold is not None else ()
+    before = stamps(folder, candidates)
+    log = logs / f"{_file_name(gate.name)}.log"
+    # Another run may write at the same time: each writes a file of its own, the last one stays.
+    own = log.with_name(f".{log.name}.{uuid.uuid4().hex}")
+    try:
+        finished = run_command(
+            gate.command,
+            folder=folder,
+            environment=environment(os.environ, dict(gate.environment)),
+            timeout=gate.timeout,
+            log=own,
+            stop=stop,
+        )
+        output = own.read_text(encoding="utf-8", errors="replace")
+        own.replace(log)
+    finally:
+        own.unlink(missing_ok=True)
+    problem = _problem(gate, finished, output)
+    told = ""
+    if problem is None and gate.threshold is not None:
+        found = measured(folder, candidates, before, output)
+        if isinstance(found, str):
+            problem = found
+        else:
+            told = f"coverage {found.told()} by {found.source}"
+            if not found.reaches(gate.threshold):
+                problem = f"{told}, at least {gate.threshold} % is wanted."
+    result = _failed(gate, problem) if problem else _passed(gate, told or _left(finished))
+    return replace(
+        result,
+        exit_code=finished.code,
+        seconds=round(finished.seconds, 3),
+        output=trim(output, log=str(log)),
+        log=str(log),
+    )
+
+
+def _problem(gate: Gate, finished: Finished, output: str) -> str | None:
+    """Why the gate did not pass, or none."""
+    if finished.timed_out:
+        return f"not done after {gate.timeout} s: it was ended with all that it had started."
+    if finished.code is None:
+        return "the process that watches over it was killed: how it ended is not known."
+    if finished.code == 127:
+        missing = _MISSING.findall(output)
+        tool = missing[-1] if missing else "a command"
+        return f"{tool} is not installed or not on PATH."
+    if finished.code in {0, 4, 5}:
+        tool = no_tests_ran(gate.command, finished.code, output)
+        if tool is not None:
+            return f"no tests ran ({tool}): a run without a test proves nothing."
+    return f"{ended_by(finished.code)} ({finished.shell})." if finished.code else None
+
+
+def _left(finished: Finished) -> str:
+    if not finished.left:
+        return ""
+    return f"{finished.left} processes that it left running were ended"
+
+
+def _passed(gate: Gate, told: str) -> GateResult:
+    return GateResult(gate.name, gate.required, GateStatus.PASSED, message=told)
+
+
+def _failed(gate: Gate, problem: str) -> GateResult:
+    status = GateStatus.FAILED if gate.required else GateStatus.WARNED
+    return GateResult(gate.name, gate.required, status, message=problem)
+
+
+def _file_name(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9._-]", "-", name)
+    same = plain == name and not name.startswith(".")
+    return name if same else f"{plain.lstrip('.')}-{sha256(name.encode()).hexdigest()[:6]}"

@@ -1,0 +1,214 @@
+"""Runs gates over the tree that is to be judged, and floors over a change."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from hornbook.gates import floors
+from hornbook.gates.judging_part import judging_part
+from hornbook.gates.proving import Proof, prove
+from hornbook.gates.running import Progress, has_passed, run_gates, silent
+from hornbook.git import reader as git
+from hornbook.git.change import change
+from hornbook.git.content import Content, content, copy_of, tree_of
+from hornbook.git.touched import ABSENT, Touched, links, touched
+from hornbook.ingest.reading import is_rule_file
+from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
+from hornbook.model.plan import Constraints
+from hornbook.text.globs import parse_set
+from hornbook.workspace.places import Places
+
+TREE = "floor:tree"
+_OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
+_Run = Callable[[Path], GateReport]
+
+
+def run_for(
+    root: Path,
+    gates: Sequence[Gate],
+    *,
+    span: str | None = None,
+    constraints: Constraints | None = None,
+    tests: floors.Strictness = floors.Strictness.WARN,
+    parallel: int | None = None,
+    progress: Progress = silent,
+) -> GateReport:
+    """Run gates over the files of the work tree, or with `BASE..HEAD` over HEAD's.
+
+    With a span the floors judge the change from the merge base to HEAD. Gates then run on HEAD's
+    tree: in place if that is what the files are, else in a temporary copy. The report names the
+    tree that was run on.
+
+    Raises:
+        UsageError: The span names no change, or there is no repository to take it from.
+        BadGlob: A constraint is not in the dialect.
+    """
+    places = Places(root)
+    places.prepare()
+    at_once = parallel or os.cpu_count() or 1
+    run = partial(run_gates, gates, logs=places.gate_logs, parallel=at_once, progress=progress)
+    if span is not None:
+        found = change(root, span)
+        judged = judge(root, found.merge_base, found.head, gates, constraints, tests=tests)
+        report = _over_commit(root, found.head, gates, run)
+        return replace(_with(report, judged), base=found.base, head=found.head)
+    if git.inside_repository(root):
+        with content(root, made_by(gates)) as before:
+            report = _in_place(root, gates, before, run)
+        known = git.run(root, "rev-parse", "--verify", "-q", "HEAD").stdout.decode("ascii").strip()
+        return replace(report, head=known or None)
+    return run(root)
+
+
+def judge(
+    root: Path,
+    before: str,
+    after: str,
+    gates: Sequence[Gate],
+    constraints: Constraints | None,
+    *,
+    tests: floors.Strictness = floors.Strictness.WARN,
+    environment: Mapping[str, str] | None = None,
+) -> list[GateResult]:
+    """What the floors say to the change between two commits or trees."""
+    files = touched(root, before, after, environment)
+    present = git.files_at(root, after, environment)
+    tested = floors.has_tests(
+        files,
+        present,
+        strictness=tests,
+        self_tested=_self_tested(root, files, environment),
+    )
+    return [
+        floors.scope(files, constraints, links(root, after, environment)),
+        *([tested] if tested is not None else []),
+        floors.artefacts(files),
+        floors.rules(
+            files, gates, is_rule=is_rule_file, harmless=_harmless(root, files, environment)
+        ),
+    ]
+
+
+def judge_files(
+    root: Path,
+    since: str,
+    gates: Sequence[Gate],
+    constraints: Constraints | None,
+    *,
+    tests: floors.Strictness = floors.Strictness.WARN,
+) -> list[GateResult]:
+    """What the floors say to the files of the work tree, committed or not, since a commit.
+
+    Files that gates make are no part of that change.
+    """
+    with content(root, made_by(gates)) as now:
+        start = git.commit(root, since)
+        environment = now.environment
+        return judge(
+            root, start, now.tree, gates, constraints, tests=tests, environment=environment
+        )
+
+
+def prove_for(
+    root: Path, gates: Sequence[Gate], *, progress: Progress = silent
+) -> tuple[Proof, ...]:
+    """Whether each required gate can fail, tried on copies of the work tree's files.
+
+    Raises:
+        UsageError: The root is not in a git repository.
+    """
+    places = Places(root)
+    places.prepare()
+    with content(root, made_by(gates)) as now:
+        files = git.files_at(root, now.tree, now.environment)
+
+        @contextmanager
+        def copies() -> Iterator[Path]:
+            with copy_of(root, now.tree, made=now) as copy:
+                yield copy
+
+        logs = places.gate_logs / "proof"
+        return prove(gates, copies, files, logs=logs, progress=progress)
+
+
+def made_by(gates: Sequence[Gate]) -> Callable[[str], bool]:
+    """Whether a path is one that a gate says it creates."""
+    globs = parse_set(_from_root(gate.folder, glob) for gate in gates for glob in gate.creates)
+    return lambda path: globs.match(path) is not None
+
+
+def _from_root(folder: str, glob: str) -> str:
+    """A glob that was written for a folder, for paths from the root."""
+    if folder in {"", "."}:
+        return glob
+    anywhere = "/" not in glob.rstrip("/")
+    return f"{folder.strip('/')}/{'**/' if anywhere else ''}{glob.lstrip('/')}"
+
+
+def _over_commit(root: Path, head: str, gates: Sequence[Gate], run: _Run) -> GateReport:
+    """Run on a commit's tree: in place if the files are just that."""
+    tree = tree_of(root, head)
+    with content(root, made_by(gates)) as before:
+        if before.tree == tree:
+            return _in_place(root, gates, before, run)
+    note = f"the files here are not those of {head[:12]}: the gates ran in a copy of that commit"
+    with copy_of(root, tree, commit=head) as copy:
+        return replace(run(copy), tree=tree, notes=(note,))
+
+
+def _in_place(root: Path, gates: Sequence[Gate], before: Content, run: _Run) -> GateReport:
+    report = _with(run(root), _stayed(root, gates, before))
+    return replace(report, tree=before.tree)
+
+
+def _stayed(root: Path, gates: Sequence[Gate], before: Content) -> list[GateResult]:
+    """A result if the gates left other files than they judged."""
+    with content(root, made_by(gates)) as after:
+        if after.tree == before.tree:
+            return []
+        both = (
+            after.environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"],
+            before.environment["GIT_OBJECT_DIRECTORY"],
+        )
+        environment = {**after.environment, "GIT_ALTERNATE_OBJECT_DIRECTORIES": ":".join(both)}
+        files = touched(root, before.tree, after.tree, environment)
+    edited = [file.path for file in files if file.status != "A"]
+    shown = ", ".join(edited or [file.path for file in files])
+    if edited:
+        words = f"files changed while the gates ran, so that other files were judged: {shown}"
+        return [GateResult(TREE, required=True, status=GateStatus.FAILED, message=words)]
+    words = f"the gates left new files: {shown}; name them in `creates` or ignore them in git"
+    return [GateResult(TREE, required=False, status=GateStatus.WARNED, message=words)]
+
+
+def _with(report: GateReport, more: Sequence[GateResult]) -> GateReport:
+    every = (*report.gates, *more)
+    return replace(report, passed=report.passed and has_passed(every), gates=every)
+
+
+def _self_tested(
+    root: Path, files: Sequence[Touched], environment: Mapping[str, str] | None
+) -> set[str]:
+    """The changed files of Rust that hold tests of their own."""
+    rust = {file.path: file.blob for file in files if file.is_edited and file.path.endswith(".rs")}
+    texts = git.blobs(root, rust.values(), environment) if rust else {}
+    return {path for path, blob in rust.items() if any(mark in texts[blob] for mark in _OWN_TESTS)}
+
+
+def _harmless(
+    root: Path, files: Sequence[Touched], environment: Mapping[str, str] | None
+) -> set[str]:
+    """The touched files that hold settings of tests and checks among others, which stayed."""
+    found = set()
+    for file in files:
+        if file.path.rsplit("/", 1)[-1] not in floors.SHARED or file.is_removed or file.before:
+            continue
+        names = [file.blob] if file.old_mode == ABSENT else [file.blob, file.old_blob]
+        held = git.blobs(root, names, environment)
+        parts = [judging_part(file.path, held[name].decode("utf-8", "replace")) for name in names]
+        if not parts[0] if len(parts) == 1 else parts[0] == parts[1]:
+            found.add(file.path)
+    return found

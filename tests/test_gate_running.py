@@ -1,0 +1,519 @@
+"""Gates over real little projects: what counts as a pass, and what never does."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from hornbook.cli import gate_run
+from hornbook.errors import ConfigError
+from hornbook.gates.junit import junit
+from hornbook.gates.output import no_tests_ran
+from hornbook.gates.running import NO_GATES, run_gates
+from hornbook.git.content import content
+from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
+from hornbook.model.plan import Constraints
+from hornbook.workspace.gate_running import judge_files, run_for
+from tests.workspaces import write
+
+PYTEST = f"{sys.executable} -m pytest -p no:cacheprovider"
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+
+def run(root: Path, *gates: Gate, parallel: int = 2) -> GateReport:
+    return run_gates(gates, root, logs=root / "logs", parallel=parallel)
+
+
+def one(root: Path, gate: Gate) -> GateResult:
+    return run(root, gate).gates[0]
+
+
+def statuses(report: GateReport) -> dict[str, str]:
+    return {gate.name: gate.status.value for gate in report.gates}
+
+
+def git(root: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    command = ["git", *identity, "-C", str(root), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit(root: Path, message: str = "work") -> str:
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", message)
+    return git(root, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    write(
+        root, {"app.py": "def one():\n    return 1\n", "test_app.py": "def test_a():\n    pass\n"}
+    )
+    git(root, "init", "-q", "-b", "main")
+    commit(root, "base")
+    return root
+
+
+# Order, requirement, failure
+
+
+def test_results_come_in_the_order_of_the_gates_whatever_ends_first(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "gone")
+    report = run(tmp_path, Gate("first", "cat gone"), Gate("second", "echo > gone"), Gate("c", ":"))
+    assert [gate.name for gate in report.gates] == ["first", "second", "c"]
+    assert report.passed
+
+
+def test_a_required_failure_fails_and_an_optional_one_warns(tmp_path: Path) -> None:
+    report = run(tmp_path, Gate("must", "exit 1"), Gate("may", "exit 2", required=False))
+    assert statuses(report) == {"must": "failed", "may": "warned"}
+    assert not report.passed
+    assert report.warnings[0].startswith("may: exit code 2")
+    assert run(tmp_path, Gate("ok", "true"), Gate("may", "exit 2", required=False)).passed
+
+
+def test_gates_after_a_failed_one_are_skipped_and_that_is_no_pass(tmp_path: Path) -> None:
+    report = run(
+        tmp_path,
+        Gate("test", "touch tested", after=("build",)),
+        Gate("build", "false"),
+        Gate("deploy", "touch deployed", after=("test",)),
+        Gate("apart", "touch apart"),
+    )
+    assert statuses(report) == {
+        "test": "skipped", "build": "failed", "deploy": "skipped", "apart": "passed",
+    }  # fmt: skip
+    assert report.gates[0].message == "not run: build did not pass"
+    assert not (tmp_path / "tested").exists()
+    assert (tmp_path / "apart").exists()
+
+
+def test_a_gate_waits_for_those_it_comes_after(tmp_path: Path) -> None:
+    report = run(
+        tmp_path, Gate("second", "cat made", after=("first",)), Gate("first", "echo hello > made")
+    )
+    assert report.passed
+    assert report.gates[0].output == "hello"
+
+
+def test_gates_that_wait_for_each_other_or_for_nothing_known_are_refused(tmp_path: Path) -> None:
+    report = run(
+        tmp_path,
+        Gate("a", ":", after=("b",)),
+        Gate("b", ":", after=("a",)),
+        Gate("c", ":", after=("nowhere",)),
+        Gate("d", ":"),
+    )
+    assert statuses(report) == {"a": "refused", "b": "refused", "c": "refused", "d": "passed"}
+    assert "nowhere" in report.gates[2].message
+    assert not report.passed
+
+
+def test_no_gate_at_all_is_not_a_pass(tmp_path: Path) -> None:
+    report = run(tmp_path)
+    assert not report.passed
+    assert report.gates == (NO_GATES,)
+    assert "not a pass" in report.gates[0].message
+
+
+def test_a_missing_tool_is_named(tmp_path: Path) -> None:
+    found = one(tmp_path, Gate("lint", "golangci-lint-that-is-not-here run"))
+    assert found.status is GateStatus.FAILED
+    assert found.exit_code == 127
+    assert found.message == "golangci-lint-that-is-not-here is not installed or not on PATH."
+
+
+def test_a_gate_that_takes_too_long_fails_with_what_it_printed(tmp_path: Path) -> None:
+    found = one(tmp_path, Gate("slow", "echo started; sleep 60", timeout=1))
+    assert found.status is GateStatus.FAILED
+    assert found.message.startswith("not done after 1 s")
+    assert found.output == "started"
+
+
+def test_a_gate_runs_in_its_folder_and_never_above_the_root(tmp_path: Path) -> None:
+    write(tmp_path, {"below/x": "here\n"})
+    assert one(tmp_path, Gate("in", "cat x", folder="below")).output == "here"
+    assert one(tmp_path, Gate("up", "true", folder="..")).status is GateStatus.FAILED
+    assert one(tmp_path, Gate("no", "true", folder="missing")).status is GateStatus.FAILED
+
+
+def test_secrets_of_ours_do_not_reach_a_gate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "hush")
+    found = one(tmp_path, Gate("env", "env", environment=(("OWN", "1"),)))
+    assert "hush" not in found.output
+    assert "OWN=1" in found.output.split("\n")
+
+
+def test_each_gate_has_a_log_of_its_own_whatever_its_name(tmp_path: Path) -> None:
+    names = ["a b", "a-b", "../up", "ok"]
+    report = run(tmp_path, *(Gate(name, f"echo '{name}'") for name in names))
+    assert [Path(str(gate.log)).read_text() for gate in report.gates] == [f"{n}\n" for n in names]
+    assert len(list((tmp_path / "logs").iterdir())) == 4
+
+
+def test_two_gates_of_one_name_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="two gates are named a: rename one"):
+        run(tmp_path, Gate("a", "true"), Gate("a", "false"))
+
+
+def test_an_interrupted_run_ends_its_gates(tmp_path: Path) -> None:
+    def stop(_name: str, ended: GateStatus | None) -> None:
+        if ended is not None:
+            raise KeyboardInterrupt
+
+    gates = [Gate("long", "sleep 600"), Gate("short", "true")]
+    with pytest.raises(KeyboardInterrupt):
+        run_gates(gates, tmp_path, logs=tmp_path / "logs", parallel=2, progress=stop)
+
+
+# No tests ran
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "status"),
+    [
+        ({"test_a.py": "def test_a():\n    print('no tests ran in 0.01s')\n"}, "-s", "passed"),
+        ({"test_a.py": "def test_a():\n    assert False\n"}, "-q", "failed"),
+        ({"test_a.py": "x = 1\n"}, "", "failed"),
+        ({"test_a.py": "def test_a():\n    pass\n"}, "-q -k nothing", "failed"),
+        ({"test_a.py": "def test_a():\n    pass\n"}, "--collect-only", "failed"),
+        (
+            {"test_a.py": "import pytest\n@pytest.mark.skip\ndef test_a():\n    pass\n"},
+            "",
+            "failed",
+        ),
+    ],
+)
+def test_pytest_must_run_a_test(
+    tmp_path: Path, files: dict[str, str], arguments: str, status: str
+) -> None:
+    write(tmp_path, files)
+    found = one(tmp_path, Gate("test", f"{PYTEST} {arguments}"))
+    assert found.status.value == status
+    assert found.message.startswith("no tests ran (pytest)") == ("assert False" not in str(files) and status == "failed")  # fmt: skip
+
+
+NODE_TEST = "const test = require('node:test');\n"
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("files", "arguments", "status"),
+    [
+        ({"a.test.js": NODE_TEST + "test('a', () => console.log('tests 0'));\n"}, "", "passed"),
+        ({"a.test.js": NODE_TEST + "test('a', () => { throw new Error('x') });\n"}, "", "failed"),
+        ({"package.json": "{}"}, "", "failed"),
+        ({"package.json": "{}"}, "--test-reporter=spec", "failed"),
+        ({"a.test.js": NODE_TEST + "test('a', { skip: true }, () => {});\n"}, "", "failed"),
+    ],
+)
+def test_node_must_run_a_test(
+    tmp_path: Path, files: dict[str, str], arguments: str, status: str
+) -> None:
+    write(tmp_path, files)
+    found = one(tmp_path, Gate("test", f"node --test {arguments}"))
+    assert found.status.value == status
+
+
+GO_OK = "ok  \texample.org/app/handlers\t0.004s\n"
+GO_NONE = "?   \texample.org/app\t[no test files]\n"
+GO_EMPTY = "ok  \texample.org/app/model\t0.002s [no tests to run]\n"
+CARGO_NONE = (
+    "     Running unittests src/lib.rs (target/debug/deps/x-b885370c02d1f6ea)\n\nrunning 0 tests\n\n"
+    "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n"
+)
+CARGO_ONE = (
+    "running 1 test\ntest t ... ok\n\n"
+    "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n"
+)
+JEST = "Test Suites: 1 passed, 1 total\nTests:       3 passed, 3 total\nSnapshots:   0 total\n"
+VITEST = "\x1b[2m Test Files \x1b[22m 1 passed (1)\n\x1b[2m      Tests \x1b[22m 2 passed (2)\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "output", "tool"),
+    [
+        ("go test ./...", 0, GO_NONE + GO_OK, None),
+        ("go test ./...", 0, GO_NONE + GO_EMPTY, "go test"),
+        ("go test ./...", 0, GO_NONE, "go test"),
+        ("go test ./...", 0, GO_OK + "ok  \tx/y\t(cached)\n", None),
+        ("go test -run Foo ./...", 0, "ok  \tx/y\t(cached) [no tests to run]\n", "go test"),
+        ("go test -cover ./...", 0, "\tx/y\t\tcoverage: 0.0% of statements\n", "go test"),
+        ("go test -v ./...", 0, "=== RUN   TestA\n    a_test.go:3: [no test files]\n--- PASS: TestA (0.00s)\nPASS\n" + GO_OK, None),
+        ("go test ./...", 0, 'go: warning: "./..." matched no packages\n', "go test"),
+        ("go test -json ./...", 0, '{"Action":"output","Package":"x","Output":"?   \\tx\\t[no test files]\\n"}\n', "go test"),
+        ("go test -json ./...", 0, '{"Action":"output","Package":"x","Output":"ok  \\tx\\t0.1s\\n"}\n', None),
+        ("go build ./...", 0, "", None),
+        ("cargo test", 0, CARGO_NONE * 2, "cargo"),
+        ("cargo test", 0, CARGO_NONE + CARGO_ONE, None),
+        ("cargo test", 0, CARGO_ONE.replace("test t", "running 0 tests\ntest t"), None),
+        ("cargo test", 0, CARGO_NONE.replace("0 ignored", "2 ignored"), "cargo"),
+        ("cargo nextest run", 4, "error: no tests to run\n", "cargo"),
+        ("cargo nextest run", 0, "     Summary [   0.004s] 2 tests run: 2 passed, 0 skipped\n", None),
+        ("npx jest", 0, JEST, None),
+        ("npx jest", 0, JEST + "No tests found\n", None),
+        ("npx jest --passWithNoTests", 0, "No tests found, exiting with code 0\n", "jest"),
+        ("npx jest", 0, "Tests:       0 total\n", "jest"),
+        ("npx jest -t zzz", 0, "Tests:       3 skipped, 3 total\n", "jest"),
+        ("npx vitest run", 0, VITEST, None),
+        ("npx vitest run --passWithNoTests", 0, "No test files found, exiting with code 0\n", "vitest"),
+        ("npx vitest run", 0, "      Tests  2 skipped (2)\n", "vitest"),
+        ("npx mocha", 0, "\n  0 passing (1ms)\n", "mocha"),
+        ("npx mocha", 0, "\n  2 passing (1ms)\n", None),
+        ("python -m unittest", 0, "Ran 0 tests in 0.000s\n\nOK\n", "unittest"),
+        ("python -m unittest", 0, "s\nRan 1 test in 0.000s\n\nOK (skipped=1)\n", "unittest"),
+        ("python -m unittest", 0, "Ran 3 tests in 0.000s\n\nOK (skipped=1)\n", None),
+        ("pytest", 0, "..\n2 passed in 0.05s\n", None),
+        ("pytest", 0, "1 passed, 1 deselected, 1 warning in 61.05s (0:01:01)\n", None),
+        ("pytest", 5, "", "pytest"),
+        ("pytest", 0, "no tests ran in 0.1s\n======= 1 passed in 0.15s =======\n", None),
+        ("pytest && node --test", 0, "1 passed in 0.1s\nℹ tests 0\nℹ suites 0\nℹ pass 0\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\n", "node --test"),
+        ("make test", 0, CARGO_NONE, "cargo"),
+        ("make test", 0, CARGO_NONE + "2 passed in 0.05s\n", None),
+        ("make build", 0, "compiled\n", None),
+        ("./check.sh", 5, "", None),
+    ],
+)  # fmt: skip
+def test_a_tool_that_ran_no_test_is_recognised_by_its_own_account(
+    command: str, code: int, output: str, tool: str | None
+) -> None:
+    assert no_tests_ran(command, code, output) == tool
+
+
+@pytest.mark.parametrize(
+    ("tool", "script", "status"),
+    [
+        ("go", f"printf '{GO_NONE}'", "failed"),
+        ("go", f"printf '{GO_OK}'", "passed"),
+        ("cargo", "printf 'running 0 tests\\n\\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\\n'", "failed"),
+        ("cargo", "echo 'error: could not compile'; exit 101", "failed"),
+    ],
+)  # fmt: skip
+def test_presets_of_absent_tools_run_by_their_command_lines(
+    tmp_path: Path, tool: str, script: str, status: str
+) -> None:
+    write(tmp_path, {f"bin/{tool}": f"#!/bin/sh\n{script}\n"})
+    (tmp_path / "bin" / tool).chmod(0o755)
+    path = (("PATH", f"{tmp_path}/bin:{os.environ['PATH']}"),)
+    gate = Gate("test", f"{tool} test ./...", environment=path)
+    assert one(tmp_path, gate).status.value == status
+
+
+# The tree that is judged
+
+
+def test_the_report_names_the_tree_that_was_run_on(repository: Path) -> None:
+    gates = [Gate("ok", "true > coverage.out", creates=("coverage.out",))]
+    clean = run_for(repository, gates)
+    assert clean.passed
+    assert clean.tree == git(repository, "rev-parse", "HEAD^{tree}")
+    index = (repository / ".git/index").read_bytes()
+    write(repository, {"app.py": "def one():\n    return 2\n", "new.py": "x = 1\n"})
+    dirty = run_for(repository, gates)
+    assert dirty.tree != clean.tree
+    assert (repository / ".git/index").read_bytes() == index
+    (repository / "coverage.out").unlink()
+    shutil.rmtree(repository / ".hornbook/logs")
+    ignore = (repository / ".hornbook/.gitignore").read_text()
+    assert "/logs/\n" in ignore
+    git(repository, "add", "app.py", "new.py")
+    git(repository, "commit", "-qm", "same", "--", "app.py", "new.py")
+    with content(repository, lambda path: path.startswith(".hornbook")) as now:
+        assert now.tree == git(repository, "rev-parse", "HEAD^{tree}")
+
+
+def test_hidden_edits_are_part_of_the_tree(repository: Path) -> None:
+    git(repository, "update-index", "--assume-unchanged", "app.py")
+    write(repository, {"app.py": "def one():\n    return 3\n"})
+    assert git(repository, "status", "--porcelain") == ""
+    report = run_for(repository, [Gate("ok", "true")])
+    assert report.tree != git(repository, "rev-parse", "HEAD^{tree}")
+
+
+def test_a_gate_that_edits_what_is_judged_is_told(repository: Path) -> None:
+    edits = run_for(repository, [Gate("format", "echo '# x' >> app.py")])
+    assert not edits.passed
+    assert edits.gates[-1].name == "floor:tree"
+    assert "app.py" in edits.gates[-1].message
+    leaves = run_for(repository, [Gate("report", "echo x > report.txt")])
+    assert leaves.passed
+    assert statuses(leaves)["floor:tree"] == "warned"
+    named = run_for(repository, [Gate("report", "echo y > made.txt", creates=("made.txt",))])
+    assert "floor:tree" not in statuses(named)
+
+
+def test_with_a_span_gates_run_on_head_even_if_other_files_lie_here(repository: Path) -> None:
+    git(repository, "checkout", "-qb", "work")
+    write(repository, {"app.py": "def one():\n    return 'work'\n"})
+    head = commit(repository)
+    git(repository, "checkout", "-q", "main")
+    write(repository, {".gitignore": ".venv/\n", ".venv/tool": "tool\n"})
+    gates = [Gate("see", "cat app.py .venv/tool; git rev-parse HEAD; git status --short app.py")]
+    report = run_for(repository, gates, span="main..work")
+    assert report.gates[0].output == f"def one():\n    return 'work'\ntool\n{head}"
+    assert report.head == head
+    assert report.base == git(repository, "rev-parse", "main")
+    assert report.tree == git(repository, "rev-parse", "work^{tree}")
+    assert "ran in a copy" in report.notes[0]
+    assert (repository / "app.py").read_text().endswith("return 1\n")
+    assert list(statuses(report)) == [
+        "see", "floor:scope", "floor:tests", "floor:artefacts", "floor:rules",
+    ]  # fmt: skip
+
+
+def test_with_a_span_that_is_checked_out_gates_run_in_place(repository: Path) -> None:
+    git(repository, "checkout", "-qb", "work")
+    write(repository, {"app.py": "def one():\n    return 'work'\n", ".gitignore": ".hornbook\n"})
+    commit(repository)
+    report = run_for(repository, [Gate("where", "pwd")], span="main..")
+    assert report.gates[0].output == str(repository)
+    assert report.notes == ()
+    assert report.passed
+
+
+def test_a_change_out_of_scope_does_not_pass_though_its_gates_do(repository: Path) -> None:
+    git(repository, "checkout", "-qb", "work")
+    write(repository, {"app.py": "def one():\n    return 'work'\n"})
+    commit(repository)
+    limits = Constraints(inside=("src/**",))
+    report = run_for(repository, [Gate("ok", "true")], span="main..work", constraints=limits)
+    assert not report.passed
+    assert statuses(report)["floor:scope"] == "failed"
+
+
+def test_floors_over_floors_only_are_no_pass_without_gates(repository: Path) -> None:
+    git(repository, "checkout", "-qb", "work")
+    write(repository, {"README.md": "hello\n"})
+    commit(repository)
+    report = run_for(repository, [], span="main..work")
+    assert not report.passed
+    assert statuses(report)["gates"] == "refused"
+
+
+def test_files_of_the_work_tree_are_judged_without_what_gates_make(repository: Path) -> None:
+    write(repository, {"coverage.out": "mode: set\n", "x.orig": "", "node_modules/a/b.rej": ""})
+    gates = [Gate("coverage", "true", creates=("coverage.out",))]
+    found = {result.name: result for result in judge_files(repository, "HEAD", gates, None)}
+    assert found["floor:artefacts"].output == "x.orig is a leftover (*.orig)"
+
+
+def test_a_folder_without_a_repository_has_gates_but_no_tree(tmp_path: Path) -> None:
+    report = run_for(tmp_path, [Gate("ok", "true")])
+    assert report.passed
+    assert report.tree is None
+
+
+def test_a_root_below_the_top_is_judged_with_its_own_paths(repository: Path) -> None:
+    web = repository / "web"
+    write(web, {"app/a.js": "1;\n"})
+    base = commit(repository)
+    write(web, {"app/a.js": "2;\n"})
+    write(repository, {"beside.py": "x = 1\n"})
+    head = commit(repository)
+    write(web, {"app/out.cov": "made\n", "app/deep/out.cov": "made\n"})
+    gate = Gate("see", "cat app/a.js", creates=("*.cov",))
+    report = run_for(web, [gate], span=f"{base}..{head}", constraints=Constraints(inside=("app/",)))
+    assert report.gates[0].output == "2;"
+    assert report.notes == ()
+    scope = report.gates[1]
+    assert scope.output == "../beside.py is not in scope (app/)"
+    inner = Gate("see", "true", folder="app", creates=("*.cov",))
+    assert run_for(web, [inner]).tree == git(repository, "rev-parse", "HEAD^{tree}")
+    git(repository, "checkout", "-q", base)
+    copied = run_for(web, [gate], span=f"{base}..{head}")
+    assert copied.gates[0].output == "2;"
+    assert copied.notes
+
+
+def test_a_linked_work_tree_is_a_repository_too(repository: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    git(repository, "worktree", "add", "-q", "-b", "work", str(linked))
+    write(linked, {"app.py": "def one():\n    return 5\n"})
+    commit(linked)
+    write(linked, {"app.py": "def one():\n    return 6\n"})
+    report = run_for(linked, [Gate("see", "cat app.py; git log --format=%s")], span="main..work")
+    assert report.gates[0].output == "def one():\n    return 5\nwork\nbase"
+
+
+# How it is shown
+
+
+REPORT = GateReport(
+    passed=False,
+    gates=(
+        GateResult("build", required=True, status=GateStatus.PASSED, exit_code=0, seconds=1.5),
+        GateResult("test", required=True, status=GateStatus.FAILED, exit_code=1, output="\x1b[31m<E> & \x00\x0b]]>", message='exit "1"', log="x"),
+        GateResult("lint", required=False, status=GateStatus.WARNED, message="2 problems", output="a:1"),
+        GateResult("e2e", required=True, status=GateStatus.SKIPPED, message="not run"),
+        GateResult("bad", required=True, status=GateStatus.REFUSED, message="refused"),
+    ),
+    tree="abc",
+)  # fmt: skip
+
+
+def test_junit_parses_and_counts() -> None:
+    odd = replace(REPORT.gates[1], output=REPORT.gates[1].output + "\udc80\uffff")
+    report = replace(REPORT, gates=(REPORT.gates[0], odd, *REPORT.gates[2:]))
+    suite = ET.fromstring(junit(report)).find("testsuite")
+    assert suite is not None
+    assert {key: suite.get(key) for key in ("tests", "failures", "skipped", "errors")} == {
+        "tests": "5", "failures": "2", "skipped": "1", "errors": "0",
+    }  # fmt: skip
+    failure = suite.find("testcase[@name='test']/failure")
+    assert failure is not None
+    assert failure.get("message") == 'exit "1"'
+    assert failure.text == "<E> & ]]>" + 2 * "\N{REPLACEMENT CHARACTER}"
+    assert suite.find("testcase[@name='lint']/failure") is None
+    assert suite.find("testcase[@name='e2e']/skipped") is not None
+    assert suite.find("properties/property[@name='tree']") is not None
+
+
+class Gated:
+    """A workspace with gates and one plan."""
+
+    def __init__(self, root: Path, *gates: Gate) -> None:
+        self.root = root
+        self.gates = gates
+
+    def effective_gates(self, span: str | None) -> tuple[Gate, ...]:
+        return self.gates
+
+    def plan_constraints(self, slug: str) -> Constraints:
+        return {"narrow": Constraints(inside=("docs/**",))}[slug]
+
+
+def test_the_command_runs_a_workspaces_gates_within_its_plan(repository: Path) -> None:
+    git(repository, "checkout", "-qb", "work")
+    write(repository, {"app.py": "x = 1\n"})
+    commit(repository)
+    work = Gated(repository, Gate("ok", "true"))
+    assert gate_run.run(work, None, None).passed
+    assert gate_run.run(work, "main..work", None).passed
+    assert not gate_run.run(work, "main..work", "narrow").passed
+
+
+def test_the_answer_has_the_promised_keys_and_words(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    gate_run.show(REPORT, "json")
+    answer = json.loads(capfdbinary.readouterr().out)
+    assert answer["passed"] is False
+    wanted = {"name", "required", "status", "exit_code", "seconds", "output", "message"}
+    assert wanted <= set(answer["gates"][0])
+    gate_run.show(REPORT, "junit")
+    assert capfdbinary.readouterr().out.startswith(b"<?xml")
+    gate_run.show(REPORT, "text")
+    text = capfdbinary.readouterr().out.decode()
+    assert text.endswith("not passed: test, e2e, bad (1 warning)\n")
+    assert "lint:\n  a:1\n" in text
+    gate_run.show(replace(REPORT, passed=True, gates=REPORT.gates[:1]), "text")
+    assert capfdbinary.readouterr().out.decode().endswith("passed: 1 result, 0 warnings\n")
