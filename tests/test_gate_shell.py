@@ -34,7 +34,7 @@ REFUSED = [
     "pytest; true", "pytest; exit 0", "pytest; echo done", "pytest\ntrue", "pytest\nexit 0\n",
     "pytest;:", "a; b", "a\nb", "cd web; npm test", "{ pytest; true; }", "(pytest; true)",
     "pytest; rm -f log", "set -e; set +e; a; b", "set -e; a && b; c", "set +e; a; b",
-    "a && b; c", "x=$(pytest); echo \"$x\"", "pytest; rc=$?; echo $rc", "pytest; rc=0; exit $rc",
+    "a && b; c", 'x=$(pytest); echo "$x"', "pytest; rc=$?; echo $rc", "pytest; rc=0; exit $rc",
     "f() { pytest; true; }; f", "f() { true; }; f", "pytest() { :; }; pytest", "pytest; return 0",
     "(pytest); true", "set -e; pytest || true", "set -e; if pytest; then :; fi",
     # lost in a pipe
@@ -48,16 +48,16 @@ REFUSED = [
     "if pytest; then :; fi", "if pytest; then echo ok; else echo bad; fi", "while pytest; do :; done",
     "until pytest; do :; done", "for f in *.sh; do sh -n $f; done", "for t in a b; do pytest $t; done",
     "for t in a b; do pytest $t || true; done", "for t in a b; do pytest $t || continue; done",
-    "while read f; do sh -n \"$f\"; done < list", "find . -name '*.sh' -exec sh -n {} \\;",
+    'while read f; do sh -n "$f"; done < list', "find . -name '*.sh' -exec sh -n {} \\;",
     # traps
     "trap 'exit 0' EXIT; pytest", "trap 'exit 0' 0; pytest", "trap 'exit 0' ERR; pytest",
-    "trap \"true; exit 0\" EXIT; set -e; pytest",
+    'trap "true; exit 0" EXIT; set -e; pytest',
     # only its output
-    "echo $(pytest)", "echo \"$(pytest)\"", "echo `pytest`", "export X=$(pytest)", "printf %s $(pytest) && ls",
+    "echo $(pytest)", 'echo "$(pytest)"', "echo `pytest`", "export X=$(pytest)", "printf %s $(pytest) && ls",
     # shells in shells
     "sh -c 'pytest || true'", "bash -lc 'pytest || true'", "env X=1 sh -c 'pytest || true'",
     "timeout 5 sh -c 'pytest; true'", "sh -c \"sh -c 'pytest || true'\"", "eval 'pytest || true'",
-    "eval \"pytest; true\"", "sh -ec 'pytest || true'", "/bin/bash -c 'exit 0'", "sh <<EOF\npytest || true\nEOF",
+    'eval "pytest; true"', "sh -ec 'pytest || true'", "/bin/bash -c 'exit 0'", "sh <<EOF\npytest || true\nEOF",
     "bash -s <<'EOF'\npytest\ntrue\nEOF", "sh <<< 'pytest || true'", "echo 'pytest || true' | sh",
     "cat <<EOF | sh\npytest || true\nEOF", "sh <<EOF || true\npytest\nEOF", "sudo -u me bash -c 'pytest|tail'",
     "docker compose run app sh -c 'pytest || true'", "xargs -r true", "xargs", "nohup sh -c 'pytest;true'",
@@ -72,7 +72,8 @@ REFUSED = [
     "golangci-lint run --issues-exit-code 0", "golangci-lint run --issues-exit-code=0", "mvn -fn verify",
     "pytest --help", "mvn -DskipTests test", "poetry run pytest --collect-only", "uv run ruff check --exit-zero",
     # no shell
-    "pytest 'tests", "pytest \"", "pytest &&", "pytest ||", "(pytest", "if pytest; then", "$(pytest", "foo )",
+    "pytest 'tests", 'pytest "', "pytest &&", "pytest ||", "(pytest", "if pytest; then", "$(pytest", "foo )",
+    "cd web && true", "cd web; pytest", ". ./env && echo ok",
     "pytest; exit $((RANDOM * 0))",
 ]  # fmt: skip
 
@@ -82,7 +83,7 @@ ACCEPTED = [
     "make -k test", "make -C web test", "make -j4 check", "pytest --exitfirst", "pytest -x -q", "cargo test --workspace",
     "cargo clippy --all-targets -- -D warnings", "tsc --noEmit", "npx --no-install eslint .", "ruff check .",
     "go test -run TestUser ./...", "go test -count=1 ./...", "mvn -q verify", "mvn -DskipTests package",
-    "test -z \"$(gofmt -l .)\"", "[ -z \"$(git status --porcelain)\" ]", "[[ -z $(gofmt -l .) ]]", "test -f LICENSE",
+    'test -z "$(gofmt -l .)"', '[ -z "$(git status --porcelain)" ]', "[[ -z $(gofmt -l .) ]]", "test -f LICENSE",
     "! git grep -n FIXME", "! grep -r TODO src", "! grep -rn A src && ! grep -rn B src", "! git ls-files | grep -q '\\.orig$'",
     "a && b", "cd x && make test", "a && b && c", "(cd x && make test)", "{ a && b; }", "pytest || exit 1",
     "pytest || { echo bad; exit 1; }", "pytest || (echo bad; exit 1)", "pytest || exit $?", "pytest || false",
@@ -94,19 +95,19 @@ ACCEPTED = [
     "bash -eo pipefail -c 'a; b | tail'", "bash -o pipefail -c 'pytest | tee log'", "sh -ec 'a; b'", "sh -c pytest",
     "sh -c 'a && b'", "bash -lc 'pytest'", "env X=1 pytest", "X=1 pytest", "timeout 5 pytest", "time pytest", "exec pytest",
     "diff <(a) <(b)", "diff -u expected.txt <(./gen)", "./gen | diff - expected.txt", "git ls-files '*.sh' | xargs shellcheck",
-    "find . -name '*.sh' -exec shellcheck {} +", "for f in *.sh; do sh -n \"$f\" || exit 1; done",
-    "set -e; for f in *.sh; do sh -n \"$f\"; done", "while read -r f; do sh -n \"$f\" || exit 1; done < list",
+    "find . -name '*.sh' -exec shellcheck {} +", 'for f in *.sh; do sh -n "$f" || exit 1; done',
+    'set -e; for f in *.sh; do sh -n "$f"; done', 'while read -r f; do sh -n "$f" || exit 1; done < list',
     "rc=0; a || rc=1; b || rc=1; exit $rc", "rc=0; for f in *.sh; do sh -n $f || rc=1; done; exit $rc",
     "pytest; rc=$?; rm -f log; exit $rc", "pytest; exit $?", "pytest | tee log; exit ${PIPESTATUS[0]}",
     "failed=0; a || failed=$((failed+1)); b || ((failed++)); [ $failed -eq 0 ]", "set +e; pytest; rc=$?; set -e; exit $rc",
     "pytest & wait $!", "trap 'rm -f log' EXIT; pytest", "trap 'rm -rf \"$dir\"' EXIT; set -e; a; b", "echo start; pytest",
     "export CI=1; pytest", "rm -f coverage.out; go test ./...", "mkdir -p out; pytest", "echo start && pytest",
-    "ls; pytest", "go version; go test ./...", "if [ -n \"$CI\" ]; then pytest; else pytest -x; fi", "[ -f go.mod ] && go test ./...",
-    "[ -n \"$CI\" ] || pytest", "if command -v ruff; then ruff check .; else exit 1; fi", "case $X in a) pytest;; *) tox;; esac",
+    "ls; pytest", "go version; go test ./...", 'if [ -n "$CI" ]; then pytest; else pytest -x; fi', "[ -f go.mod ] && go test ./...",
+    '[ -n "$CI" ] || pytest', "if command -v ruff; then ruff check .; else exit 1; fi", "case $X in a) pytest;; *) tox;; esac",
     "f() { pytest; }; f", "f() { pytest || return 1; }; f && mypy .", "eval pytest", "files=$(git ls-files '*.sh'); shellcheck $files",
     "out=$(pytest) || exit 1", "out=$(pytest)", "pytest && echo ok", "pytest # with a comment", "pytest \\\n  -q",
     "bash -s <<'EOF'\nset -e\npytest\nmypy .\nEOF", "sh <<EOF\npytest\nEOF", "grep -q X f; [ $? -eq 1 ]", "pytest && exit 0; exit 1",
-    "pytest -k 'not slow || true'", "pytest -k \"a; true\"", "echo 'x || true' > f && pytest", "node --test", "python -m unittest",
+    "pytest -k 'not slow || true'", 'pytest -k "a; true"', "echo 'x || true' > f && pytest", "node --test", "python -m unittest",
     "coverage run -m pytest && coverage report", "git diff --exit-code", "false", "exit 1", "jest", "npm test --silent",
     "docker compose run app pytest", "test -f a || test -f b", "PYTEST_ADDOPTS=-q pytest", "curl -sf http://localhost/ | jq -e .ok",
 ]  # fmt: skip
@@ -151,7 +152,7 @@ def test_wrapping_a_refused_command_keeps_it_refused(
 @given(st.sampled_from(ACCEPTED), st.sampled_from(["{} || true", "{}; true", "{} &", "({}); :"]))
 def test_swallowing_an_accepted_command_makes_it_refused(command: str, swallow: str) -> None:
     inner = f"sh -c {quoted(command)}"
-    if "<<" in command or "exit 1" == command or command == "false":
+    if "<<" in command or command in {"exit 1", "false"}:
         return
     assert refusals(swallow.format(inner))
 
@@ -161,14 +162,13 @@ def test_any_text_gets_an_answer(text: str) -> None:
     assert isinstance(refusals(text), list)
 
 
-FAILING = ["fail", "fail || exit 1", "fail && true", "set -e; fail; true", "true && fail"]
-
-
 @given(
     st.recursive(
         st.sampled_from(["fail", "true", "exit 0", "exit 1", "set -e", "rc=$?", "exit $rc", ":"]),
         lambda inner: st.one_of(
-            st.tuples(inner, st.sampled_from([" && ", " || ", "; ", "\n", " | "]), inner).map("".join),
+            st.tuples(inner, st.sampled_from([" && ", " || ", "; ", "\n", " | "]), inner).map(
+                "".join
+            ),
             inner.map(lambda text: f"({text})"),
             inner.map(lambda text: f"{{ {text}; }}"),
             inner.map(lambda text: f"if {text}; then exit 1; fi"),
@@ -184,7 +184,9 @@ def test_a_command_that_is_accepted_really_fails_in_bash(command: str) -> None:
     ends = set()
     for status in (0, 1):
         script = f"fail() {{ return {status}; }}\n{command}"
-        ends.add(subprocess.run(["bash", "-c", script], check=False, capture_output=True).returncode)
+        ends.add(
+            subprocess.run(["bash", "-c", script], check=False, capture_output=True).returncode
+        )
     assert ends != {0}
 
 
@@ -272,6 +274,8 @@ def test_a_makefile_that_ignores_everything_is_refused() -> None:
     assert "`.IGNORE of the Makefile` ignores every error" in str(found[0])
 
 
-def test_long_scripts_are_followed() -> None:
-    assert can_fail("set -e\n" + "pytest\n" * 300)
-    assert not can_fail("pytest\n" * 300 + "exit 0\n")
+def test_scripts_are_followed_as_long_as_that_is_quick() -> None:
+    assert can_fail("set -e\n" + "pytest\n" * 60)
+    assert not can_fail("pytest\n" * 60 + "exit 0\n")
+    assert can_fail("pytest\n" * 1000 + "exit 0\n")
+    assert refusals("pytest && " * 200 + "pytest")

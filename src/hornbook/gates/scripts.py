@@ -51,7 +51,7 @@ def _text(path: str, read: Read) -> str | None:
 
 
 def _shell_script(path: str, read: Read, judged: Judged, *, options: bool | None) -> Hollow | None:
-    """A script file; `options` is whether its shell was started with -e, none if it was not named."""
+    """A script file; `options`: was its shell started with -e, none if it was not named."""
     text = _text(path, read)
     if text is None:
         return None

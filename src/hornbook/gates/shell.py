@@ -18,8 +18,11 @@ from hornbook.gates.shell_words import Kind
 Read = Callable[[str], bytes | None]
 """The bytes of a file of the repository, by its path from the gate's folder; none if none is."""
 
-MOST_SITES = 24
+MOST_PAIRS = 24
 """With more commands than this, they are not tried in pairs."""
+
+MOST_SITES = 100
+"""With more commands than this, a text is not followed: time grows with their square."""
 
 _LITERAL = re.compile(r"(?<![\w.])([1-9]\d{0,2})(?![\w.])")
 _FAILS = re.compile(r"(exit|return)\s+[1-9$\"]|\bfalse\b")
@@ -67,7 +70,13 @@ def refusals(
         return _Analysis(command, name, values, read).reasons()
     except NotShell as problem:
         reason = "does not read as a shell command"
-        return [Refusal(problem.piece.strip()[:80], reason, "close quotes and brackets, or put it into a script")]
+        return [
+            Refusal(
+                problem.piece.strip()[:80],
+                reason,
+                "close quotes and brackets, or put it into a script",
+            )
+        ]
     except RecursionError:
         return [Refusal(command[:80], "is nested too deeply to follow", "put it into a script")]
     except Unknown as problem:
@@ -86,9 +95,7 @@ def can_fail(script: str) -> bool:
 class _Analysis:
     """Plays one command often enough to know which failures are heard."""
 
-    def __init__(
-        self, command: str, name: str, values: dict[str, str], read: Read | None
-    ) -> None:
+    def __init__(self, command: str, name: str, values: dict[str, str], read: Read | None) -> None:
         self._command = command
         self._name = name
         self._values = values
@@ -99,12 +106,14 @@ class _Analysis:
         """Every reason to refuse the command, in the order of the text."""
         if not self._nominal.passing:
             return []
+        if len(self._nominal.sites) > MOST_SITES:
+            raise NotShell(f"{self._command[:40]}…")
         found: list[Refusal] = []
         heard = False
         for site in self._reached():
             variants = self._heard_in(site)
-            heard = heard or bool(variants)
-            if site.kind is not Kind.JUDGE:
+            heard = heard or (bool(variants) and site.kind is not Kind.STEP)
+            if site.kind is Kind.QUESTION:
                 continue
             if not variants:
                 found.append(_lost(site))
@@ -117,9 +126,10 @@ class _Analysis:
 
     def anything_heard(self) -> bool:
         """Whether the failure of any command changes how the script ends."""
-        if not self._nominal.passing:
+        if not self._nominal.passing or len(self._nominal.sites) > MOST_SITES:
             return True
-        return any(self._heard_in(site) for site in self._reached())
+        sites = (site for site in self._reached() if site.kind is not Kind.STEP)
+        return any(self._heard_in(site) for site in sites)
 
     def _play(self, plan: dict[Site, int], once: dict[Site, int] | None = None) -> Played:
         return Played(self._command, plan, once or {}, self._values)
@@ -155,9 +165,9 @@ class _Analysis:
         other = int(not self._nominal.statuses.get(site, site.usual))
         for plan in self._circumstances(site):
             passed = self._play(plan)
-            if passed.status == 0 and site in passed.sites:
-                if self._play(plan, {site: other}).status != 0:
-                    found.append(plan)
+            passes = passed.status == 0 and site in passed.sites
+            if passes and self._play(plan, {site: other}).status != 0:
+                found.append(plan)
         return found
 
     def _circumstances(self, site: Site) -> list[dict[Site, int]]:
@@ -165,7 +175,7 @@ class _Analysis:
         failing = [each for each in self._play(self._flipped(site)).sites if each != site]
         others = list(dict.fromkeys([*others, *failing]))
         plans = [dict(self._nominal.statuses)]
-        if len(others) <= MOST_SITES:
+        if len(others) <= MOST_PAIRS:
             plans += [self._flipped(each) for each in others]
         return [*plans, self._flipped(*others)]
 
@@ -179,7 +189,9 @@ class _Analysis:
                 self._play(plan, {site: status}).status == 0 for plan in variants
             ):
                 reason = f"passes when `{site.text}` ends with {status}"
-                return [Refusal(self._command.strip(), reason, "let every other status than 0 fail")]
+                return [
+                    Refusal(self._command.strip(), reason, "let every other status than 0 fail")
+                ]
         return []
 
     def _hollow(self, site: Site) -> list[Refusal]:

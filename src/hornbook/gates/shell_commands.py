@@ -6,14 +6,15 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, ClassVar
 
 from tree_sitter import Node
 
 from hornbook.gates import shell_words
-from hornbook.gates.shell_state import Ended, LeftLoop, Returned, Shell, Site, Where
+from hornbook.gates.shell_state import Ended, LeftLoop, NextRound, Returned, Shell, Site, Where
 from hornbook.gates.shell_tree import assignments, parse, source, substitutions, unquoted, words
 from hornbook.gates.shell_values import Unknown, computed, expanded, tested
-from hornbook.gates.shell_words import Inner, Kind, base
+from hornbook.gates.shell_words import ASSIGNMENT, Inner, Kind, base
 
 _SIGNALS = {"0": "EXIT", "EXIT": "EXIT", "SIGEXIT": "EXIT", "ERR": "ERR"}
 
@@ -61,8 +62,8 @@ class Commands(ABC):
         if not meant:
             return 0
         name = base(meant[0])
-        if name in _BUILT_IN:
-            status = _BUILT_IN[name](self, meant, shell, where)
+        if name in self._BUILT_IN:
+            status = self._BUILT_IN[name](self, meant, shell, where)
         elif name == "test":
             status = self._tested(meant[1:], node, shell, where)
         else:
@@ -78,7 +79,7 @@ class Commands(ABC):
             return back.status
 
     def _other(self, meant: list[str], node: Node, shell: Shell, where: Where) -> int:
-        inner = shell_words.inner_shell(meant) if base(meant[0]) not in {"echo"} else None
+        inner = shell_words.inner_shell(meant) if base(meant[0]) != "echo" else None
         if inner is not None and inner.script is None and inner.file is None:
             inner = replace(inner, script=_here_string(node))
         if inner is not None and inner.script is not None:
@@ -89,9 +90,7 @@ class Commands(ABC):
             return 0
         return self._asked(node, kind, where, meant)
 
-    def _asked(
-        self, node: Node, kind: Kind, where: Where, meant: list[str] | None = None
-    ) -> int:
+    def _asked(self, node: Node, kind: Kind, where: Where, meant: list[str] | None = None) -> int:
         """The status that the plan gives a site."""
         meant = meant or [source(node)]
         if where.mild and kind is Kind.JUDGE and base(meant[0]) not in shell_words.RUNNERS:
@@ -101,6 +100,9 @@ class Commands(ABC):
         variables = tuple(
             (source(each.children[0]), unquoted(each.children[-1])) for each in assignments(node)
         )
+        if node.type == "command":
+            carried = (word.partition("=") for word in words(node) if ASSIGNMENT.match(word))
+            variables += tuple((name, value) for name, _, value in carried)
         usual = int(where.negated)
         site = Site(
             source(node), node.start_byte, self._script, tuple(meant), kind, node, variables, usual
@@ -120,6 +122,9 @@ class Commands(ABC):
 
     def _leave_loop(self, _meant: list[str], _shell: Shell, _where: Where) -> int:
         raise LeftLoop
+
+    def _next_round(self, _meant: list[str], _shell: Shell, _where: Where) -> int:
+        raise NextRound
 
     def _false(self, _meant: list[str], _shell: Shell, _where: Where) -> int:
         return 1
@@ -216,6 +221,26 @@ class Commands(ABC):
             status = self._parenthesised(each, shell, inner)
         return status
 
+    # Any is the playing itself, whose class is not complete yet.
+    _BUILT_IN: ClassVar[dict[str, Callable[[Any, list[str], Shell, Where], int]]] = {
+        "exit": _exit,
+        "return": _return,
+        "break": _leave_loop,
+        "continue": _next_round,
+        "false": _false,
+        "eval": _eval,
+        "wait": _wait,
+        "trap": _trap,
+        "set": _set,
+        "let": _let,
+    }
+    _SINGLE: ClassVar[dict[str, Callable[[Any, Node, Shell, Where], int]]] = {
+        "test_command": _test,
+        "variable_assignment": _assigned,
+        "variable_assignments": _all_assigned,
+        "declaration_command": _declared,
+        "command": _command,
+    }
 
 
 def _resolved(given: list[str], shell: Shell) -> list[str]:
@@ -255,17 +280,3 @@ def _here_string(node: Node) -> str | None:
 def _is_plain(text: str) -> bool:
     """Whether what stands in brackets reads the same as the words of `test`."""
     return re.search(r"[()<>;&|`]|=~", text) is None
-
-
-_BUILT_IN: dict[str, Callable[[Commands, list[str], Shell, Where], int]] = {
-    "exit": Commands._exit,
-    "return": Commands._return,
-    "break": Commands._leave_loop,
-    "continue": Commands._leave_loop,
-    "false": Commands._false,
-    "eval": Commands._eval,
-    "wait": Commands._wait,
-    "trap": Commands._trap,
-    "set": Commands._set,
-    "let": Commands._let,
-}

@@ -74,7 +74,13 @@ _FOR_TESTS: dict[str, dict[str, str]] = {
     },
 }
 _ADDED = {"make": "MAKEFLAGS", "pytest": "PYTEST_ADDOPTS", "go": "GOFLAGS"}
-_ALIKE = {"gmake": "make", "py.test": "pytest", "gradlew": "gradle", "mvnw": "mvn", "vitest": "jest"}
+_ALIKE = {
+    "gmake": "make",
+    "py.test": "pytest",
+    "gradlew": "gradle",
+    "mvnw": "mvn",
+    "vitest": "jest",
+}
 _NO_TEST = re.compile(r"\^?\$|\^|NONE|none|XXX|\^\$\$?|___\w*|-")
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, ClassVar
 
 from tree_sitter import Node
 
 from hornbook.gates import shell_words
 from hornbook.gates.shell_commands import Commands
-from hornbook.gates.shell_state import Ended, LeftLoop, Shell, Site, Where
+from hornbook.gates.shell_state import Ended, LeftLoop, NextRound, Shell, Site, Where
 from hornbook.gates.shell_tree import NotShell, parse, source, statements, unquoted, words
 from hornbook.gates.shell_words import Inner, Kind
 
@@ -94,7 +95,7 @@ class Played(Commands):
         self._steps += 1
         if self._steps > MOST_STEPS:
             raise NotShell("so many commands")
-        play = _PLAYS.get(node.type)
+        play = self._JOINED.get(node.type) or self._SINGLE.get(node.type)
         if play is None:
             return 0
         status = play(self, node, shell, where.deeper())
@@ -130,9 +131,7 @@ class Played(Commands):
         left, sign, right = node.children[0], node.children[1].type, node.children[-1]
         return self._joined(left, sign, right, shell, where)
 
-    def _joined(
-        self, left: Node, sign: str, right: Node, shell: Shell, where: Where
-    ) -> int:
+    def _joined(self, left: Node, sign: str, right: Node, shell: Shell, where: Where) -> int:
         judged = len(self._judges())
         status = self._run(left, shell, replace(where, tested=True))
         shell.last = status
@@ -224,56 +223,32 @@ class Played(Commands):
     # What steers
 
     def _if(self, node: Node, shell: Shell, where: Where) -> int:
-        asked: list[tuple[Node, bool]] = []
-        branch: list[tuple[Node, bool]] = []
-        part = asked
-        for child in node.children:
-            if child.type == "then":
-                part = branch
-            elif child.type in {"elif_clause", "else_clause"}:
-                break
-            elif child.is_named and child.type != "comment":
-                part.append((child, False))
-        status = self._statements(asked, shell, replace(where, tested=True))
-        shell.last = status
-        if status == 0:
+        asked, branch = _branch(node)
+        if self._statements(asked, shell, replace(where, tested=True)) == 0:
             return self._statements(branch, shell, where)
         for child in node.children:
-            if child.type == "elif_clause" and not self._elif_passed(child, shell, where):
-                continue
-            if child.type == "elif_clause":
-                return shell.last
             if child.type == "else_clause":
                 return self._sequence(child, shell, where)
+            if child.type == "elif_clause":
+                asked, branch = _branch(child)
+                if self._statements(asked, shell, replace(where, tested=True)) == 0:
+                    return self._statements(branch, shell, where)
         return 0
-
-    def _elif_passed(self, node: Node, shell: Shell, where: Where) -> bool:
-        place = next(n for n, child in enumerate(node.children) if child.type == "then")
-        parts = [[], []]  # type: list[list[tuple[Node, bool]]]
-        for number, child in enumerate(node.children):
-            if child.is_named and child.type != "comment":
-                parts[number > place].append((child, False))
-        if self._statements(parts[0], shell, replace(where, tested=True)):
-            return False
-        self._statements(parts[1], shell, where)
-        return True
 
     def _loop(self, node: Node, shell: Shell, where: Where) -> int:
         """Two rounds: a failure in the first must still be heard after the second."""
         asked = node.children_by_field_name("condition") if node.type == "while_statement" else []
-        status = 0
         body = node.child_by_field_name("body")
-        try:
-            for _ in range(2):
-                self._statements(
-                    [(each, False) for each in asked if each.is_named],
-                    shell,
-                    replace(where, tested=True, mild=True),
-                )
-                if body is not None:
-                    status = self._sequence(body, shell, where)
-        except LeftLoop:
-            return shell.last
+        status = 0
+        for _ in range(2):
+            waiting = [(each, False) for each in asked if each.is_named]
+            try:
+                self._statements(waiting, shell, replace(where, tested=True, mild=True))
+                status = self._sequence(body, shell, where) if body is not None else 0
+            except NextRound:
+                status = 0
+            except LeftLoop:
+                return 0
         return status
 
     def _case(self, node: Node, shell: Shell, where: Where) -> int:
@@ -296,6 +271,38 @@ class Played(Commands):
             shell.functions[source(name)] = body
         return 0
 
+    # Any is the playing itself, whose class is not complete yet.
+    _JOINED: ClassVar[dict[str, Callable[[Any, Node, Shell, Where], int]]] = {
+        "list": _list,
+        "pipeline": _pipeline,
+        "negated_command": _negated,
+        "compound_statement": _grouped,
+        "subshell": _parenthesised,
+        "redirected_statement": _redirected,
+        "if_statement": _if,
+        "while_statement": _loop,
+        "for_statement": _loop,
+        "c_style_for_statement": _loop,
+        "case_statement": _case,
+        "function_definition": _function,
+    }
+
+
+def _branch(node: Node) -> tuple[list[tuple[Node, bool]], list[tuple[Node, bool]]]:
+    """The condition of an `if` or `elif`, and what is done when it holds."""
+    asked: list[tuple[Node, bool]] = []
+    done: list[tuple[Node, bool]] = []
+    part = asked
+    for child in node.children:
+        if child.type in {"elif_clause", "else_clause"}:
+            break
+        if child.type == "then":
+            part = done
+        elif child.type == "&" and part:
+            part[-1] = (part[-1][0], True)
+        elif child.is_named and child.type != "comment":
+            part.append((child, False))
+    return asked, done
 
 
 def _leading(node: Node) -> str:
@@ -323,24 +330,3 @@ def _is_fed(last: str, name: str) -> bool:
     if last in shell_words.PASSIVE or last in {"grep", "egrep", "rg"}:
         return name in shell_words.FEEDERS
     return True
-
-
-_PLAYS: dict[str, Callable[[Played, Node, Shell, Where], int]] = {
-    "list": Played._list,
-    "pipeline": Played._pipeline,
-    "negated_command": Played._negated,
-    "compound_statement": Played._grouped,
-    "subshell": Played._parenthesised,
-    "redirected_statement": Played._redirected,
-    "if_statement": Played._if,
-    "while_statement": Played._loop,
-    "for_statement": Played._loop,
-    "c_style_for_statement": Played._loop,
-    "case_statement": Played._case,
-    "function_definition": Played._function,
-    "test_command": Played._test,
-    "variable_assignment": Played._assigned,
-    "variable_assignments": Played._all_assigned,
-    "declaration_command": Played._declared,
-    "command": Played._command,
-}

@@ -34,16 +34,16 @@ class Ended(Exception):
         self.status = status
 
 
-class Returned(Exception):
+class Returned(Ended):
     """A function ended, with a status."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(status)
-        self.status = status
 
 
 class LeftLoop(Exception):
-    """`break` or `continue`."""
+    """`break`."""
+
+
+class NextRound(Exception):
+    """`continue`."""
 
 
 @dataclass(slots=True)

@@ -10,10 +10,24 @@ from functools import cache
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-LONGEST = 8192
+LONGEST = 16_384
 """Bytes of a command that is looked at; tree-sitter needs seconds for longer nonsense."""
 
-RESERVED = frozenset("{ } if then else elif fi do done while until for case esac".split())
+RESERVED = (
+    "{",
+    "}",
+    "if",
+    "then",
+    "else",
+    "elif",
+    "fi",
+    "do",
+    "done",
+    "while",
+    "until",
+    "case",
+    "esac",
+)
 _QUOTED = re.compile(r'\\([\\"$`])')
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
@@ -114,6 +128,7 @@ def _broken(node: Node) -> Iterator[Node]:
     while waiting:
         each = waiting.pop()
         reserved = each.type == "command_name" and source(each) in RESERVED
-        if each.is_error or each.is_missing or reserved or each.type == ";;" and each.parent == node:
+        stray = each.type == ";;" and each.parent == node
+        if each.is_error or each.is_missing or reserved or stray:
             yield each
         waiting.extend(reversed(each.children))

@@ -12,37 +12,54 @@ class Kind(Enum):
     """It always ends with 0, or nobody means its failure."""
     QUESTION = 1
     """Its status steers the script; that nobody hears it is no loss."""
-    JUDGE = 2
+    STEP = 2
+    """Its failure must be heard, but it checks nothing."""
+    JUDGE = 3
     """Its failure must be heard."""
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
-SHELLS = frozenset("sh bash dash ash zsh ksh".split())
-SILENT = frozenset(
-    """true : echo printf export readonly declare local typeset unset set shopt umask ulimit alias
-    sleep pwd clear disown""".split()
+SHELLS = _names("sh bash dash ash zsh ksh")
+SILENT = _names(
+    """
+    true : echo printf export readonly declare local typeset unset set shopt umask ulimit
+    alias sleep pwd clear disown
+    """
 )
-QUESTIONS = frozenset(
-    """[ [[ test which type hash read cat ls rm mkdir touch env date whoami uname hostname id cp mv
-    head tail less more tee sort uniq wc sed awk gawk tr cut column nl tac rev fold fmt pr
-    logger kill pushd popd chmod ln printenv tput stty getopts shift""".split()
+QUESTIONS = _names(
+    """
+    [ [[ test which type hash read cat ls rm mkdir touch env date whoami uname hostname id
+    cp mv head tail less more tee sort uniq wc sed awk gawk tr cut column nl tac rev fold
+    fmt pr logger kill pushd popd chmod ln printenv tput stty getopts shift
+    """
 )
-PASSIVE = frozenset(
-    """cat head tail less more tee sort uniq wc sed awk gawk tr cut column nl tac rev fold fmt pr
-    logger ts pv sponge xmessage""".split()
+PASSIVE = _names(
+    """
+    cat head tail less more tee sort uniq wc sed awk gawk tr cut column nl tac rev fold fmt
+    pr logger ts pv sponge xmessage
+    """
 )
 """What only passes text on: at the end of a pipe it hides what came before."""
 
-FEEDERS = PASSIVE | SILENT | frozenset(
-    """git find fd ls grep egrep fgrep rg jq yq curl wget gofmt goimports seq comm tar env yes date
-    [ test""".split()
+FEEDERS = (
+    PASSIVE
+    | SILENT
+    | _names("""git find fd ls grep egrep fgrep rg jq yq curl wget gofmt goimports seq comm tar env yes date
+    [ test""")
 )
-RUNNERS = frozenset(
-    """pytest py.test tox nox mypy pyright ruff flake8 pylint black isort bandit coverage unittest
-    go golangci-lint staticcheck cargo clippy-driver rustfmt npm npx pnpm yarn bun deno jest vitest
-    mocha ava tsc eslint biome playwright cypress c8 nyc make gmake ninja cmake ctest bazel gradle
-    gradlew mvn mvnw dotnet bats shellcheck rspec rake rubocop phpunit pre-commit swift mix""".split()
+RUNNERS = _names(
+    """
+    pytest py.test tox nox mypy pyright ruff flake8 pylint black isort bandit coverage
+    unittest go golangci-lint staticcheck cargo clippy-driver rustfmt npm npx pnpm yarn bun
+    deno jest vitest mocha ava tsc eslint biome playwright cypress c8 nyc make gmake ninja
+    cmake ctest bazel gradle gradlew mvn mvnw dotnet bats shellcheck rspec rake rubocop
+    phpunit pre-commit swift mix
+    """
 )
 _TAKES_VALUE = {
     "env": {"-u", "-C", "-S", "--unset", "--chdir"},
@@ -55,11 +72,13 @@ _TAKES_VALUE = {
     "exec": {"-a"},
     "xargs": {"-I", "-n", "-P", "-L", "-d", "-a", "-s", "-E", "--max-args", "--max-procs"},
 }
-_PREFIXES = frozenset(
-    """env timeout nice ionice nohup time command builtin exec sudo doas stdbuf setsid xargs
-    cross-env busybox chronic""".split()
+_PREFIXES = _names(
+    """
+    env timeout nice ionice nohup time command builtin exec sudo doas stdbuf setsid xargs
+    cross-env busybox chronic
+    """
 )
-_RUN_PREFIXES = frozenset("poetry uv pipenv hatch pdm rye pixi".split())
+_RUN_PREFIXES = _names("poetry uv pipenv hatch pdm rye pixi")
 
 
 def base(word: str) -> str:
@@ -116,7 +135,7 @@ class Inner:
 
 
 def inner_shell(words: list[str]) -> Inner | None:
-    """The script that a command hands to a shell: `sh -c TEXT`, wherever it stands, or `sh FILE`."""
+    """The script that a command hands to a shell: `sh -c TEXT` anywhere in it, or `sh FILE`."""
     for place, word in enumerate(words):
         if base(word) in SHELLS and (place == 0 or _has_c(words[place + 1 :])):
             return _shell_arguments(words[place + 1 :])
@@ -156,6 +175,8 @@ def kind_of(words: list[str]) -> Kind:
     name = base(words[0])
     if name in SILENT:
         return Kind.SILENT
+    if name in {"cd", "source", "."}:
+        return Kind.STEP
     if name in QUESTIONS or words[1:] in (["--version"], ["version"], ["-V"]):
         return Kind.QUESTION
     return Kind.JUDGE
