@@ -46,12 +46,13 @@ PASSIVE = _names(
 )
 """What only passes text on: at the end of a pipe it hides what came before."""
 
-FEEDERS = (
-    PASSIVE
-    | SILENT
-    | _names("""git find fd ls grep egrep fgrep rg jq yq curl wget gofmt goimports seq comm tar env yes date
-    [ test""")
+_LISTERS = _names(
+    """
+    git find fd ls grep egrep fgrep rg jq yq curl wget gofmt goimports seq comm tar env yes date
+    [ test
+    """
 )
+FEEDERS = PASSIVE | SILENT | _LISTERS
 RUNNERS = _names(
     """
     pytest py.test tox nox mypy pyright ruff flake8 pylint black isort bandit coverage
