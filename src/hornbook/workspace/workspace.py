@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from hornbook.assemble.sizing import Sizing
     from hornbook.model.context import Context, Pressure
     from hornbook.workspace.contexts import Packet
+    from hornbook.workspace.gating import GateList
 
 
 class Workspace:
@@ -261,6 +262,18 @@ class Workspace:
             criteria=criteria,
             model=model,
         )
+
+    def gates(self, *, diff: str | None = None) -> GateList:
+        """The effective gates, each value with its origin, and those that are refused.
+
+        With `diff` they are those of the change's base.
+
+        Raises:
+            ConfigError: With everything that is wrong in their definition.
+        """
+        from hornbook.workspace.gating import gates_for, gates_now  # noqa: PLC0415  # loads a parser
+
+        return gates_now(self.root) if diff is None else gates_for(self.root, diff)
 
     def record_receipt(self, facts: dict[str, object]) -> Path:
         """Keep a receipt as a record: the next ingest makes it part of the graph."""
