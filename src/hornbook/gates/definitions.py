@@ -111,9 +111,7 @@ class _Merge:
         """Add the team's own gates."""
         for each in additional:
             if each.name in self.gates:
-                text = (
-                    f"there is a gate `{each.name}` already: choose another name, or override it."
-                )
+                text = f"there is a gate `{each.name}` already: rename this one, or override it."
                 self._complain(place_of(each.places, "name"), text)
             elif each.name:
                 self.gates[each.name] = _added(each)
