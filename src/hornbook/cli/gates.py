@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hornbook.cli.output import Styled, columns, print_json, write
+from hornbook.cli.output import Styled, columns, harmless, print_json, write
 from hornbook.cli.read import json_option, root_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _print(found: "GateList") -> None:
     columns(rows, heads=("gate", "status", "setting", "value", "from"))
     for each in found.gates:
         for reason in each.reasons:
-            write(f"{each.gate.name} is {each.state}: {reason}\n")
+            write(f"{each.gate.name} is {each.state}: {harmless(reason)}\n")
 
 
 def _rows(each: "ListedGate") -> list[tuple[str, ...]]:
