@@ -83,7 +83,7 @@ def test_a_tool_without_a_sign_gets_no_gate() -> None:
         {"go.mod": "", ".github/workflows/ci.yml": "- uses: golangci/golangci-lint-action@v6\n"},
         {"Cargo.toml": "", ".github/workflows/ci.yml": "run: cargo llvm-cov"},
         {
-            "package.json": '{"devDependencies": {"eslint": "9", "vitest": "3"}}',
+            "package.json": '{"devDependencies": {"eslint": "9", "jest": "30"}}',
             "tsconfig.json": "{}",
         },
     ],
@@ -96,11 +96,13 @@ def test_a_sign_must_be_the_tools_own_name() -> None:
     assert "lint" in changes({"pyproject.toml": "name = 'truffle'\npytest\ncoverage\nmypy\n"})
 
 
-def test_c8_measures_any_runner() -> None:
-    package = '{"scripts": {"test": "node --test"}, "devDependencies": {"c8": "10", "eslint": "9"}}'
-    assert changes({"package.json": package, "tsconfig.json": ""}) == {
-        "coverage": 'command: "npx --no-install c8 npm test"'
-    }
+@pytest.mark.parametrize("tool", ["vitest", "c8", "nyc"])
+def test_coverage_is_measured_with_the_tool_that_is_there(tool: str) -> None:
+    package = f'{{"scripts": {{"test": "x"}}, "devDependencies": {{"{tool}": "1", "eslint": "9"}}}}'
+    (change,) = changes({"package.json": package, "tsconfig.json": ""}).items()
+    assert change[0] == "coverage"
+    assert "json-summary" in change[1]
+    assert refusals(change[1].removeprefix("command: ").strip('"')) == []
 
 
 def test_the_block_names_each_gate_and_says_why() -> None:

@@ -25,6 +25,12 @@ _SKIPPED = frozenset(
 )
 _EVERYWHERE = ("Makefile", "justfile", "Taskfile.yml", ".pre-commit-config.yaml", ".gitlab-ci.yml")
 _WORKFLOW = re.compile(r"\.github/workflows/[^/]+\.ya?ml")
+_MEASURING = {
+    "vitest": "npm test -- --coverage --coverage.reporter=text --coverage.reporter=json-summary",
+    "c8": "npx --no-install c8 --reporter=text --reporter=json-summary npm test",
+    "nyc": "npx --no-install nyc --reporter=text --reporter=json-summary npm test",
+}
+"""How each tool leaves a report that can be read; jest does so by itself."""
 _PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "Pipfile")
 
 
@@ -193,14 +199,13 @@ def _typescript(signs: _Signs) -> Iterable[Change]:
         yield _off("build", "tsconfig.json")
     if "eslint" not in dependencies and not signs.named("eslint.config.", ".eslintrc"):
         yield _off("lint", "eslint")
-    if {"jest", "vitest", "ts-jest", "@vitest/coverage-v8"} & dependencies:
+    if "jest" in dependencies:
         return
-    if {"c8", "nyc"} & dependencies:
-        tool = "c8" if "c8" in dependencies else "nyc"
-        command = f'"npx --no-install {tool} npm test"'
-        yield Change("coverage", "command", command, f"{tool} is a dependency")
-    else:
+    tool = next((each for each in _MEASURING if each in dependencies), None)
+    if tool is None:
         yield _off("coverage", "jest, vitest, c8 or nyc")
+    else:
+        yield Change("coverage", "command", f'"{_MEASURING[tool]}"', f"{tool} is a dependency")
 
 
 def _rust(signs: _Signs) -> Iterable[Change]:
