@@ -35,7 +35,11 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
-RUNNABLE = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in ("commands", "gates-running", "globs", "python", "settings", "sops"))]  # fmt: skip
+RUNNABLE = [
+    page
+    for page in PAGES
+    if page.name != "CHANGELOG.md" and "```console\n" in page.read_text(encoding="utf-8")
+]
 COMMANDS = sorted(app.commands)
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -13,11 +13,21 @@ if TYPE_CHECKING:
     from hornbook.workspace.workspace import Workspace
 
 
+CONFIG_PATH = ".hornbook/config.yaml"
+
+
 @click.command()
+@click.option(
+    "--gates",
+    "stack",
+    type=click.Choice(["auto", "go", "python", "typescript", "rust", "none"]),
+    default="none",
+    help="Configure the gates of a language, or of those that are found here.",
+)
 @click.option("--examples", is_flag=True, help="Copy example SOPs for Go, Python and TypeScript.")
 @json_option
 @root_of
-def init(root: str | None, *, examples: bool, as_json: bool) -> None:
+def init(root: str | None, stack: str, *, examples: bool, as_json: bool) -> None:
     """Create .hornbook/ here, and report the rule files that are already in the repository.
 
     Nothing that exists is overwritten.
@@ -25,7 +35,8 @@ def init(root: str | None, *, examples: bool, as_json: bool) -> None:
     from hornbook.workspace.workspace import Workspace
 
     with Workspace.open(root) as work:
-        made = _make(work, examples=examples)
+        gates = _gates_block(work, stack)
+        made = _make(work, gates, examples=examples)
         with progress_bar() as progress:
             report = work.ingest(progress=progress)
         reserve = work.reserve_report()
@@ -34,7 +45,9 @@ def init(root: str | None, *, examples: bool, as_json: bool) -> None:
             formats[entry.tool] = formats.get(entry.tool, 0) + 1
     if as_json:
         answer = {"created": made, "formats": formats, "problems": report.problems}
-        print_json({**answer, "reserve": reserve_answer(reserve)})
+        written = bool(gates) and CONFIG_PATH in made
+        told = {"block": gates, "written": written} if stack != "none" else None
+        print_json({**answer, "reserve": reserve_answer(reserve), "gates": told})
         return
     for path in made:
         write(f"created {path}\n")
@@ -44,10 +57,31 @@ def init(root: str | None, *, examples: bool, as_json: bool) -> None:
     write(f"found {report.documents} documents ({found or 'no rule files yet'})\n")
     print_problems(report.problems)
     print_reserve(reserve)
+    if stack != "none":
+        _print_gates(stack, gates, written=CONFIG_PATH in made)
     write("next: `hornbook why FILE` says which rules bind a file\n")
 
 
-def _make(work: "Workspace", *, examples: bool) -> list[str]:
+def _gates_block(work: "Workspace", stack: str) -> str:
+    if stack == "none":
+        return ""
+    from hornbook.workspace.gating import gates_block
+
+    return gates_block(work.root, stack)
+
+
+def _print_gates(stack: str, gates: str, *, written: bool) -> None:
+    if not gates:
+        looked = "go.mod, pyproject.toml, package.json and Cargo.toml"
+        write(f"no gates configured: found none of {looked}; see docs/gates.md\n")
+    elif written:
+        write(f"configured gates ({stack}): `hornbook gates list` shows them\n")
+    else:
+        write(f"{CONFIG_PATH} is there already and stays as it is; to use these gates, add:\n\n")
+        write(f"{gates}\n")
+
+
+def _make(work: "Workspace", gates: str, *, examples: bool) -> list[str]:
     from hornbook import resources
     from hornbook.workspace.settings import CONFIG, template
 
@@ -59,7 +93,7 @@ def _make(work: "Workspace", *, examples: bool) -> list[str]:
         made.append(f"{sops.relative_to(work.root).as_posix()}/")
     config = work.root / CONFIG
     if not config.exists():
-        config.write_text(template(), encoding="utf-8")
+        config.write_text(template(gates), encoding="utf-8")
         made.append(CONFIG.as_posix())
     if examples:
         for source in sorted((resources.folder("sources") / "examples").rglob("*.md")):

@@ -5,6 +5,8 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
 from hornbook.errors import BadGlob, ConfigError, UsageError
+from hornbook.gates.definitions import define
+from hornbook.gates.settings import GateSettings
 from hornbook.model.budget import CAPABILITIES, SHIPPED_MODELS, Budget, Endpoint, Models
 from hornbook.model.terms import Severity
 from hornbook.text.globs import parse
@@ -12,6 +14,8 @@ from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER
 from hornbook.workspace.config_file import ConfigReading
 
 CONFIG = Path(".hornbook") / "config.yaml"
+FOREIGN_CONFIG = Path(".semspec") / "config.yaml"
+"""Whose gates are read where there is no configuration of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,10 @@ class Settings:
     review: ReviewSettings = field(
         default=ReviewSettings(), metadata={"meaning": "What a review is held to."}
     )
+    gates: GateSettings = field(
+        default=GateSettings(),
+        metadata={"meaning": "Checks that run before a reviewer looks (docs/gates.md)."},
+    )
 
     @property
     def reserve_tokens(self) -> int:
@@ -130,8 +138,11 @@ class Settings:
         )
 
 
-def template() -> str:
-    """A config file that says nothing yet: every key with its default, commented out."""
+def template(gates: str = "") -> str:
+    """A config file that says nothing yet: every key with its default, commented out.
+
+    `gates` is a block that stands there instead of the commented one.
+    """
     lines = ["# Hornbook's settings; docs/settings.md explains them. Unknown keys are errors.\n"]
     for each in fields(Settings):
         shown = "[]" if each.default == () else each.default
@@ -139,9 +150,13 @@ def template() -> str:
         if not is_dataclass(each.default):
             lines.append(f"# {each.name}: {shown}\n")
             continue
+        if each.name == "gates" and gates:
+            lines.append(gates)
+            continue
         lines.append(f"# {each.name}:")
         for part in fields(each.default):
             value = getattr(each.default, part.name)
+            value = "[]" if value == () else value
             lines.append(f"#   {part.name}: {value}  # {part.metadata['meaning']}")
         lines.append("")
     return "\n".join(lines)
@@ -166,15 +181,35 @@ def parse_settings(data: bytes) -> Settings:
         ConfigError: With every problem of the file, each with its line and remedy.
     """
     reading = ConfigReading(CONFIG.as_posix())
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise ConfigError([f"{CONFIG}: not UTF-8 ({problem}): save it as UTF-8."]) from problem
+    text = _decoded(data, CONFIG.as_posix())
     settings = reading.read(text, Settings)
     _check(settings, reading)
     _check_models(settings.models, reading)
+    reading.problems += define(settings.gates).problems
     reading.finish()
     return settings
+
+
+def parse_foreign_gates(data: bytes) -> GateSettings | None:
+    """The gates that another tool's configuration states; its other keys are not ours to judge.
+
+    Raises:
+        ConfigError: With every problem of the block, each with its line and remedy.
+    """
+    reading = ConfigReading(FOREIGN_CONFIG.as_posix())
+    text = _decoded(data, FOREIGN_CONFIG.as_posix())
+    settings = reading.read_key(text, "gates", GateSettings)
+    if settings is not None:
+        reading.problems += define(settings).problems
+    reading.finish()
+    return settings
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise ConfigError([f"{name}: not UTF-8 ({problem}): save it as UTF-8."]) from problem
 
 
 def _check(settings: Settings, reading: ConfigReading) -> None:

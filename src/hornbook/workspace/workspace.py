@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from hornbook.model.review import Judgement
     from hornbook.workspace.contexts import Packet
     from hornbook.workspace.conventions import Conventions
+    from hornbook.workspace.gating import GateList
     from hornbook.workspace.review_history import PastReview, RuleRecord
     from hornbook.workspace.review_records import Judged
     from hornbook.workspace.reviewing import Printed
@@ -324,6 +325,18 @@ class Workspace:
         from hornbook.workspace.review_history import rule_records  # noqa: PLC0415  # only this needs it
 
         return rule_records(self.ingested(), since.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+    def gates(self, *, diff: str | None = None) -> GateList:
+        """The effective gates, each value with its origin, and those that are refused.
+
+        With `diff` they are those of the change's base.
+
+        Raises:
+            ConfigError: With everything that is wrong in their definition.
+        """
+        from hornbook.workspace.gating import gates_for, gates_now  # noqa: PLC0415  # loads a parser
+
+        return gates_now(self.root) if diff is None else gates_for(self.root, diff)
 
     def record_receipt(self, facts: dict[str, object]) -> Path:
         """Keep a receipt as a record: the next ingest makes it part of the graph."""

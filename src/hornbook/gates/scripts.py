@@ -1,0 +1,162 @@
+"""The files that a gate's command names: shell scripts, Makefile targets, package.json scripts."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from hornbook.gates.shell_flags import Hollow
+from hornbook.gates.shell_words import SHELLS, base, inner_shell
+
+Read = Callable[[str], bytes | None]
+
+LARGEST = 65_536
+_SHEBANG = re.compile(r"#!\s*(?:/usr/bin/env\s+(?:-S\s+)?)?(\S+)")
+_MAKE_VARIABLE = re.compile(r"\$[({][^(){}]*[)}]|\$[@<^*?]")
+_RULE = re.compile(r"([^\s:#=][^:#=]*?)\s*::?(?!=)\s*([^#;]*)(?:;(.*))?")
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+
+
+class Judged(Protocol):
+    """Says why a script cannot fail; none if it can."""
+
+    def __call__(self, script: str, *, line: bool) -> str | None:
+        """`line` is set for a script of one line, of which every command must be heard."""
+        ...
+
+
+def hollow_script(words: Sequence[str], read: Read, judged: Judged) -> Hollow | None:
+    """Why the script that a command names cannot fail; none if it can, or cannot be read."""
+    name = base(words[0])
+    if name in {"make", "gmake"}:
+        return _make(words[1:], read, judged)
+    if name in {"npm", "pnpm", "yarn", "bun"}:
+        return _package_script(words[1:], read, judged)
+    inner = inner_shell(list(words)) if name in SHELLS else None
+    if inner is not None:
+        if inner.checks_only or inner.file is None:
+            return None
+        return _shell_script(inner.file, read, judged, options=inner.errexit)
+    if "/" in words[0]:
+        return _shell_script(words[0], read, judged, options=None)
+    return None
+
+
+def _text(path: str, read: Read) -> str | None:
+    """A file as text; none if it is none, or too large to be looked at."""
+    data = read(path.removeprefix("./"))
+    if data is None or len(data) > LARGEST or b"\0" in data:
+        return None
+    return data.decode("utf-8", "replace")
+
+
+def _shell_script(path: str, read: Read, judged: Judged, *, options: bool | None) -> Hollow | None:
+    """A script file; `options`: was its shell started with -e, none if it was not named."""
+    text = _text(path, read)
+    if text is None:
+        return None
+    shebang = _SHEBANG.match(text)
+    if options is None and (shebang is None or base(shebang[1]) not in SHELLS):
+        return None
+    first = text.partition("\n")[0]
+    if options or (shebang and re.search(r"\s-\w*e", first)):
+        text = f"set -e\n{text}"
+    why = judged(text, line=False)
+    if why is None:
+        return None
+    remedy = "let its checks end it: write `set -euo pipefail` at its top"
+    return Hollow(path, f"is a script that always ends with 0 ({why})", remedy)
+
+
+def _package_script(words: Sequence[str], read: Read, judged: Judged) -> Hollow | None:
+    named = [word for word in words if not word.startswith("-")]
+    if named[:1] == ["run"] or named[:1] == ["run-script"]:
+        named = named[1:]
+    if not named or any(word in {"--prefix", "-C", "--cwd", "-w", "--workspace"} for word in words):
+        return None
+    script = "test" if named[0] in {"t", "tst"} else named[0]
+    try:
+        package = json.loads(_text("package.json", read) or "{}")
+        text = package.get("scripts", {}).get(script) if isinstance(package, dict) else None
+    except (ValueError, AttributeError):
+        return None
+    why = judged(text, line=True) if isinstance(text, str) else None
+    if why is None:
+        return None
+    return Hollow(f"{script} of package.json", f"cannot fail ({why})", "correct that script")
+
+
+def _make(words: Sequence[str], read: Read, judged: Judged) -> Hollow | None:
+    """A Makefile's targets: refused only if no line of them or of what they need can fail."""
+    folder, file, targets = _make_arguments(words)
+    names = [file] if file else list(_MAKEFILES)
+    texts = (_text(f"{folder}{name}", read) for name in names)
+    text = next((each for each in texts if each is not None), None)
+    if text is None or re.search(r"^\s*-?include\b", text, re.MULTILINE):
+        return None
+    rules = _rules(text)
+    if ".IGNORE" in rules:
+        return Hollow(".IGNORE of the Makefile", "ignores every error", "take it out")
+    targets = targets or [next((name for name in rules if not name.startswith(".")), "")]
+    for target in targets:
+        lines = _lines_of(target, rules, set())
+        if lines and all(_never_fails(line, judged) for line in lines):
+            reason = "cannot fail: no line of its recipe can"
+            return Hollow(f"make {target}", reason, "correct that recipe")
+    return None
+
+
+def _make_arguments(words: Sequence[str]) -> tuple[str, str, list[str]]:
+    folder, file, targets = "", "", []
+    waiting = iter(words)
+    for word in waiting:
+        if word in {"-C", "--directory"}:
+            folder = next(waiting, "").rstrip("/") + "/"
+        elif word in {"-f", "--file"}:
+            file = next(waiting, "")
+        elif not word.startswith("-") and "=" not in word:
+            targets.append(word)
+    return folder, file, targets
+
+
+def _rules(text: str) -> dict[str, tuple[list[str], list[str]]]:
+    """Targets with what they need and the lines of their recipes."""
+    rules: dict[str, tuple[list[str], list[str]]] = {}
+    current: list[str] = []
+    for line in re.sub(r"\\\n\s*", " ", text).split("\n"):
+        if line.startswith("\t"):
+            for target in current:
+                rules[target][1].append(line.strip())
+            continue
+        found = _RULE.fullmatch(line.rstrip())
+        if found is None:
+            current = current if not line.strip() or line.startswith("#") else []
+            continue
+        current = found[1].split()
+        for target in current:
+            needs, recipe = rules.setdefault(target, ([], []))
+            needs += found[2].split()
+            recipe += [found[3].strip()] if found[3] else []
+    return rules
+
+
+def _lines_of(
+    target: str, rules: dict[str, tuple[list[str], list[str]]], seen: set[str]
+) -> list[str]:
+    """The recipe lines that making a target runs; something unknown counts as able to fail."""
+    if target in seen:
+        return []
+    seen.add(target)
+    if target not in rules or "%" in target:
+        return ["unknown-command"]
+    needs, recipe = rules[target]
+    return [*(line for need in needs for line in _lines_of(need, rules, seen)), *recipe]
+
+
+def _never_fails(line: str, judged: Judged) -> bool:
+    marks = re.match(r"[@+-]*", line)
+    prefix = marks[0] if marks else ""
+    if "-" in prefix:
+        return True
+    script = _MAKE_VARIABLE.sub("unknown-command", line[len(prefix) :]).replace("$$", "$")
+    return judged(script, line=False) is not None

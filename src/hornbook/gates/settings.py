@@ -1,0 +1,70 @@
+"""What a team says about its gates: the `gates:` block of a configuration file."""
+
+from dataclasses import dataclass, field
+
+Places = tuple[tuple[str, str], ...]
+"""Where each key of an entry stands, as `file, line N`; the entry itself has the key ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresetChoice:
+    """A preset, and the folder that its gates run in."""
+
+    preset: str = field(metadata={"bare": True})
+    folder: str = "."
+    places: Places = field(default=(), metadata={"places": True}, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """What is different in a gate of a preset; none keeps what the preset says."""
+
+    name: str
+    command: str | None = None
+    required: bool | None = None
+    threshold: int | None = None
+    timeout: int | None = None
+    folder: str | None = None
+    environment: dict[str, str] | None = None
+    after: tuple[str, ...] | None = None
+    creates: tuple[str, ...] | None = None
+    enabled: bool | None = None
+    places: Places = field(default=(), metadata={"places": True}, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Additional:
+    """A gate of the team's own."""
+
+    name: str
+    command: str
+    required: bool = True
+    threshold: int | None = None
+    timeout: int = 300
+    folder: str = "."
+    environment: dict[str, str] = field(default_factory=dict)
+    after: tuple[str, ...] = ()
+    creates: tuple[str, ...] = ()
+    places: Places = field(default=(), metadata={"places": True}, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """The gates of a repository: presets, what is different in them, and what is added."""
+
+    preset: tuple[PresetChoice, ...] = field(
+        default=(),
+        metadata={"meaning": "Shipped gates: go, python, typescript, rust, each for a folder."},
+    )
+    overrides: tuple[Override, ...] = field(
+        default=(), metadata={"meaning": "What is different in a preset's gate, by its name."}
+    )
+    additional: tuple[Additional, ...] = field(
+        default=(), metadata={"meaning": "Gates of your own: name, command and what else it needs."}
+    )
+
+
+def place_of(places: Places, key: str = "") -> str:
+    """Where a key stands; the entry's own place where that is not known."""
+    known = dict(places)
+    return known.get(key) or known.get("") or "settings"

@@ -1,0 +1,134 @@
+"""A shell text as a tree, and the words of its commands.
+
+`Point.row` and progress callbacks are not used: in tree-sitter 0.26.0 both can crash.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+LONGEST = 16_384
+"""Bytes of a command that is looked at; tree-sitter needs seconds for longer nonsense."""
+
+RESERVED = (
+    "{",
+    "}",
+    "if",
+    "then",
+    "else",
+    "elif",
+    "fi",
+    "do",
+    "done",
+    "while",
+    "until",
+    "case",
+    "esac",
+)
+_QUOTED = re.compile(r'\\([\\"$`])')
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+class NotShell(Exception):
+    """The text is not a shell program that can be followed: the piece where that shows."""
+
+    def __init__(self, piece: str) -> None:
+        super().__init__(piece)
+        self.piece = piece
+
+
+@cache
+def _language() -> Language:
+    return Language(tree_sitter_bash.language())
+
+
+@cache
+def parse(text: str) -> Node:
+    """The program of a text.
+
+    Raises:
+        NotShell: It does not parse.
+    """
+    data = text.encode("utf-8", "surrogateescape")
+    if len(data) > LONGEST or b"\0" in data:
+        raise NotShell(text[:40])
+    root = Parser(_language()).parse(data).root_node
+    broken = next(_broken(root), None)
+    if broken is not None:
+        raise NotShell(source(broken) or text)
+    return root
+
+
+def source(node: Node) -> str:
+    """The text of a node as it is written."""
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def statements(node: Node) -> list[tuple[Node, bool]]:
+    """The statements of a sequence, and whether each is sent to the background."""
+    found: list[tuple[Node, bool]] = []
+    for child in node.children:
+        if child.type == "&" and found:
+            found[-1] = (found[-1][0], True)
+        elif child.is_named and child.type != "comment":
+            found.append((child, False))
+    return found
+
+
+def words(command: Node) -> list[str]:
+    """The words of a command without quotes; what is expanded at run time stays as written."""
+    parts = []
+    for child in command.children:
+        if child.type == "command_name":
+            parts.append(unquoted(child.children[0]))
+        elif child.is_named and child.type != "variable_assignment" and not _redirects(child):
+            parts.append(unquoted(child))
+    return parts
+
+
+def _redirects(node: Node) -> bool:
+    return node.type.endswith("_redirect")
+
+
+def assignments(command: Node) -> list[Node]:
+    """The assignments before a command's name."""
+    return [child for child in command.children if child.type == "variable_assignment"]
+
+
+def unquoted(node: Node) -> str:
+    """A word's text without its quotes."""
+    text = source(node)
+    if node.type == "raw_string":
+        return text[1:-1]
+    if node.type == "string":
+        return _QUOTED.sub(r"\1", text[1:-1])
+    if node.type == "ansi_c_string":
+        return text[2:-1].encode("utf-8", "replace").decode("unicode_escape", "replace")
+    if node.type == "concatenation":
+        return "".join(unquoted(child) for child in node.children)
+    return _ESCAPED.sub(r"\1", text) if node.type == "word" else text
+
+
+def substitutions(node: Node) -> Iterator[Node]:
+    """The command substitutions within a node, outermost ones only."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if each.type == "command_substitution":
+            yield each
+        else:
+            waiting.extend(reversed(each.children))
+
+
+def _broken(node: Node) -> Iterator[Node]:
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        reserved = each.type == "command_name" and source(each) in RESERVED
+        stray = each.type == ";;" and each.parent == node
+        if each.is_error or each.is_missing or reserved or stray:
+            yield each
+        waiting.extend(reversed(each.children))
