@@ -6,7 +6,7 @@ import sys
 import click
 
 from hornbook import __version__
-from hornbook.cli import ask, context, read, serving, setup, templates
+from hornbook.cli import ask, context, read, serving, setup, templates, workflows
 from hornbook.cli.output import note
 from hornbook.errors import ConfigError, HornbookError, UsageError
 
@@ -29,6 +29,7 @@ for command in (
     *read.COMMANDS,
     *context.COMMANDS,
     *templates.COMMANDS,
+    *workflows.COMMANDS,
     *ask.COMMANDS,
     *serving.COMMANDS,
 ):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hornbook.execute.workflow.conditions import LIMITS
-from hornbook.execute.workflow.expressions import Reference, Template, Templated
+from hornbook.execute.workflow.expressions import Reference, Template, Templated, as_written
 from hornbook.execute.workflow.subjects import SUBJECTS, ActionType, Subject, subject_named
 
 ITERATION = ("execution", "iteration")
@@ -30,6 +30,11 @@ class Condition:
     field: Reference
     operator: str
     value: Templated
+
+    @property
+    def written(self) -> str:
+        """The condition in one line, for people."""
+        return f"{self.field.name} {self.operator} {as_written(self.value)}"
 
     @property
     def limits_iterations(self) -> bool:

@@ -191,6 +191,19 @@ def shown(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def as_written(value: Templated) -> str:
+    """A value with its expressions as they stand in the definition."""
+    if isinstance(value, Template):
+        return "".join(
+            part if isinstance(part, str) else f"${{{part.name}}}" for part in value.parts
+        )
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {as_written(each)}' for key, each in value.items())}}}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(as_written, value))}]"
+    return json.dumps(value)
+
+
 def member(value: Json, names: tuple[str, ...], above: str) -> Json:
     """The value that `names` lead to.
 

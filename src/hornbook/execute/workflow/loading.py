@@ -15,6 +15,7 @@ from hornbook.execute.workflow.references import check_references
 from hornbook.execute.workflow.subjects import TRIGGER
 
 MAX_ITERATIONS = 100
+MAX_STEPS = 200
 VERSION_PATTERN = "[0-9]{1,9}[.][0-9]{1,9}[.][0-9]{1,9}"
 _VERSION = re.compile(VERSION_PATTERN)
 
@@ -163,6 +164,9 @@ class _Definition:
         nodes = self._given["steps"].items if "steps" in self._given else ()
         if "steps" in self._given and not nodes:
             self._wrong("steps", "there is no step: add one.")
+        if len(nodes) > MAX_STEPS:
+            self._wrong("steps", f"there are more than {MAX_STEPS} steps: split the workflow.")
+            nodes = nodes[:MAX_STEPS]
         read = [
             StepReader(self._notes, f"steps[{place}]").step(node)
             for place, node in enumerate(nodes)

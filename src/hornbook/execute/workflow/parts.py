@@ -264,6 +264,8 @@ class StepReader:
         known = [each for each, subject in SUBJECTS.items() if subject.action is kind]
         if found is not None and found.action is not kind:
             hint = f"it belongs to an action of type `{found.action}`."
+        elif name.startswith(TRIGGER):
+            hint = f"write `{TRIGGER}` and the id of a workflow."
         else:
             hint = remedy(name, known)
         message = f"`{name[:60]}` is no subject of `{kind}`: {hint}"
