@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
-RUNNABLE = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in ("commands", "globs", "python", "settings", "sops"))]  # fmt: skip
+RUNNABLE = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in ("commands", "globs", "python", "settings", "sops", "workflows"))]  # fmt: skip
 COMMANDS = sorted(app.commands)
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -586,16 +586,15 @@ def answers_of(do: Do) -> st.SearchStrategy[Result]:
     assert rule is not None
     seconds = st.sampled_from([0.0, 1.0, 400.0])
     output = st.fixed_dictionaries({name: values_of(each) for name, each in rule.outputs.items()})
-    kinds: list[st.SearchStrategy[Result]] = [
-        st.builds(Succeeded, output, seconds),
-        st.builds(Succeeded, output),
-        st.builds(Succeeded, output),
-        st.builds(Erred, st.sampled_from(["", "died"]), seconds),
-        st.just(Succeeded({"odd": 1})) if rule.outputs else st.nothing(),
-    ]
-    if rule.judges:
-        kinds += [st.builds(Refused, output, seconds)] * 2
-    return st.one_of(kinds)
+    kinds: dict[str, st.SearchStrategy[Result]] = {
+        "done": st.builds(Succeeded, output),
+        "slow": st.builds(Succeeded, output, seconds),
+        "erred": st.builds(Erred, st.sampled_from(["", "died"]), seconds),
+        "odd": st.just(Succeeded({"odd": 1})) if rule.outputs else st.just(Erred("odd")),
+        "refused": st.builds(Refused, output, seconds),
+    }
+    often = ["done"] * 12 + ["slow", "erred", "odd"] + ["refused"] * (4 if rule.judges else 0)
+    return st.sampled_from(often).flatmap(lambda kind: kinds[kind])
 
 
 def followed(workflow: Workflow, payload: Mapping[str, Json], data: st.DataObject) -> Run:
