@@ -6,7 +6,7 @@ import sys
 import click
 
 from hornbook import __version__
-from hornbook.cli import ask, context, gates, read, reviewing, serving, setup, templates
+from hornbook.cli import ask, context, gates, read, reviewing, serving, setup, templates, workflows
 from hornbook.cli.output import note
 from hornbook.errors import ConfigError, HornbookError, UsageError
 
@@ -31,6 +31,7 @@ for command in (
     *reviewing.COMMANDS,
     *gates.COMMANDS,
     *templates.COMMANDS,
+    *workflows.COMMANDS,
     *ask.COMMANDS,
     *serving.COMMANDS,
 ):
