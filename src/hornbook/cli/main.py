@@ -6,7 +6,7 @@ import sys
 import click
 
 from hornbook import __version__
-from hornbook.cli import ask, context, read, serving, setup, templates
+from hornbook.cli import ask, context, mcp_command, read, serving, setup, templates
 from hornbook.cli.output import note
 from hornbook.errors import ConfigError, HornbookError, UsageError
 
@@ -31,6 +31,7 @@ for command in (
     *templates.COMMANDS,
     *ask.COMMANDS,
     *serving.COMMANDS,
+    *mcp_command.COMMANDS,
 ):
     app.add_command(command)
 
