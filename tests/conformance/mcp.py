@@ -18,6 +18,7 @@ from hornbook import Workspace
 from tests.mcp_service import serving
 from tests.workspaces import with_the_example_sop, write
 
+SOURCES = Path(__file__).parents[2] / "src"
 PACKAGES = {
     "@modelcontextprotocol/conformance": "0.2.0-alpha.12",
     "@modelcontextprotocol/inspector": "2.12.0",
@@ -30,7 +31,6 @@ BOTH = (
     "resources-list",
     "prompts-list",
     "dns-rebinding-protection",
-    "server-sse-multiple-streams",
 )
 SCENARIOS = {
     "2025-11-25": ("server-initialize", "ping", *BOTH),
@@ -39,10 +39,8 @@ SCENARIOS = {
         "caching",
         "http-header-validation",
         "sep-2164-resource-not-found",
-        "input-required-result-missing-input-response",
         "input-required-result-unsupported-methods",
-        "input-required-result-ignore-extra-params",
-        "input-required-result-validate-input",
+        "server-sse-multiple-streams",
         *BOTH,
     ),
 }
@@ -119,7 +117,8 @@ def scenario(packages: Path, address: str, revision: str, name: str) -> Iterator
 def inspected(packages: Path, target: tuple[str, ...], method: tuple[str, ...]) -> Iterator[str]:
     """What is wrong with one method as the inspector sees it."""
     inspector = packages / "node_modules/.bin/mcp-inspector"
-    asked = ("--cli", *target, "--method", *method)
+    # Clients start servers with a bare environment, so this one must be told where our code is.
+    asked = ("--cli", *target, "-e", f"PYTHONPATH={SOURCES}", "--method", *method)
     said = run(_node(packages), inspector.resolve(), *asked, folder=packages)
     name = f"inspector {target[0].partition(':')[0]} {' '.join(method)}"
     if said.returncode:

@@ -63,7 +63,16 @@ def _misfits(kind: type[msgspec.Struct], given: Mapping[str, Any]) -> Iterator[s
         try:
             msgspec.convert(given[name], field.type)
         except msgspec.ValidationError as problem:
-            yield f"{name}: {problem}."
+            choices = _choices(schema_of(kind)["properties"][name])
+            yield f"{name}: {problem}{f', not one of {choices}' if choices else ''}."
+
+
+def _choices(schema: Mapping[str, Any]) -> str:
+    """The values that a field can have, if they are a fixed set."""
+    listed = [
+        value for part in (schema, *schema.get("anyOf", ())) for value in part.get("enum", ())
+    ]
+    return ", ".join(map(str, listed))
 
 
 def _unspeakable(where: str, value: Any) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Paths in requests: inside the root, also where a link would lead out of it."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -33,10 +34,7 @@ def _inside(root: Path, file: str) -> str:
     clean = clean_path(file)
     if not clean:
         raise UsageError(f"{file!r} is the root itself: name files in it.")
-    try:
-        target = (root / clean).resolve()
-    except OSError as problem:
-        raise UsageError(f"{file!r}: {problem.strerror}: name a path that can be.") from problem
-    if not target.is_relative_to(root.resolve()):
+    target = Path(os.path.realpath(root / clean))
+    if not target.is_relative_to(os.path.realpath(root)):
         raise UsageError(f"{file!r} is a link that leads out of the root: name a path inside it.")
     return clean
