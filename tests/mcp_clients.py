@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp_types import CallToolResult, TextContent
+from mcp.types import CallToolResult, TextContent
 
 from hornbook import Workspace
 from hornbook.serve.leases import Leases

@@ -8,31 +8,41 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import uvicorn
-from starlette.applications import Starlette
+from fastapi import FastAPI
 
 from hornbook.serve.leases import Leases
 from hornbook.serve.mcp_http import McpHttp
 from hornbook.serve.mcp_server import build_server
 
 
-def application(root: Path) -> Starlette:
+def application(root: Path) -> FastAPI:
     """An application that has nothing but `/mcp`."""
     leases = Leases(str(root))
     endpoint = McpHttp(build_server(leases.workspace))
 
     @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with endpoint.running():
             yield
         leases.close()
 
-    return Starlette(routes=endpoint.routes(), lifespan=lifespan)
+    app = FastAPI(lifespan=lifespan)
+    endpoint.attach(app)
+    return app
+
+
+def listening_socket() -> socket.socket:
+    """A socket on a free port. It names TCP: else asyncio leaves Nagle's delays on its connections."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    found.bind(("127.0.0.1", 0))
+    found.listen(100)
+    return found
 
 
 @contextmanager
 def serving(root: Path) -> Iterator[str]:
     """Serve in a thread on a free port; gives the address."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with listening_socket() as listening:
         server = uvicorn.Server(uvicorn.Config(application(root), log_level="error"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -11,7 +11,7 @@ import pytest
 from inline_snapshot import snapshot
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp_types import PromptReference, ResourceTemplateReference
+from mcp.types import PromptReference, ResourceTemplateReference
 
 from hornbook import Workspace
 from hornbook.assemble.receipt import verify

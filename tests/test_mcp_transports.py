@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 
 from hornbook.errors import HornbookError, UsageError
+from hornbook.serve import mcp_prompts, mcp_resources
 from hornbook.serve.leases import Leases
 from hornbook.serve.mcp_arguments import read_arguments
 from hornbook.serve.mcp_cursors import cursor_for, place_of
@@ -358,3 +360,51 @@ def test_a_cursor_stands_for_its_place_and_other_texts_for_nothing(text: str) ->
         return
     assert found is not None
     assert cursor_for(found) == text
+
+
+# Docs
+
+PAGE = (Path(__file__).parents[1] / "docs" / "mcp.md").read_text(encoding="utf-8")
+
+
+def table(*heads: str) -> list[list[list[str]]]:
+    """The code words in each cell of the table with these heads."""
+    _, _, rest = PAGE.partition(f"| {' | '.join(heads)} |\n")
+    lines = rest.partition("\n\n")[0].splitlines()[1:]
+    return [[re.findall("`([^`]+)`", cell) for cell in line.split(" | ")] for line in lines]
+
+
+def test_the_page_lists_every_tool_with_its_arguments_and_no_other() -> None:
+    listed = [(name, arguments) for (name,), arguments, _ in table("tool", "arguments", "answers")]
+    assert listed == [(tool.name, list(tool.input_schema["properties"])) for tool in TOOLS]
+
+
+def test_the_page_lists_every_resource_and_the_prompt() -> None:
+    listed = [address for (address,), _ in table("resource", "gives")]
+    assert listed == [template.address for template in mcp_resources.TEMPLATES]
+    ((prompt, arguments, _),) = table("prompt", "arguments", "gives")
+    assert prompt == [mcp_prompts.REVIEW_CHANGE]
+    assert arguments == [argument.name for argument in mcp_prompts.ARGUMENTS]
+
+
+def test_every_set_up_on_the_page_starts_the_server(root: Path) -> None:
+    blocks = re.findall("```json\n(.*?)```", PAGE, re.DOTALL)
+    assert len(blocks) == 4
+    for block in blocks:
+        ((_, servers),) = json.loads(block).items()
+        server = servers["hornbook"]
+        if "url" in server:
+            assert urlsplit(server["url"]).path == "/mcp"
+            continue
+        assert server["command"] == "hornbook"
+        filled = [word.replace("${workspaceFolder}", str(root)) for word in server["args"]]
+        said = subprocess.run(
+            [sys.executable, "-m", "hornbook", *filled],
+            cwd=root,
+            input=json.dumps(request(1, "ping")) + "\n",
+            env={**os.environ, "PYTHONPATH": str(SOURCES)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert json.loads(said.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import socket
 import statistics
 import subprocess
 import sys
@@ -12,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import uvicorn
-from starlette.types import Receive, Scope, Send
 
 from hornbook import Workspace
-from tests.mcp_service import application
+from hornbook.serve.mcp_http import Receive, Scope, Send
+from tests.mcp_service import application, listening_socket
 from tests.workspaces import with_the_example_sop
 
 ROOT = Path(__file__).parents[2]
@@ -127,7 +126,7 @@ def _compare(connection: http.client.HTTPConnection) -> dict[str, float]:
 
 def main() -> None:
     """Serve a root on a free port, which is printed first."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with listening_socket() as listening:
         print(listening.getsockname()[1], flush=True)
         server = uvicorn.Server(uvicorn.Config(Bench(Path(sys.argv[1])), log_level="warning"))
         server.run(sockets=[listening])

@@ -1,15 +1,17 @@
 """MCP over streamable HTTP: one POST in, one JSON answer out, nothing kept in between."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any  # a server without lifespan state has Any
+from typing import Any  # ASGI messages and a server without lifespan state have Any
 
+from fastapi import FastAPI, Response
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MOST_BYTES = 1024 * 1024
@@ -66,6 +68,7 @@ class McpHttp:
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         await self._manager.handle_request({**scope, "headers": headers}, receive, send)
 
-    def routes(self, path: str = "/mcp") -> list[Route]:
-        """Its routes: a mount would answer a POST to `path` itself with a redirect."""
-        return [Route(each, endpoint=self, include_in_schema=False) for each in (path, f"{path}/")]
+    def attach(self, app: FastAPI, path: str = "/mcp") -> None:
+        """Answer at exactly this path: a mount would answer a POST to it with a redirect."""
+        for each in (path, f"{path}/"):
+            app.add_route(each, self, include_in_schema=False)  # type: ignore[arg-type]  # any ASGI application is an endpoint

@@ -1,18 +1,18 @@
 """The MCP server: tools, resources and a prompt over one workspace, on any transport."""
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar  # a server without lifespan state has Any
 
-import anyio
-import anyio.to_thread
-import mcp_types as types
+from mcp import types
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp.types import INVALID_PARAMS
 
 from hornbook import __version__
 from hornbook.errors import HornbookError
@@ -124,19 +124,16 @@ class _Handlers:
 
     def __init__(self, opened: Opened, most_at_once: int) -> None:
         self._opened = opened
-        self._most_at_once = most_at_once
-        self._limit: anyio.CapacityLimiter | None = None
+        self._threads = ThreadPoolExecutor(most_at_once, thread_name_prefix="mcp")
 
     async def _ask(self, question: Callable[[Workspace], Answer]) -> Answer:
         """Ask the workspace in a thread: the loop stays free, however long the answer takes."""
-        if self._limit is None:
-            self._limit = anyio.CapacityLimiter(self._most_at_once)
 
         def asked() -> Answer:
             with self._opened() as work:
                 return question(work)
 
-        return await anyio.to_thread.run_sync(asked, limiter=self._limit)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, asked)
 
     async def _ask_or_refuse(self, question: Callable[[Workspace], Answer]) -> Answer:
         """The same where the protocol has no other way to refuse than an error.
