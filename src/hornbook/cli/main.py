@@ -6,7 +6,18 @@ import sys
 import click
 
 from hornbook import __version__
-from hornbook.cli import ask, context, gates, read, reviewing, serving, setup, templates, workflows
+from hornbook.cli import (
+    ask,
+    context,
+    gates,
+    mcp_command,
+    read,
+    reviewing,
+    serving,
+    setup,
+    templates,
+    workflows,
+)
 from hornbook.cli.output import note
 from hornbook.errors import ConfigError, HornbookError, UsageError
 
@@ -34,6 +45,7 @@ for command in (
     *workflows.COMMANDS,
     *ask.COMMANDS,
     *serving.COMMANDS,
+    *mcp_command.COMMANDS,
 ):
     app.add_command(command)
 

@@ -34,6 +34,15 @@ class Leases:
         finally:
             self._give_back(shared)
 
+    @contextmanager
+    def workspace(self) -> Iterator[Workspace]:
+        """The workspace, opened on the newest version of the graph: it must not be refreshed."""
+        shared = self._take()
+        try:
+            yield shared.workspace
+        finally:
+            self._give_back(shared)
+
     def _take(self) -> _Shared:
         with self._lock:
             if self._current.workspace.is_outdated():

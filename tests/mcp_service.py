@@ -1,0 +1,66 @@
+"""The MCP endpoint served by itself over real HTTP on loopback, in this process or as one."""
+
+import argparse
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from hornbook.serve.leases import Leases
+from hornbook.serve.mcp_http import McpHttp
+from hornbook.serve.mcp_server import build_server
+
+
+def application(root: Path) -> FastAPI:
+    """An application that has nothing but `/mcp`."""
+    leases = Leases(str(root))
+    endpoint = McpHttp(build_server(leases.workspace))
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with endpoint.running():
+            yield
+        leases.close()
+
+    app = FastAPI(lifespan=lifespan)
+    endpoint.attach(app)
+    return app
+
+
+def listening_socket() -> socket.socket:
+    """A socket on a free port. It names TCP: else asyncio leaves Nagle's delays on its connections."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    found.bind(("127.0.0.1", 0))
+    found.listen(100)
+    return found
+
+
+@contextmanager
+def serving(root: Path) -> Iterator[str]:
+    """Serve in a thread on a free port; gives the address."""
+    with listening_socket() as listening:
+        server = uvicorn.Server(uvicorn.Config(application(root), log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def main() -> None:
+    """Serve a root until stopped."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--port", type=int, default=8765)
+    chosen = parser.parse_args()
+    uvicorn.run(application(chosen.root), port=chosen.port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main()
