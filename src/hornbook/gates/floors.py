@@ -123,7 +123,7 @@ def has_tests(
     ]
     problems = [f"{path} has no test of its name, and no test changed with it" for path in untested]
     required = strictness is Strictness.REQUIRED
-    said = f"{len(code)} changed code files, all with tests" if code else "no code changed"
+    said = f"all changed code has tests ({len(code)})" if code else "no code changed"
     return _result(TESTS, problems, "without a test", said, required=required)
 
 
@@ -182,7 +182,9 @@ def rules(
             if reason is not None and path not in harmless:
                 did = "removes" if file.is_removed or path == file.before else "edits"
                 problems.append(f"the change {did} {path} ({reason})")
-    return _result(RULES, problems, "that judge it", "nothing that judges it", required=False)
+    return _result(
+        RULES, problems, "of what judges it", "it edits nothing that judges it", required=False
+    )
 
 
 def _judging(path: str, scripts: Mapping[str, str], is_rule: Callable[[str], bool]) -> str | None:

@@ -200,7 +200,8 @@ def _problem(gate: Gate, finished: Finished, output: str) -> str | None:
         tool = no_tests_ran(gate.command, finished.code, output)
         if tool is not None:
             return f"no tests ran ({tool}): a run without a test proves nothing."
-    return f"{ended_by(finished.code)} ({finished.shell})." if finished.code else None
+    shell = finished.shell.partition(" ")[0]
+    return f"{ended_by(finished.code)} ({shell})." if finished.code else None
 
 
 def _left(finished: Finished) -> str:
