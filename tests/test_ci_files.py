@@ -28,15 +28,7 @@ HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 FORMATS = {"text", "json", "sarif", "junit", "github", "markdown"}
-# Commands that are being written, with the options that are agreed on; those that are there are
-# looked at as they are, whatever stands here.
-PLANNED: dict[tuple[str, ...], set[str]] = {
-    ("gates", "run"): {"--diff", "--plan", "--json"},
-    ("review", "prepare"): {"--diff", "--output", "--passes"},
-    ("review", "check"): {"--receipt", "--gates", "--format", "--json", "--record"},
-}
 GROUPS = {name for name, command in app.commands.items() if isinstance(command, click.Group)}
-GROUPS |= {names[0] for names in PLANNED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +68,7 @@ def found(command: tuple[str, ...]) -> click.Command | None:
 
 def options(command: tuple[str, ...]) -> set[str]:
     there = found(command)
-    if there is None:
-        return PLANNED[command]
+    assert there is not None, command
     return {name for each in there.params for name in each.opts}
 
 

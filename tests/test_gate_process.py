@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.gates.environment import INHERITED, environment
-from hornbook.gates.process import HEAD, LOG, TAIL, Finished, ended_by, run_command, shell_of
 from hornbook.gates.trimming import trim
+from hornbook.process.environment import INHERITED, environment
+from hornbook.process.running import HEAD, LOG, TAIL, Finished, ended_by, run_command, shell_of
 
 ROOT = Path(__file__).parents[1]
 

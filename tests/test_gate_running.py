@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from hornbook import Workspace
 from hornbook.cli import gate_run
 from hornbook.errors import ConfigError
 from hornbook.gates.junit import junit
@@ -477,28 +478,32 @@ def test_junit_parses_and_counts() -> None:
     assert suite.find("properties/property[@name='tree']") is not None
 
 
-class Gated:
-    """A workspace with gates and one plan."""
-
-    def __init__(self, root: Path, *gates: Gate) -> None:
-        self.root = root
-        self.gates = gates
-
-    def effective_gates(self, span: str | None) -> tuple[Gate, ...]:
-        return self.gates
-
-    def plan_constraints(self, slug: str) -> Constraints:
-        return {"narrow": Constraints(inside=("docs/**",))}[slug]
-
-
-def test_the_command_runs_a_workspaces_gates_within_its_plan(repository: Path) -> None:
-    git(repository, "checkout", "-qb", "work")
-    write(repository, {"app.py": "x = 1\n"})
+def test_a_workspace_runs_the_gates_of_the_base_and_refuses_what_cannot_fail(
+    repository: Path,
+) -> None:
+    config = "gates:\n  additional:\n    - {name: ok, command: test -f app.py}\n"
+    write(repository, {".hornbook/config.yaml": config, "app.py": "x = 0\n"})
     commit(repository)
-    work = Gated(repository, Gate("ok", "true"))
-    assert gate_run.run(work, None, None).passed
-    assert gate_run.run(work, "main..work", None).passed
-    assert not gate_run.run(work, "main..work", "narrow").passed
+    git(repository, "checkout", "-qb", "work")
+    weakened = config.replace("test -f app.py", "test -f app.py || true")
+    write(repository, {"app.py": "x = 1\n", ".hornbook/config.yaml": weakened})
+    commit(repository)
+    with Workspace.open(repository) as work:
+        of_the_change = {each.name: each for each in work.run_gates(diff="main..work").gates}
+        assert of_the_change["ok"].status is GateStatus.PASSED
+        assert ".hornbook/config.yaml" in of_the_change["floor:rules"].message
+        here = work.run_gates()
+        assert not here.passed
+        assert [each.status for each in here.gates if each.name == "ok"] == [GateStatus.REFUSED]
+        newest = json.loads((repository / ".hornbook/logs/gates/last.json").read_bytes())
+        assert newest["passed"] is False
+
+
+def test_a_workspace_without_gates_has_not_passed(repository: Path) -> None:
+    with Workspace.open(repository) as work:
+        report = work.run_gates()
+        assert not report.passed
+        assert any("No gate is configured" in words for words in report.notes)
 
 
 def test_the_answer_has_the_promised_keys_and_words(

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,28 +11,10 @@ from hornbook.cli.output import Styled, columns, console, counted, harmless, not
 from hornbook.cli.read import json_option, root_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from hornbook.gates.running import Progress
-    from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
-    from hornbook.model.plan import Constraints
+    from hornbook.model.gates import GateReport, GateResult, GateStatus
 
 _STYLE = {"passed": "green", "warned": "yellow", "skipped": "dim"}
-
-
-class Gated(Protocol):
-    """What the command needs of a workspace."""
-
-    @property
-    def root(self) -> "Path":
-        """The folder that all paths are relative to."""
-
-    def effective_gates(self, span: str | None) -> "Sequence[Gate]":
-        """The gates in force: with a span those of its base."""
-
-    def plan_constraints(self, slug: str) -> "Constraints":
-        """How far the work on a plan may reach."""
 
 
 @click.command("run")
@@ -53,26 +35,10 @@ def run_command(
     """Run the gates, and with --diff the floors; exit 1 unless all that is required passed."""
     from hornbook.workspace.workspace import Workspace
 
-    with Workspace.open(root) as opened:
-        work = cast("Gated", opened)  # what Workspace gets with gate definitions and plans
-        report = run(work, span, slug)
+    with Workspace.open(root) as work, _live() as progress:
+        report = work.run_gates(diff=span, plan=slug, progress=progress)
     show(report, "json" if as_json else form)
     sys.exit(0 if report.passed else 1)
-
-
-def run(work: Gated, span: str | None, slug: str | None) -> "GateReport":
-    """Run the workspace's gates, with progress on a terminal."""
-    from hornbook.workspace.gate_running import run_for
-
-    constraints = work.plan_constraints(slug) if slug is not None else None
-    with _live() as progress:
-        return run_for(
-            work.root,
-            work.effective_gates(span),
-            span=span,
-            constraints=constraints,
-            progress=progress,
-        )
 
 
 def show(report: "GateReport", form: str) -> None:

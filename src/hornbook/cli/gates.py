@@ -1,18 +1,24 @@
-"""Commands about gates: gates list."""
+"""Commands about gates: what they are, whether they can fail, and what they say."""
 
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
+from hornbook.cli.gate_run import run_command
 from hornbook.cli.output import Styled, columns, harmless, print_json, write
 from hornbook.cli.read import json_option, root_of
+from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hornbook.gates.proving import Proof
     from hornbook.model.gates import Gate
     from hornbook.workspace.gating import GateList, ListedGate
 
 SHOWN = ("command", "required", "threshold", "timeout", "folder", "environment", "after", "creates")
+PROOF_STYLE = {"proven": "green", "unproven": "red", "broken": "yellow"}
 STATE_STYLE = {"ready": "green", "refused": "red", "disabled": "yellow"}
 
 diff_option = click.option(
@@ -25,24 +31,44 @@ def gates() -> None:
     """Checks that run before a reviewer looks, and that can fail."""
 
 
+gates.add_command(run_command)
+
+
 @gates.command("list")
 @diff_option
+@click.option("--prove", is_flag=True, help="Run each required gate with a failure injected.")
 @json_option
 @root_of
-def list_gates(root: str | None, span: str | None, *, as_json: bool) -> None:
+def list_gates(root: str | None, span: str | None, *, prove: bool, as_json: bool) -> None:
     """Show the effective gates and where each value comes from.
 
     Exit 1 if one is refused because it cannot fail, or if none is configured.
     """
     from hornbook.workspace.workspace import Workspace
 
+    if prove and span is not None:
+        raise UsageError("--prove tries the gates on the files here: leave --diff out.")
     with Workspace.open(root) as work:
         found = work.gates(diff=span)
+        proofs = work.prove_gates() if prove else ()
     if as_json:
-        print_json(answer(found))
+        proven = {"proofs": proofs} if prove else {}
+        print_json({**answer(found), **proven})
     else:
         _print(found)
-    sys.exit(0 if found.sound else 1)
+        _print_proofs(proofs)
+    survived = any(each.verdict != "proven" for each in proofs)
+    sys.exit(0 if found.sound and not survived else 1)
+
+
+def _print_proofs(proofs: "Sequence[Proof]") -> None:
+    rows = []
+    for each in proofs:
+        verdict = Styled(each.verdict)
+        verdict.style = PROOF_STYLE[each.verdict]
+        rows.append((each.gate, verdict, each.message))
+    if rows:
+        columns(rows, heads=("gate", "proof", "what was tried"))
 
 
 def answer(found: "GateList") -> dict[str, object]:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from hornbook.errors import ConfigError
 from hornbook.gates.coverage import measured, places, stamps
-from hornbook.gates.environment import environment
 from hornbook.gates.output import no_tests_ran
-from hornbook.gates.process import Finished, ended_by, run_command
 from hornbook.gates.trimming import trim
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
+from hornbook.process.environment import environment
+from hornbook.process.running import Finished, ended_by, run_command
 
 Progress = Callable[[str, GateStatus | None], None]
 """Told a gate's name when it starts, with how it ended when it ends."""

@@ -62,6 +62,12 @@ class GateSettings:
     additional: tuple[Additional, ...] = field(
         default=(), metadata={"meaning": "Gates of your own: name, command and what else it needs."}
     )
+    tests: str = field(
+        default="warn",
+        metadata={
+            "meaning": "Changed code without tests: `off`, `warn`, or `required` to stop it."
+        },
+    )
 
 
 def place_of(places: Places, key: str = "") -> str:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from hornbook.gates import floors
 from hornbook.gates.judging_part import judging_part
 from hornbook.gates.proving import Proof, prove
@@ -19,6 +21,7 @@ from hornbook.ingest.reading import is_rule_file
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.model.plan import Constraints
 from hornbook.text.globs import parse_set
+from hornbook.workspace.gating import GateList, GateState
 from hornbook.workspace.places import Places
 
 TREE = "floor:tree"
@@ -61,6 +64,65 @@ def run_for(
         known = git.run(root, "rev-parse", "--verify", "-q", "HEAD").stdout.decode("ascii").strip()
         return replace(report, head=known or None)
     return run(root)
+
+
+def run_listed(
+    root: Path,
+    listed: GateList,
+    *,
+    span: str | None = None,
+    constraints: Constraints | None = None,
+    progress: Progress = silent,
+) -> GateReport:
+    """Run the gates of a list; one that is refused is a result too, and stops a change.
+
+    The newest report of a work tree lies in the folder of the logs, for those who only look.
+
+    Raises:
+        UsageError: The span names no change, or there is no repository to take it from.
+    """
+    report = run_for(
+        root,
+        listed.ready,
+        span=span,
+        constraints=constraints,
+        tests=listed.tests,
+        progress=progress,
+    )
+    refused = [
+        GateResult(
+            each.gate.name,
+            required=each.gate.required,
+            status=GateStatus.REFUSED,
+            message="; ".join(each.reasons),
+        )
+        for each in listed.gates
+        if each.state is GateState.REFUSED
+    ]
+    off = [
+        GateResult(
+            each.gate.name,
+            required=False,
+            status=GateStatus.SKIPPED,
+            message="; ".join(each.reasons),
+        )
+        for each in listed.gates
+        if each.state is GateState.DISABLED
+    ]
+    report = _with(report, [*refused, *off])
+    if not listed.gates and listed.message:
+        report = replace(report, notes=(*report.notes, listed.message))
+    keep_newest(Places(root), report)
+    return report
+
+
+def keep_newest(places: Places, report: GateReport) -> None:
+    """Write a report where a hook finds it without running anything."""
+    places.gate_logs.mkdir(parents=True, exist_ok=True)
+    target = places.gate_logs / "last.json"
+    fresh = target.with_name(f".last-{os.getpid()}.json")
+    fresh.write_bytes(msgspec.json.encode(report))
+    fresh.replace(target)
 
 
 def judge(

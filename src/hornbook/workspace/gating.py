@@ -1,12 +1,13 @@
 """The gates of a workspace: as it stands, or as they stood at the base of a change."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from hornbook.gates.definitions import Definitions, define
 from hornbook.gates.detect import DEEPEST, Stack, block, detect, is_manifest
+from hornbook.gates.floors import Strictness
 from hornbook.gates.settings import GateSettings
 from hornbook.gates.shell import refusals
 from hornbook.git import reader as git
@@ -53,6 +54,7 @@ class GateList:
     base: str | None = None
     head: str | None = None
     message: str = ""
+    tests: Strictness = Strictness.WARN
 
     @property
     def sound(self) -> bool:
@@ -73,7 +75,8 @@ def gates_now(root: Path) -> GateList:
     """
     read = _reader(root)
     settings, file = gate_settings(read)
-    return _listed(define(settings), read, file)
+    found = _listed(define(settings), read, file)
+    return replace(found, tests=Strictness(settings.tests))
 
 
 def gates_for(root: Path, span: str) -> GateList:
@@ -90,7 +93,8 @@ def gates_for_change(root: Path, found: Change) -> GateList:
     """The same for a change that is known already."""
     settings, file = gate_settings(_reader_at(root, found.base))
     read = _reader_at(root, found.head)
-    return _listed(define(settings), read, file, base=found.base, head=found.head)
+    listed = _listed(define(settings), read, file, base=found.base, head=found.head)
+    return replace(listed, tests=Strictness(settings.tests))
 
 
 def gate_settings(read: Read) -> tuple[GateSettings, str | None]:

@@ -243,6 +243,11 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
         valid=settings.review.block_on in list(Severity),
     )
     reading.check(
+        "gates.tests",
+        f"`gates.tests` is {settings.gates.tests!r}: write off, warn or required.",
+        valid=settings.gates.tests in {"off", "warn", "required"},
+    )
+    reading.check(
         "review.confidence_percent",
         "`review.confidence_percent` must be at most 100.",
         valid=settings.review.confidence_percent <= 100,

@@ -40,10 +40,16 @@ def _nobody() -> None:
     """Wait for another writer without telling anybody."""
 
 
+def _no_progress(_name: str, _ended: GateStatus | None) -> None:
+    """Run gates without telling anybody."""
+
+
 if TYPE_CHECKING:
     from hornbook.assemble.sizing import Sizing
+    from hornbook.gates.proving import Proof
+    from hornbook.gates.running import Progress as GateProgress
     from hornbook.model.context import Context, Pressure
-    from hornbook.model.gates import GateReport
+    from hornbook.model.gates import GateReport, GateStatus
     from hornbook.model.review import Judgement
     from hornbook.workspace.contexts import Packet
     from hornbook.workspace.conventions import Conventions
@@ -337,6 +343,35 @@ class Workspace:
         from hornbook.workspace.gating import gates_for, gates_now  # noqa: PLC0415  # loads a parser
 
         return gates_now(self.root) if diff is None else gates_for(self.root, diff)
+
+    def run_gates(
+        self,
+        *,
+        diff: str | None = None,
+        plan: str | None = None,
+        progress: GateProgress | None = None,
+    ) -> GateReport:
+        """What the gates say to the files here, or with a change to its HEAD, floors included.
+
+        Raises:
+            UsageError: The diff names no change.
+            ConfigError: The definition of the gates is wrong.
+        """
+        from hornbook.workspace.gate_running import run_listed  # noqa: PLC0415  # loads a parser
+
+        return run_listed(
+            self.root,
+            self.gates(diff=diff),
+            span=diff,
+            constraints=None,
+            progress=progress or _no_progress,
+        )
+
+    def prove_gates(self) -> tuple[Proof, ...]:
+        """Whether each required gate fails when it must, tried on copies of the files here."""
+        from hornbook.workspace.gate_running import prove_for  # noqa: PLC0415  # loads a parser
+
+        return prove_for(self.root, self.gates().ready)
 
     def record_receipt(self, facts: dict[str, object]) -> Path:
         """Keep a receipt as a record: the next ingest makes it part of the graph."""
