@@ -73,10 +73,13 @@ class Commands(ABC):
         return status
 
     def _called(self, body: Node, shell: Shell, where: Where) -> int:
+        shell.calls += 1
         try:
             return self._run(body, shell, where)
         except Returned as back:
             return back.status
+        finally:
+            shell.calls -= 1
 
     def _other(self, meant: list[str], node: Node, shell: Shell, where: Where) -> int:
         inner = shell_words.inner_shell(meant) if base(meant[0]) != "echo" else None
@@ -118,13 +121,19 @@ class Commands(ABC):
         raise Ended(_status(meant, shell))
 
     def _return(self, meant: list[str], shell: Shell, _where: Where) -> int:
+        if not shell.calls:
+            return 2
         raise Returned(_status(meant, shell))
 
-    def _leave_loop(self, _meant: list[str], _shell: Shell, _where: Where) -> int:
-        raise LeftLoop
+    def _leave_loop(self, _meant: list[str], shell: Shell, _where: Where) -> int:
+        if shell.loops:
+            raise LeftLoop(0)
+        return 0
 
-    def _next_round(self, _meant: list[str], _shell: Shell, _where: Where) -> int:
-        raise NextRound
+    def _next_round(self, _meant: list[str], shell: Shell, _where: Where) -> int:
+        if shell.loops:
+            raise NextRound(0)
+        return 0
 
     def _false(self, _meant: list[str], _shell: Shell, _where: Where) -> int:
         return 1

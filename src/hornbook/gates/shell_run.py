@@ -60,7 +60,7 @@ class Played(Commands):
     def _inner(self, inner: Inner, shell: Shell, where: Where) -> int:
         options = shell.copy()
         options.errexit, options.pipefail = inner.errexit, inner.pipefail
-        options.functions = {}
+        options.functions, options.loops, options.calls = {}, 0, 0
         text = inner.script or ""
         outer, self._script = self._script, text
         try:
@@ -145,8 +145,14 @@ class Played(Commands):
         return [site for site in self.sites if site.kind is Kind.JUDGE]
 
     def _pipeline(self, node: Node, shell: Shell, where: Where) -> int:
-        parts = [child for child in node.children if child.is_named]
-        return self._checked(self._piped(parts, shell, where), shell, where)
+        parts, rest = _pipe(node)
+        if not rest:
+            return self._checked(self._piped(parts, shell, where), shell, where)
+        status = shell.last = self._piped(parts, shell, replace(where, tested=True))
+        for sign, right in rest:
+            if (status == 0) == (sign == "&&"):
+                status = shell.last = self._run(right, shell, replace(where, quiet=sign == "||"))
+        return status
 
     def _piped(self, parts: list[Node], shell: Shell, where: Where) -> int:
         negated = parts[0].type == "negated_command"
@@ -183,6 +189,8 @@ class Played(Commands):
         return self._sequence(node, shell, where)
 
     def _parenthesised(self, node: Node, shell: Shell, where: Where) -> int:
+        if source(node).startswith("((") and source(node).endswith("))"):
+            return self._arithmetic(node, shell, where)  # after `!` the grammar takes it for two
         inner = shell.copy()
         try:
             status = self._sequence(node, inner, where)
@@ -240,6 +248,7 @@ class Played(Commands):
         asked = node.children_by_field_name("condition") if node.type == "while_statement" else []
         body = node.child_by_field_name("body")
         status = 0
+        shell.loops += 1
         for _ in range(2):
             waiting = [(each, False) for each in asked if each.is_named]
             try:
@@ -248,7 +257,9 @@ class Played(Commands):
             except NextRound:
                 status = 0
             except LeftLoop:
-                return 0
+                status = 0
+                break
+        shell.loops -= 1
         return status
 
     def _case(self, node: Node, shell: Shell, where: Where) -> int:
@@ -260,10 +271,17 @@ class Played(Commands):
                 for place, child in enumerate(item.children)
                 if child.is_named and item.field_name_for_child(place) != "value"
             ]
-            chosen = item.children[0].text == b"*" or not self._asked(item, Kind.QUESTION, where)
-            if chosen:
+            if self._is_chosen(node, item, shell, where):
                 return self._statements(parts, shell, where)
         return 0
+
+    def _is_chosen(self, node: Node, item: Node, shell: Shell, where: Where) -> bool:
+        value, pattern = node.child_by_field_name("value"), source(item.children[0])
+        if pattern == "*":
+            return True
+        if value is not None and value.type == "word" and pattern.isalnum():
+            return source(value) == pattern
+        return not self._asked(item, Kind.QUESTION, where)
 
     def _function(self, node: Node, shell: Shell, _where: Where) -> int:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -303,6 +321,20 @@ def _branch(node: Node) -> tuple[list[tuple[Node, bool]], list[tuple[Node, bool]
         elif child.is_named and child.type != "comment":
             part.append((child, False))
     return asked, done
+
+
+def _pipe(node: Node) -> tuple[list[Node], list[tuple[str, Node]]]:
+    """The parts of a pipe, and what is joined to it: after `! a | b` the grammar mixes them up."""
+    parts = [child for child in node.children if child.is_named]
+    rest: list[tuple[str, Node]] = []
+    while parts[-1].type in {"list", "pipeline"}:
+        last = parts.pop()
+        if last.type == "pipeline":
+            parts += [child for child in last.children if child.is_named]
+        else:
+            rest.insert(0, (last.children[1].type, last.children[-1]))
+            parts.append(last.children[0])
+    return parts, rest
 
 
 def _leading(node: Node) -> str:

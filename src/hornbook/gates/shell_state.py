@@ -38,11 +38,11 @@ class Returned(Ended):
     """A function ended, with a status."""
 
 
-class LeftLoop(Exception):
+class LeftLoop(Ended):
     """`break`."""
 
 
-class NextRound(Exception):
+class NextRound(Ended):
     """`continue`."""
 
 
@@ -54,6 +54,8 @@ class Shell:
     pipefail: bool = False
     last: int = 0
     job: int = 0
+    loops: int = 0
+    calls: int = 0
     values: dict[str, str | None] = field(default_factory=dict)
     functions: dict[str, Node] = field(default_factory=dict)
     traps: dict[str, str] = field(default_factory=dict)

@@ -129,6 +129,17 @@ def _broken(node: Node) -> Iterator[Node]:
         each = waiting.pop()
         reserved = each.type == "command_name" and source(each) in RESERVED
         stray = each.type == ";;" and each.parent == node
-        if each.is_error or each.is_missing or reserved or stray:
+        if each.is_error or each.is_missing or reserved or stray or _runs_on(each):
             yield each
         waiting.extend(reversed(each.children))
+
+
+def _runs_on(node: Node) -> bool:
+    """Whether the grammar took the next line for more arguments, as it does after some pipes."""
+    if node.type != "command" or node.text is None:
+        return False
+    ends = [node.start_byte, *(child.end_byte for child in node.children)]
+    gaps = zip(ends, node.children, strict=False)
+    start = node.start_byte
+    between = (node.text[end - start : child.start_byte - start] for end, child in gaps)
+    return any(b"\n" in gap.replace(b"\\\n", b"") for gap in between)
