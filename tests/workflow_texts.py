@@ -157,6 +157,7 @@ BAD = [
     Bad("a guard that does not limit", put(S, "retry_developer_gates", "condition", "operator", value="ge"), "unguarded_cycle:retry_developer_gates", '"name": "retry_developer_gates"', "`lt` a number", seen=False),
     Bad("round by failing", put(S, "retry_developer_gates", "on_fail", value="structural_gates"), "unguarded_cycle:structural_gates", '"name": "structural_gates"', "for ever", seen=False),
     Bad("an answer that may not be there", put(S, "developer_failed", "action", "payload", "x", value="${steps.reviewer.output.feedback}"), "may_be_missing:reviewer", '"x"', "default", seen=False),
+    Bad("an answer lost to a newer error", put(S, "reviewer_failed", "action", "payload", "x", value="${steps.last_check.output.feedback}"), "may_be_missing:last_check", '"x"', "without an output", seen=False),
     Bad("an error that was none", put(S, "verdict_check", "action", "payload", "patterns", value="${steps.reviewer.error}"), "may_be_missing:reviewer", '"patterns"', "without an error", seen=False),
     Bad("an old attempt", drop(S, "retry_developer_gates", "output_as"), "stale:developer", '"files": "${steps.developer', "`output_as` `developer`", seen=False),
     Bad("a review before the gates", put(S, "developer", "on_success", value="assemble_context"), "review_without_gates:reviewer", '"action": {\n        "type": "publish_agent",\n        "subject": "agent.task.review"', "workflow.gate.structural", seen=False),
