@@ -98,7 +98,7 @@ def speak(root: Path, lines: list[object], *options: str, program: str | None = 
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=25,  # less than it waits for questions that nobody settles
     )
 
 
@@ -128,6 +128,14 @@ def test_everything_that_was_asked_before_the_end_is_answered(root: Path) -> Non
     answers = [json.loads(line) for line in said.stdout.splitlines()]
     assert sorted(each["id"] for each in answers) == list(range(21))
     assert all("result" in each for each in answers)
+
+
+def test_a_cancelled_question_does_not_keep_it_from_ending(root: Path) -> None:
+    asked = request(1, "tools/call", name="review_context", arguments={"diff": "HEAD~1..HEAD"})
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    said = speak(root, [*HELLO, asked, cancelled, request(2, "ping")])
+    answers = [json.loads(line)["id"] for line in said.stdout.splitlines()]
+    assert (said.returncode, sorted(answers)) == (0, [0, 2])
 
 
 def test_it_ends_at_once_and_silently_when_nothing_is_asked(root: Path) -> None:
