@@ -110,7 +110,7 @@ def test_several_presets_get_names_of_their_own_and_folders() -> None:
     assert gates["go-test"].after == ("go-build",)
     assert gates["typescript-web-test"].folder == "web"
     assert gates["typescript-apps-admin-test"].folder == "apps/admin"
-    assert gates["go-coverage"].creates == ("backend/**/coverage.out",)
+    assert gates["go-coverage"].creates == ("coverage.out",)
     assert "test" not in gates
 
 
@@ -146,7 +146,7 @@ def test_every_key_of_a_gate_can_be_overridden() -> None:
     assert (gate.command, gate.timeout, gate.folder) == ("go test -race ./...", 60, "api")
     assert gate.environment == (("CGO_ENABLED", "1"),)
     assert gate.after == ("vet",)
-    assert gate.creates == ("api/out/report.xml",)
+    assert gate.creates == ("out/report.xml",)
 
 
 # Slips

@@ -198,17 +198,8 @@ def _settled(gate: Gate, off: frozenset[str]) -> Gate:
         command=gate.command.strip(),
         folder=folder,
         after=tuple(other for other in gate.after if other not in off),
-        creates=tuple(_below(folder, pattern) for pattern in gate.creates),
         origins=tuple(origins.items()),
     )
-
-
-def _below(folder: str, pattern: str) -> str:
-    """A pattern that is meant from a folder, as one from the root."""
-    if folder == ".":
-        return pattern
-    anywhere = "/" not in pattern.rstrip("/")
-    return f"{folder}/{'**/' if anywhere else ''}{pattern.removeprefix('/')}"
 
 
 def _wrong(gate: Gate) -> Iterator[tuple[str, str]]:
