@@ -72,7 +72,18 @@ def test_any_change_is_found_on_its_line(datas: list[dict[str, Any]], data: st.D
     events = chain(*datas)
     place = data.draw(st.integers(0, len(events) - 1))
     change: dict[str, Any] = data.draw(
-        st.sampled_from([{"at": "x"}, {"actor": "b"}, {"kind": "k"}, {"data": {"z": 1}}, {"key": "z"}, {"previous": "0"}, {"hash": "0"}, {"seq": 99}])
+        st.sampled_from(
+            [
+                {"at": "x"},
+                {"actor": "b"},
+                {"kind": "k"},
+                {"data": {"z": 1}},
+                {"key": "z"},
+                {"previous": "0"},
+                {"hash": "0"},
+                {"seq": 99},
+            ]
+        )
     )
     events[place] = replace(events[place], **change)
     fault = verify(events)

@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +56,9 @@ def test_tasks_are_the_numbered_and_checklist_items() -> None:
 
 def test_the_same_text_gives_the_same_tasks_with_crlf() -> None:
     crlf = read_tasks(EXECUTION.replace("\n", "\r\n"))
-    assert [task.files for task in crlf.tasks] == [task.files for task in read_tasks(EXECUTION).tasks]
+    assert [task.files for task in crlf.tasks] == [
+        task.files for task in read_tasks(EXECUTION).tasks
+    ]
     assert crlf.problems == ()
 
 
@@ -81,7 +85,7 @@ def test_either_there_is_a_cycle_or_an_order(waits: list[list[int]]) -> None:
     by_number = {task.number: task for task in tasks}
     if cycle:
         assert cycle[0] == cycle[-1]
-        for one, other in zip(cycle, cycle[1:], strict=False):
+        for one, other in itertools.pairwise(cycle):
             assert other in by_number[one].depends_on
     else:
         order = [task.number for task in in_order(tasks)]
@@ -111,16 +115,21 @@ def test_mentions_are_paths_in_backticks_outside_code() -> None:
 
 
 WORDS = st.one_of(
-    st.text(), st.sampled_from(["- Decision: x", "a\n- Decision: b\n\n- Id: c", "\n", "  ", "a\r\n\n"])
+    st.text(),
+    st.sampled_from(["- Decision: x", "a\n- Decision: b\n\n- Id: c", "\n", "  ", "a\r\n\n"]),
 )
 DECISION = st.tuples(WORDS, WORDS, WORDS)
 
 
 @given(st.lists(DECISION, max_size=5), st.data())
-def test_decisions_survive_their_file(said: list[tuple[str, str, str]], data: st.DataObject) -> None:
+def test_decisions_survive_their_file(
+    said: list[tuple[str, str, str]], data: st.DataObject
+) -> None:
     made: list[PlanDecision] = []
     for number, (decision, reason, impact) in enumerate(said, 1):
-        old = data.draw(st.one_of(st.none(), st.sampled_from([e.id for e in made]))) if made else None
+        old = (
+            data.draw(st.one_of(st.none(), st.sampled_from([e.id for e in made]))) if made else None
+        )
         name = f"decision.rates-{number}"
         made = [
             PlanDecision(e.id, e.decision, e.reason, e.impact, e.at, e.supersedes, name)

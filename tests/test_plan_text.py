@@ -34,18 +34,32 @@ Dependencies.
 """
 
 LIKE_HEADINGS = st.sampled_from(
-    ["## Mission", "\\## Mission", "## Other", "```", "~~~ x", "# Plan: x", "---", "- IN: x", "", " ", "\r"]
+    [
+        "## Mission",
+        "\\## Mission",
+        "## Other",
+        "```",
+        "~~~ x",
+        "# Plan: x",
+        "---",
+        "- IN: x",
+        "",
+        " ",
+        "\r",
+    ]
 )
 TEXT = st.one_of(
     st.text(),
     st.lists(st.one_of(LIKE_HEADINGS, st.text(max_size=5)), max_size=8).map("\n".join),
 )
 TITLE = st.text(min_size=1).map(lambda text: " ".join(text.split())).filter(str.strip)
-GLOBS = st.lists(st.one_of(st.text(), st.text(alphabet="ab{,}*/` \"\n")), max_size=4).map(tuple)
+GLOBS = st.lists(st.one_of(st.text(), st.text(alphabet='ab{,}*/` "\n')), max_size=4).map(tuple)
 PLANS = st.builds(
     Plan,
     slug=st.just("limit-the-rate"),
-    title=TITLE.filter(lambda text: not any(ord(c) < 32 or c in "\x7f\x85\u2028\u2029" for c in text)),
+    title=TITLE.filter(
+        lambda text: not any(ord(c) < 32 or c in "\x7f\x85\u2028\u2029" for c in text)
+    ),
     committed=st.booleans(),
     situation=TEXT,
     mission=TEXT,
@@ -59,7 +73,11 @@ PLANS = st.builds(
 
 
 @given(PLANS)
-@example(Plan("a", "Plan: x", situation="```\n## Mission\n", mission="## Mission\r\n\n", coordination="\n"))
+@example(
+    Plan(
+        "a", "Plan: x", situation="```\n## Mission\n", mission="## Mission\r\n\n", coordination="\n"
+    )
+)
 def test_a_plan_survives_its_own_file(plan: Plan) -> None:
     read = parse(render(plan))
     assert read.plan == plan

@@ -32,6 +32,7 @@ model_option = click.option(
 @click.option("--criteria", metavar="T", multiple=True, help="A criterion; may be repeated.")
 @model_option
 @click.option("--window", metavar="N", type=int, help="A window in tokens, instead of a model's.")
+@click.option("--plan", metavar="SLUG", help="Without --files: all that the plan may change.")
 @json_option
 @root_of
 def size(  # noqa: PLR0917  # click passes every argument by name
@@ -41,6 +42,7 @@ def size(  # noqa: PLR0917  # click passes every argument by name
     criteria: tuple[str, ...],
     model: str | None,
     window: int | None,
+    plan: str | None,
     *,
     as_json: bool,
 ) -> None:
@@ -54,6 +56,7 @@ def size(  # noqa: PLR0917  # click passes every argument by name
             criteria=criteria,
             model=model,
             window=window,
+            plan=plan,
         )
     if as_json:
         print_json(answer)

@@ -6,7 +6,7 @@ import sys
 import click
 
 from hornbook import __version__
-from hornbook.cli import ask, context, read, serving, setup, templates
+from hornbook.cli import ask, context, deprecated, plans, read, serving, setup, templates
 from hornbook.cli.output import note
 from hornbook.errors import ConfigError, HornbookError, UsageError
 
@@ -28,9 +28,11 @@ for command in (
     *setup.COMMANDS,
     *read.COMMANDS,
     *context.COMMANDS,
+    *plans.COMMANDS,
     *templates.COMMANDS,
     *ask.COMMANDS,
     *serving.COMMANDS,
+    *deprecated.COMMANDS,
 ):
     app.add_command(command)
 

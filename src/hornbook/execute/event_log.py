@@ -85,7 +85,7 @@ class EventLog:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep all others on this machine from writing exports and files of plans; may be nested."""
+        """Keep all others on this machine from writing the files of plans; may be nested."""
         with self._mutex:
             if self._depth:
                 yield

@@ -97,9 +97,7 @@ def write_files(root: Path, before: PlanState | None, after: PlanState) -> list[
     old = notes_of(before) if before is not None else {}
     for path, text in records_of(after).items():
         write_if_changed(root / path, text)
-    left = [
-        path for path, text in notes_of(after).items() if not _brought(root, path, old, text)
-    ]
+    left = [path for path, text in notes_of(after).items() if not _brought(root, path, old, text)]
     for path, text in tasks_of(after).items():
         found = _read(root / path)
         if found is None:

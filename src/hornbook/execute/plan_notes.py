@@ -89,9 +89,7 @@ def _indented(value: str) -> str:
     return value.replace("\n", "\n  ")
 
 
-def _entries(
-    text: str, first: str, required: set[str], optional: set[str]
-) -> list[dict[str, str]]:
+def _entries(text: str, first: str, required: set[str], optional: set[str]) -> list[dict[str, str]]:
     entries: list[dict[str, str]] = []
     name = ""
     for number, line in enumerate(text.split("\n")[1:], 2):

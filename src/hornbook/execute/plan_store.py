@@ -8,6 +8,7 @@ from hornbook.errors import ConfigError, NotFound, UsageError
 from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import Data, Event, digest
 from hornbook.execute.plan_files import PLAN_FILE, edited_files, write_files, write_if_changed
+from hornbook.execute.plan_head import HEAD_KEYS
 from hornbook.execute.plan_state import (
     PlanState,
     PlanStatus,
@@ -16,7 +17,6 @@ from hornbook.execute.plan_state import (
     project,
     task_data,
 )
-from hornbook.execute.plan_head import HEAD_KEYS
 from hornbook.execute.plan_text import PlanText, parse, render
 from hornbook.ingest.identity import slug as slug_of
 from hornbook.model import Level, Problem
@@ -138,7 +138,9 @@ class PlanStore:
         if state.status is PlanStatus.EXPLORING:
             return self._append(slug, "plan.edited", changes, f"edited:{key}")
         if state.status is PlanStatus.SUPERSEDED:
-            raise UsageError(f"plan {slug} is superseded by {state.superseded_by}: change that one.")
+            raise UsageError(
+                f"plan {slug} is superseded by {state.superseded_by}: change that one."
+            )
         if not reason.strip():
             raise UsageError(
                 f"plan {slug} is committed, its text is frozen: give a --reason to amend it, or "

@@ -30,7 +30,9 @@ _FIELD = re.compile(
 _QUOTED = re.compile(r"`(?P<path>[^`]+)`(?P<new>[ \t]*\(new\))?", re.IGNORECASE)
 _PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.\w{1,10}|[\w.@+-]+(?:/[\w.@+-]+)+")
 _NEW = re.compile(r"[ \t]*\(new\)$", re.IGNORECASE)
-_DEPENDENCY = re.compile(r"(?:tasks?[ \t]*|#|task\.[a-z0-9-]+\.)?(?P<number>\d{1,6})", re.IGNORECASE)
+_DEPENDENCY = re.compile(
+    r"(?:tasks?[ \t]*|#|task\.[a-z0-9-]+\.)?(?P<number>\d{1,6})", re.IGNORECASE
+)
 _NONE = frozenset({"none", "nothing", "-", "–"})
 
 
@@ -83,7 +85,9 @@ def read_tasks(execution: str, path: str = "plan.md") -> TaskList:
             problems.warning(draft.line, "task_number", message)
         tasks.append(_task(place, draft, len(drafts), problems))
     if not tasks:
-        message = "The section lists no task: write numbered or checklist items (`1. …`, `- [ ] …`)."
+        message = (
+            "The section lists no task: write numbered or checklist items (`1. …`, `- [ ] …`)."
+        )
         problems.error(1, "no_tasks", message)
     cycle = find_cycle(tasks)
     if cycle:
@@ -98,9 +102,9 @@ def find_cycle(tasks: Iterable[PlanTask]) -> list[int]:
     """The numbers of tasks that wait for each other, the first of them again at the end."""
     waits = {task.number: task.depends_on for task in tasks}
     done: set[int] = set()
-    for start in waits:
+    for start, wanted in waits.items():
         trail: list[int] = []
-        pending = [(start, iter(waits[start]))]
+        pending = [(start, iter(wanted))]
         while pending:
             number, rest = pending[-1]
             if not trail or trail[-1] != number:
@@ -149,9 +153,7 @@ def _drafts(execution: str, problems: Problems) -> list[_Draft]:
     return drafts
 
 
-def _continue(
-    draft: _Draft, line: str, number: int, problems: Problems, *, outside: bool
-) -> None:
+def _continue(draft: _Draft, line: str, number: int, problems: Problems, *, outside: bool) -> None:
     """Take a line below a task's item: a field, an item of the field above, or description."""
     if draft.open_field == "closed":
         return

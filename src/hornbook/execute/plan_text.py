@@ -47,18 +47,17 @@ class PlanText:
 
 def render(plan: Plan) -> str:
     """The file of a plan; the same plan always gives the same text."""
-    bodies = {
-        "Situation": _escaped(plan.situation),
-        "Mission": _escaped(plan.mission),
-        "Execution": _escaped(plan.execution),
-        "Constraints": "\n".join(_bullets(plan.constraints)),
-        "Coordination": _escaped(plan.coordination),
-    }
-    parts = [render_head(plan), f"# Plan: {plan.title}\n"]
-    for name in SECTIONS:
-        text = bodies[name]
-        parts.append(f"\n## {name}\n" + (f"\n{text}\n" if text else ""))
-    return "".join(parts)
+    sections = "\n".join(section_text(plan, name) for name in SECTIONS)
+    return f"{render_head(plan)}# Plan: {plan.title}\n\n{sections}"
+
+
+def section_text(plan: Plan, name: str) -> str:
+    """One section of a plan's file, with its heading."""
+    if name == "Constraints":
+        text = "\n".join(_bullets(plan.constraints))
+    else:
+        text = _escaped(getattr(plan, name.lower()))
+    return f"## {name}\n" + (f"\n{text}\n" if text else "")
 
 
 def parse(text: str, path: str = "plan.md") -> PlanText:
@@ -278,7 +277,9 @@ def _constraints(
             continue
         bullet = _BULLET.fullmatch(line)
         if bullet is None:
-            message = "This is no constraint: write `- IN: glob`, `- OUT: …` or `- DO NOT TOUCH: …`."
+            message = (
+                "This is no constraint: write `- IN: glob`, `- OUT: …` or `- DO NOT TOUCH: …`."
+            )
             problems.error(index + 1, "bad_constraint", message)
             continue
         name = bullet["name"].upper().replace("_", " ")

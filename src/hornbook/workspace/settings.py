@@ -28,6 +28,18 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Where events are kept and runs are queued."""
+
+    database: str = field(
+        default="",
+        metadata={
+            "meaning": "The URL of a shared database for events; empty is SQLite in `.hornbook`."
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a workspace is told to do differently; `docs/settings.md` explains each key."""
 
@@ -81,6 +93,9 @@ class Settings:
     models: ModelSettings = field(
         default=ModelSettings(), metadata={"meaning": "Models and what they are used for."}
     )
+    engine: EngineSettings = field(
+        default=EngineSettings(), metadata={"meaning": "Where events are kept."}
+    )
 
     @property
     def reserve_tokens(self) -> int:
@@ -125,7 +140,8 @@ def template() -> str:
         lines.append(f"# {each.name}:")
         for part in fields(each.default):
             value = getattr(each.default, part.name)
-            lines.append(f"#   {part.name}: {value}  # {part.metadata['meaning']}")
+            shown = '""' if value == "" else value  # 0 and () are shown as such
+            lines.append(f"#   {part.name}: {shown}  # {part.metadata['meaning']}")
         lines.append("")
     return "\n".join(lines)
 
@@ -184,6 +200,12 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
         )
     reading.check(
         "largest_file", "`largest_file` must be above 0.", valid=settings.largest_file > 0
+    )
+    database = settings.engine.database
+    reading.check(
+        "engine.database",
+        f"`engine.database` is {database!r}: write a URL such as postgresql+psycopg://host/name.",
+        valid=not database or "://" in database,
     )
     for key, patterns in (
         ("exclude", settings.exclude),

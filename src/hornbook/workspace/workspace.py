@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from hornbook.errors import NotFound
+from hornbook.errors import NotFound, UsageError
 from hornbook.graph import asking
 from hornbook.graph import export as exporting
 from hornbook.graph.generations import Generation, Generations
@@ -41,8 +41,11 @@ def _nobody() -> None:
 
 if TYPE_CHECKING:
     from hornbook.assemble.sizing import Sizing
+    from hornbook.execute.plan_store import PlanView
     from hornbook.model.context import Context, Pressure
+    from hornbook.model.plan import PlanDecision
     from hornbook.workspace.contexts import Packet
+    from hornbook.workspace.plans import PlanBook
 
 
 class Workspace:
@@ -188,14 +191,21 @@ class Workspace:
         criteria: Sequence[str] = (),
         model: str | None = None,
         window: int | None = None,
+        plan: str | None = None,
     ) -> Sizing:
         """Whether a task fits a model's window, and every reason why not.
 
+        Without files it is sized by all that its plan's constraints let it change.
+
         Raises:
+            UsageError: There are neither files nor a plan.
             ConfigError: The window is too small for any task.
         """
         from hornbook.workspace.sizing import size_task  # noqa: PLC0415  # loads the readers
 
+        if not files and plan is None:
+            raise UsageError("no files to size: name them with --files, or a plan with --plan.")
+        files = files or self.plan_book().scope_files(plan)
         return size_task(
             self.root,
             self.settings,
@@ -261,6 +271,28 @@ class Workspace:
             criteria=criteria,
             model=model,
         )
+
+    def plan_book(self) -> PlanBook:
+        """The plans of the workspace: to begin, commit, check and carry them out."""
+        from hornbook.workspace.plans import PlanBook  # noqa: PLC0415  # loads SQLAlchemy
+
+        return PlanBook(self.places, self.settings, self.ingested)
+
+    def plans(self) -> list[PlanView]:
+        """Every plan: explorations first, then the committed, then the superseded."""
+        return self.plan_book().views()
+
+    def plan(self, slug: str) -> PlanView:
+        """One plan with its decisions, risks and tasks.
+
+        Raises:
+            NotFound: There is none with this slug.
+        """
+        return self.plan_book().view(slug)
+
+    def decisions(self, plan_id: str) -> list[PlanDecision]:
+        """The decisions of a plan that stand; `plan_id` is its id or slug."""
+        return self.plan_book().decisions(plan_id)
 
     def record_receipt(self, facts: dict[str, object]) -> Path:
         """Keep a receipt as a record: the next ingest makes it part of the graph."""
