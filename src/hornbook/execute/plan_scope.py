@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hornbook.errors import BadGlob
 from hornbook.model.plan import Constraints
+from hornbook.text.constraint_bullets import KINDS
 from hornbook.text.globs import Glob, parse
 
 _BLANK = re.compile(r"\s")
@@ -53,12 +54,8 @@ class PlanScope:
 
 
 def _compiled(constraints: Constraints) -> Iterator[ScopeGlob]:
-    kinds = (
-        ("IN", constraints.inside),
-        ("OUT", constraints.outside),
-        ("DO NOT TOUCH", constraints.do_not_touch),
-    )
-    for kind, texts in kinds:
+    groups = (constraints.inside, constraints.outside, constraints.do_not_touch)
+    for kind, texts in zip(KINDS, groups, strict=True):
         for text in texts:
             try:
                 glob = parse(text)

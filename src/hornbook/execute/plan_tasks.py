@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hornbook.execute.plan_text import outside_fences, split_list
+from hornbook.execute.plan_text import outside_fences
 from hornbook.ingest.problems import Problems
 from hornbook.model import Problem
 from hornbook.model.plan import PlanTask
+from hornbook.text.constraint_bullets import split_list
 
 _ITEM = re.compile(
     r" {0,3}(?:(?P<number>\d{1,6})[.)][ \t]+(?:\[[ xX]\][ \t]+)?|[-*+][ \t]+\[[ xX]\][ \t]+)"

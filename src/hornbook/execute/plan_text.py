@@ -4,30 +4,23 @@ A section's text stands between its heading and the next one, with a blank line 
 of a text that would be taken for a section's heading has a backslash in front of it.
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hornbook.execute.plan_head import HEAD_KEYS, read_head, render_head
 from hornbook.ingest.problems import Problems
 from hornbook.model import Problem
 from hornbook.model.plan import Constraints, Plan
+from hornbook.text.constraint_bullets import KINDS, read_bullet, render_bullet
 
 SECTIONS = ("Situation", "Mission", "Execution", "Constraints", "Coordination")
-BULLETS = {"in": "IN", "out": "OUT", "do_not_touch": "DO NOT TOUCH"}
 
 _NAMES = "|".join(SECTIONS)
 _SECTION = re.compile(rf"##[ \t]+({_NAMES})[ \t]*", re.IGNORECASE)
 _LOOKS_LIKE_SECTION = re.compile(r"(?P<slashes>\\*)(?P<heading>##[ \t].*)")
 _TITLE = re.compile(r"#[ \t]+(?:Plan:[ \t]*)?(?P<title>.*?)[ \t]*", re.IGNORECASE)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_BULLET = re.compile(
-    r"[ \t]*[-*+][ \t]+\**(?P<name>IN|OUT|DO[ _]NOT[ _]TOUCH)\**[ \t]*:\**(?P<value>.*)",
-    re.IGNORECASE,
-)
-_PLAIN = re.compile(r"[^\s\"`][^\x00-\x1f\x7f\x85\u2028\u2029]*")
-_QUOTED = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +82,6 @@ def parse(text: str, path: str = "plan.md") -> PlanText:
     starts = {name: _first_line(lines, each) for name, each in found.items()}
     stated = frozenset({*found, *(head.keys() & set(HEAD_KEYS))})
     return PlanText(plan, starts, places, stated, problems.told())
-
-
-def split_list(text: str) -> list[str]:
-    """The items of a comma list; commas inside braces do not count."""
-    items, depth, item = [], 0, ""
-    for character in text:
-        depth += (character == "{") - (character == "}" and depth > 0)
-        if character == "," and depth == 0:
-            items.append(item)
-            item = ""
-        else:
-            item += character
-    return [each.strip() for each in (*items, item) if each.strip()]
 
 
 def outside_fences(lines: Sequence[str]) -> list[bool]:
@@ -233,58 +213,31 @@ def _unescaped(text: str) -> str:
 
 
 def _bullets(constraints: Constraints) -> Iterator[str]:
-    kinds = (
-        ("IN", constraints.inside),
-        ("OUT", constraints.outside),
-        ("DO NOT TOUCH", constraints.do_not_touch),
-    )
-    for name, globs in kinds:
+    groups = (constraints.inside, constraints.outside, constraints.do_not_touch)
+    for kind, globs in zip(KINDS, groups, strict=True):
         for glob in globs:
-            yield f"- {name}: {_shown(glob)}"
-
-
-def _shown(glob: str) -> str:
-    """A constraint as it stands behind its name; one that would be misread is a JSON string."""
-    plain = _PLAIN.fullmatch(glob) and glob == glob.strip() and _items(glob) == [glob]
-    return glob if plain else json.dumps(glob)
-
-
-def _items(text: str) -> list[str]:
-    """The globs of a bullet; a sentence with commas in it stays whole."""
-    value = text.strip()
-    if value.startswith('"'):
-        try:
-            found = json.loads(value)
-        except ValueError:
-            return [value]
-        return [found] if isinstance(found, str) else [value]
-    items = split_list(value)
-    if any(re.search(r"\s", item) and not _QUOTED.fullmatch(item) for item in items):
-        return [value]
-    return [
-        quoted[1] if (quoted := _QUOTED.fullmatch(item)) is not None else item for item in items
-    ]
+            yield render_bullet(kind, glob)
 
 
 def _constraints(
     lines: Sequence[str], span: _Span | None, problems: Problems
 ) -> tuple[Constraints, dict[tuple[str, str], int]]:
-    found: dict[str, list[str]] = {name: [] for name in BULLETS.values()}
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     places: dict[tuple[str, str], int] = {}
     for index in range(span.start, span.end) if span else ():
         line = lines[index]
         if not line.strip() or _misread(line, outside=True):
             continue
-        bullet = _BULLET.fullmatch(line)
+        bullet = read_bullet(line)
         if bullet is None:
             message = (
                 "This is no constraint: write `- IN: glob`, `- OUT: …` or `- DO NOT TOUCH: …`."
             )
             problems.error(index + 1, "bad_constraint", message)
             continue
-        name = bullet["name"].upper().replace("_", " ")
-        for item in _items(bullet["value"]):
-            found[name].append(item)
-            places.setdefault((name, item), index + 1)
-    groups: Iterable[tuple[str, ...]] = (tuple(found[name]) for name in BULLETS.values())
+        kind, globs = bullet
+        for glob in globs:
+            found[kind].append(glob)
+            places.setdefault((kind, glob), index + 1)
+    groups = (tuple(found[kind]) for kind in KINDS)
     return Constraints(*groups), places

@@ -252,6 +252,17 @@ class PlanBook:
             raise NotFound(f"plan {plan.slug} has no task {number_or_id!r}: there are {known}.")
         return found
 
+    def plan_of(self, task_id: str) -> str:
+        """The slug of the plan that a task's id belongs to; a bare number is the active plan's."""
+        parts = task_id.split(".")
+        return parts[1] if len(parts) == 3 and parts[0] == "task" else self.slug(None)
+
+    def files_for(self, plan: Plan, task: PlanTask | None) -> list[str]:
+        """The files of a task; where none are named, all that the plan may change."""
+        if task is None or not task.files:
+            return self.scope_files(plan.slug)
+        return self._sizable(task.files, self.files())
+
     def check(self, given: str | None = None) -> PlanCheck:
         """Whether a plan is fit to be carried out, and every reason why not."""
         view = self.view(given)

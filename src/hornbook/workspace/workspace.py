@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from hornbook.execute.plan_store import PlanView
     from hornbook.model.context import Context, Pressure
     from hornbook.model.plan import PlanDecision
+    from hornbook.workspace.briefs import Brief
     from hornbook.workspace.contexts import Packet
     from hornbook.workspace.plans import PlanBook
 
@@ -224,12 +225,15 @@ class Workspace:
         diff: str | None = None,
         model: str | None = None,
         pressure: Pressure | None = None,
+        plan: str | None = None,
+        task: str | None = None,
     ) -> Context:
         """What a reviewer of some files, or of a change, must see: whole, or a refusal.
 
-        `pressure` tells the reviewer how the change came about.
+        `pressure` tells the reviewer how the change came about, `plan` and `task` what it is for.
         """
-        return self.review_packet(files, diff=diff, model=model, pressure=pressure).context
+        given = {"plan": plan, "task": task, "model": model}
+        return self.review_packet(files, diff=diff, pressure=pressure, **given).context
 
     def review_packet(
         self,
@@ -238,39 +242,60 @@ class Workspace:
         diff: str | None = None,
         model: str | None = None,
         pressure: Pressure | None = None,
+        plan: str | None = None,
+        task: str | None = None,
     ) -> Packet:
         """The same with what it was made for, so that a receipt can be written.
 
         Raises:
-            UsageError: The diff names no change, or the model is unknown.
+            UsageError: The diff names no change, the model is unknown or the plan not committed.
         """
         from hornbook.workspace.contexts import Contexts  # noqa: PLC0415  # loads the readers
 
+        brief = self._brief(plan, task)
         if diff is not None:
-            return Contexts(self.root, self.snapshot(), pressure).for_change(diff, model)
-        contexts = Contexts(self.root, self.ingested(), pressure)
+            return Contexts(self.root, self.snapshot(), pressure, brief).for_change(diff, model)
+        contexts = Contexts(self.root, self.ingested(), pressure, brief)
         return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model)
 
     def develop_context(
         self,
-        files: Sequence[str | Path],
+        files: Sequence[str | Path] = (),
         *,
-        description: str,
+        description: str = "",
         criteria: Sequence[str] = (),
         model: str | None = None,
+        plan: str | None = None,
+        task: str | None = None,
     ) -> Context:
-        """What a developer of a task must see: the task and its files, no rule's text."""
+        """What a developer of a task must see: the task and its files, no rule's text.
+
+        A task of a plan brings its own description, criteria and files; what is given beside it
+        is added to them.
+
+        Raises:
+            UsageError: There is neither a description nor a task.
+        """
         from hornbook.workspace.developing import development_context  # noqa: PLC0415  # as above
 
-        paths = [clean_path(self._inside(str(file))) for file in files]
         return development_context(
             self.root,
             self.settings,
-            paths,
+            [clean_path(self._inside(str(file))) for file in files],
             description=description,
             criteria=criteria,
             model=model,
+            brief=self._brief(plan, task),
         )
+
+    def _brief(self, plan: str | None, task: str | None) -> Brief | None:
+        """What a step is told of its plan and task; a task's id names its plan."""
+        if plan is None and task is None:
+            return None
+        from hornbook.workspace.briefs import brief_of  # noqa: PLC0415  # loads the readers
+
+        book = self.plan_book()
+        return brief_of(book, plan or book.plan_of(str(task)), task)
 
     def plan_book(self) -> PlanBook:
         """The plans of the workspace: to begin, commit, check and carry them out."""
