@@ -89,6 +89,13 @@ def test_the_same_plan_gives_the_same_text(plan: Plan) -> None:
     assert render(parse(render(plan)).plan) == render(plan)
 
 
+@given(TEXT)
+def test_any_text_is_read_or_told_what_is_wrong(text: str) -> None:
+    read = parse(text)
+    assert read.problems or read.plan.title
+    assert all(each.line is not None and each.line >= 1 for each in read.problems)
+
+
 def test_the_form_of_the_source_documents_is_read() -> None:
     read = parse(AS_THE_SOURCE_HAS_IT)
     assert read.problems == ()

@@ -137,7 +137,7 @@ def _sections(lines: Sequence[str], start: int, problems: Problems) -> dict[str,
         for index in range(start, len(lines))
         if (found := _SECTION.fullmatch(lines[index]))
     ]
-    ends = [index for index, _ in heads[1:]] + [len(lines)]
+    ends = [*(index for index, _ in heads[1:]), len(lines)][: len(heads)]
     spans: dict[str, _Span] = {}
     _tell_strays(lines, start, heads[0][0] if heads else len(lines), problems)
     for (index, name), end in zip(heads, ends, strict=True):
@@ -183,7 +183,7 @@ def _body(lines: Sequence[str], span: _Span) -> str:
 
 
 def _first_line(lines: Sequence[str], span: _Span) -> int:
-    blank = span.start < span.end and not lines[span.start]
+    blank = span.start + 1 < span.end and not lines[span.start]
     return span.start + (2 if blank else 1)
 
 
