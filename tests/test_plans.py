@@ -1,6 +1,7 @@
 """Plans in a workspace: commands, graph and contexts, as a person meets them."""
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -11,8 +12,10 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.errors import ConfigError, NotFound, UsageError
+from hornbook.execute.plan_notes import parse_decisions
 from hornbook.execute.plan_text import parse
 from hornbook.model.context import Outcome
+from hornbook.workspace.selection import Filter
 from tests.plans import PLAN, with_a_plan
 from tests.workspaces import write
 
@@ -426,6 +429,46 @@ def test_a_change_is_reviewed_with_the_template_of_its_base(root: Path) -> None:
         packet = work.review_packet(diff="HEAD~1..HEAD")
     assert (packet.context.text or "").startswith("# Instructions\n\nLook twice.")
     assert packet.made_for.findings == (".hornbook/templates/reviewer.xml",)
+
+
+def _decide(root: str, name: str) -> None:
+    with Workspace.open(root) as work:
+        for number in range(5):
+            work.plan_book().decide("limits", decision=f"{name}{number}", reason="r", impact="i")
+    os._exit(0)
+
+
+def test_processes_that_decide_at_once_lose_nothing(root: Path) -> None:
+    committed(root).close()
+    spawn = multiprocessing.get_context("spawn")
+    workers = [spawn.Process(target=_decide, args=(str(root), name)) for name in "ab"]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(120)
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    with Workspace.open(root) as work:
+        view = work.plan("limits")
+        assert view.problems == ()
+        assert sorted(each.decision for each in view.state.decisions) == sorted(
+            f"{name}{number}" for name in "ab" for number in range(5)
+        )
+    text = (root / ".hornbook/plans/limits/decisions.md").read_text("utf-8")
+    assert parse_decisions(text) == view.state.decisions
+
+
+def test_a_decision_may_replace_one_of_the_repository(root: Path) -> None:
+    write(root, {"docs/adr/0001-go.md": "---\nstatus: accepted\napplies_to: '*.go'\n---\n# Go\n"})
+    with committed(root) as work:
+        work.plan_book().decide(
+            "limits", decision="Rust", reason="r", impact="i", supersedes="decision.0001-go"
+        )
+        work.ingest(strict=True)
+        context = work.review_context(["main.go"], plan="limits")
+        chosen = Filter(derived_from="plan.limits")
+        assert work.snapshot().select(chosen, 10, None)[0] == ["decision.limits-1"]
+    left = {each.id: each.reason for each in context.left_out}
+    assert left["decision.0001-go"] == "it is superseded by decision.limits-1"
 
 
 def test_the_file_of_a_plan_is_the_plan(root: Path) -> None:

@@ -67,8 +67,8 @@ class Brief:
         return "\n\n".join(filter(None, (self.task.title, self.task.description)))
 
 
-def brief_of(book: "PlanBook", plan: str, task: str | None) -> Brief:
-    """What there is to be said of a plan, and of one of its tasks.
+def brief_of(book: "PlanBook", plan: str, task: str | None, *, with_files: bool = False) -> Brief:
+    """What there is to be said of a plan, and of one of its tasks; on demand with its files.
 
     Raises:
         NotFound: There is no such plan or task.
@@ -82,14 +82,14 @@ def brief_of(book: "PlanBook", plan: str, task: str | None) -> Brief:
         )
     standing = {each.id for each in book.decisions(state.plan.slug)}
     files = records_of(state)
-    meant = book.task(state.plan, task) if task is not None else None
+    meant = book.task(state, task) if task is not None else None
     return Brief(
         plan=state.plan,
         head=state.head,
         decisions=tuple(_unit(each, files) for each in state.decisions if each.id in standing),
         superseded=tuple(_past(each, state) for each in state.decisions if each.id not in standing),
         task=meant,
-        files=tuple(book.files_for(state.plan, meant)),
+        files=tuple(book.files_for(state.plan, meant)) if with_files else (),
     )
 
 

@@ -13,7 +13,7 @@ from hornbook.execute.events import Event
 from hornbook.execute.plan_check import Surroundings, check_plan, fails, task_files
 from hornbook.execute.plan_files import PLAN_FILE
 from hornbook.execute.plan_scope import PlanScope
-from hornbook.execute.plan_state import PlanStatus
+from hornbook.execute.plan_state import PlanState, PlanStatus
 from hornbook.execute.plan_store import LENIENT, PlanStore, PlanView
 from hornbook.execute.plan_tasks import in_order, read_tasks
 from hornbook.execute.plan_text import SECTIONS, PlanText, parse, render
@@ -238,14 +238,16 @@ class PlanBook:
                 view = store.fix_tasks(view.plan.slug, listed.tasks)
         return view, sized
 
-    def task(self, plan: Plan, number_or_id: str) -> PlanTask:
-        """One task of a plan, by its number or id.
+    @staticmethod
+    def task(state: PlanState, number_or_id: str) -> PlanTask:
+        """One task of a plan, by its number or id; as it was fixed, if it was.
 
         Raises:
             NotFound: The plan has no such task.
         """
+        plan = state.plan
         wanted = number_or_id.removeprefix(f"task.{plan.slug}.")
-        tasks = read_tasks(plan.execution).tasks
+        tasks = state.tasks or read_tasks(plan.execution).tasks
         found = next((task for task in tasks if str(task.number) == wanted), None)
         if found is None:
             known = ", ".join(task.id_in(plan.slug) for task in tasks) or "none"
@@ -259,9 +261,10 @@ class PlanBook:
 
     def files_for(self, plan: Plan, task: PlanTask | None) -> list[str]:
         """The files of a task; where none are named, all that the plan may change."""
+        present = self.files()
         if task is None or not task.files:
-            return self.scope_files(plan.slug)
-        return self._sizable(task.files, self.files())
+            return PlanScope(plan.constraints).files(present)
+        return self._sizable(task.files, present)
 
     def check(self, given: str | None = None) -> PlanCheck:
         """Whether a plan is fit to be carried out, and every reason why not."""

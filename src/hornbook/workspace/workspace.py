@@ -285,17 +285,19 @@ class Workspace:
             description=description,
             criteria=criteria,
             model=model,
-            brief=self._brief(plan, task),
+            brief=self._brief(plan, task, with_files=not files),
         )
 
-    def _brief(self, plan: str | None, task: str | None) -> Brief | None:
+    def _brief(
+        self, plan: str | None, task: str | None, *, with_files: bool = False
+    ) -> Brief | None:
         """What a step is told of its plan and task; a task's id names its plan."""
         if plan is None and task is None:
             return None
         from hornbook.workspace.briefs import brief_of  # noqa: PLC0415  # loads the readers
 
         book = self.plan_book()
-        return brief_of(book, plan or book.plan_of(str(task)), task)
+        return brief_of(book, plan or book.plan_of(str(task)), task, with_files=with_files)
 
     def plan_book(self) -> PlanBook:
         """The plans of the workspace: to begin, commit, check and carry them out."""
