@@ -220,6 +220,25 @@ def test_an_export_is_taken_over_into_an_empty_database(tmp_path: Path) -> None:
     assert export(clone).read_bytes().count(b"\n") == 4
 
 
+def test_nothing_is_appended_before_the_export_was_taken_over(tmp_path: Path) -> None:
+    events = filled(tmp_path / "one").events("rates")
+    export(tmp_path / "two").parent.mkdir(parents=True)
+    export(tmp_path / "two").write_bytes(export(tmp_path / "one").read_bytes())
+    log = log_in(tmp_path / "two")
+    event, _ = log.append("rates", "risk.recorded", risk(9), key="9")
+    assert (event.seq, event.previous) == (4, events[-1].hash)
+    assert log.events("rates")[:3] == events
+
+
+def test_nothing_is_appended_to_a_log_that_its_export_contradicts(tmp_path: Path) -> None:
+    log = filled(tmp_path)
+    text = export(tmp_path).read_text("utf-8").replace("risk 1", "another risk")
+    export(tmp_path).write_text(text, "utf-8")
+    with pytest.raises(EventLogError, match="line 2 and event 2"):
+        log.append("rates", "risk.recorded", risk(9), key="9")
+    assert len(log.events("rates")) == 3
+
+
 def test_an_export_that_goes_on_where_the_database_ends_is_taken_over(tmp_path: Path) -> None:
     filled(tmp_path / "one", 4)
     log = filled(tmp_path / "two", 2)

@@ -7,6 +7,7 @@ is completed from the other; where they contradict each other nothing is done.
 
 import contextlib
 import fcntl
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,7 @@ from hornbook.execute.events import (
     Data,
     Event,
     Kind,
+    canonical,
     check_kind,
     next_event,
     read_event,
@@ -44,12 +46,6 @@ EVENTS = sql.Table(
     sql.Column("line", sql.Text, nullable=False),
     sql.Column("ends", sql.Integer, nullable=False),  # bytes of the export up to this line's end
     sql.UniqueConstraint("plan", "key"),
-)
-PROJECTED = sql.Table(
-    "hornbook_projected",
-    _TABLES,
-    sql.Column("plan", sql.Text, primary_key=True),
-    sql.Column("seq", sql.Integer, nullable=False),
 )
 
 Clock = Callable[[], str]
@@ -137,14 +133,18 @@ class EventLog:
                     if known is not None:
                         return known, False
                     previous, start = self._last(connection, plan)
-                    event = next_event(
-                        previous, plan=plan, kind=kind, data=data, key=key, actor=actor, at=at
-                    )
-                    self._insert(connection, event, start)
+                    level = self._exported(plan) == start
+                    if level:
+                        event = next_event(
+                            previous, plan=plan, kind=kind, data=data, key=key, actor=actor, at=at
+                        )
+                        self._insert(connection, event, start)
             except sql.exc.IntegrityError:
                 continue  # another process took the number or the key: look again
-            self._export(event, start)
-            return event, True
+            if level:
+                self._export(event, start)
+                return event, True
+            self.sync(plan)  # nothing is appended to a log whose export knows more, or less
         raise EventLogError(f"plan {plan}: {ATTEMPTS} attempts to append met others: try again.")
 
     def sync(self, plan: str) -> None:
@@ -166,15 +166,23 @@ class EventLog:
 
     def projected(self, plan: str) -> int:
         """Up to which event the plan's files were written; 0 if never here."""
-        with self._reading() as connection:
-            asked = sql.select(PROJECTED.c.seq).where(PROJECTED.c.plan == plan)
-            return connection.execute(asked).scalar() or 0
+        return self._written().get(plan, 0)
 
     def set_projected(self, plan: str, seq: int) -> None:
         """Remember up to which event the plan's files were written."""
-        with self._engine.begin() as connection:
-            connection.execute(sql.delete(PROJECTED).where(PROJECTED.c.plan == plan))
-            connection.execute(sql.insert(PROJECTED).values(plan=plan, seq=seq))
+        with self.alone():
+            marks = canonical({**self._written(), plan: seq})
+            draft = self._state / f"events.db-written.{os.getpid()}"
+            draft.write_text(marks, encoding="utf-8")
+            draft.replace(self._state / "events.db-written")
+
+    def _written(self) -> dict[str, int]:
+        """The marks of this folder: a database may be shared, the files beside it are not."""
+        try:
+            marks = json.loads((self._state / "events.db-written").read_bytes())
+        except (FileNotFoundError, ValueError):
+            return {}  # as after a clone: every file is looked at anew
+        return marks if isinstance(marks, dict) else {}
 
     def _reading(self) -> "contextlib.AbstractContextManager[sql.Connection]":
         return self._engine.connect().execution_options(hornbook_reads=True)
@@ -230,13 +238,16 @@ class EventLog:
 
     def _export(self, event: Event, start: int) -> None:
         """Add an event's line to the export, which has `start` bytes if nothing is missing."""
-        path = self.folder(event.plan) / EXPORT
         with self.alone():
-            size = path.stat().st_size if path.exists() else 0
-            if size == start:
-                _extend(path, event.line.encode())
+            if self._exported(event.plan) == start:
+                _extend(self.folder(event.plan) / EXPORT, event.line.encode())
                 return
         self.sync(event.plan)
+
+    def _exported(self, plan: str) -> int:
+        """How many bytes the export of a plan has."""
+        path = self.folder(plan) / EXPORT
+        return path.stat().st_size if path.exists() else 0
 
     def _import(self, connection: sql.Connection, plan: str, found: bytes, start: int) -> None:
         """Take over the events of an export that the table does not have."""
