@@ -96,7 +96,7 @@ def settings(of: Any, above: str = "") -> Iterator[tuple[str, tuple[str, str]]]:
         if is_dataclass(value):
             yield from settings(value, f"{above}{each.name}.")
         else:
-            shown = "[]" if value == () else str(value)
+            shown = "[]" if value == () else str(value) or '""'
             yield f"{above}{each.name}", (shown, each.metadata["meaning"])
 
 
@@ -340,12 +340,21 @@ def example(tmp_path: Path) -> Path:
     rule = "---\napplies_to: '*.go'\nseverity: eror\n---\n# Errors\n\nSay what failed.\n"
     old = "# Old\n\n## Status\n\nSuperseded by [2](0002-new.md)\n"
     new = "# New\n\n## Status\n\nAccepted\n"
+    plan = {"id": "risk.a-r1", "plan": "plan.a", "at": "2026-11-16T08:00:00Z"}
     return write(
         tmp_path,
         {
             ".hornbook/sources/docs/sops/errors.md": rule,
             "docs/decisions/0001-old.md": old,
             "docs/decisions/0002-new.md": new,
+            ".hornbook/plans/a/plan.md": "---\ncommitted: true\n---\n# Plan: A\n",
+            ".hornbook/plans/a/tasks/1/task.yaml": "plan: plan.a\ntitle: T\nfiles: [a.go]\ncriteria: []\ndepends_on: []\n",
+            ".hornbook/records/risks/risk.a-r1.json": json.dumps(
+                {**plan, "text": "late", "severity": "low"}
+            ),
+            ".hornbook/records/decisions/decision.a-1.json": json.dumps(
+                {**plan, "decision": "D", "reason": "r"}
+            ),
         },
     )
 

@@ -82,8 +82,8 @@ LINKED = {value.name for value in LINKS.values()}
 
 
 def test_every_predicate_has_a_writer() -> None:
-    readers = SOURCE / "ingest" / "readers"
-    reading = "".join(path.read_text() for path in readers.glob("*.py"))
+    readers = (SOURCE / "ingest" / "readers").glob("*.py")
+    reading = "".join(path.read_text() for path in readers)
     written = (SOURCE / "graph" / "statements.py").read_text()
     linked = {value.name for value in (*LINKS.values(), *FACTS)}
     for name in PREDICATES:

@@ -7,7 +7,8 @@ HornbookError
 │   ├── BadGlob           a pattern is not in the dialect
 │   └── BadQuery          a SPARQL or GraphQL text is refused
 ├── NotFound              no such entity, revision or file (exit 1)
-└── StoreError            the index on disk cannot be used; `ingest --rebuild` makes it anew
+├── StoreError            the index on disk cannot be used; `ingest --rebuild` makes it anew
+└── EventLogError         the log of a plan is damaged, or its export contradicts it
 ```
 """
 
@@ -49,3 +50,7 @@ class NotFound(HornbookError):
 
 class StoreError(HornbookError):
     """The index on disk cannot be opened or is damaged."""
+
+
+class EventLogError(HornbookError):
+    """A plan's events cannot be read, do not follow each other, or contradict their export."""

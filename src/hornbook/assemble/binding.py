@@ -52,6 +52,11 @@ class RuleBook:
             bound = _nearest_only(bound)
         return sorted(bound, key=lambda binding: binding.rule.id)
 
+    def bind_plan(self, paths: Sequence[str]) -> list[Entry]:
+        """The rules of scope plan or all for a plan about these files, in id order."""
+        rules = [rule for rule in self.enforced if rule.scope is not Scope.CODE]
+        return [rule for rule in rules if _concerns(rule, paths)]
+
     def everywhere(self, rule: Entry) -> bool:
         """Whether a rule binds every file there could be."""
         if rule.activation is Activation.ALWAYS:
@@ -62,13 +67,20 @@ class RuleBook:
         )
 
 
+def _concerns(rule: Entry, paths: Sequence[str]) -> bool:
+    if rule.activation is Activation.ALWAYS:
+        return True
+    globs = globs_of(rule)
+    return any(globs.match(path) is not None for path in paths)
+
+
 def globs_of(rule: Entry) -> GlobSet:
     """The compiled patterns of a rule."""
     return parse_set(pattern.glob for pattern in rule.patterns)
 
 
 def _imported(entry: Entry) -> bool:
-    return entry.tool not in {"hornbook", "decision", "plain", "record", "code"}
+    return entry.tool not in {"hornbook", "decision", "plain", "record", "code", "plan"}
 
 
 def _because(rule: Entry, glob: Glob) -> Binding:

@@ -12,6 +12,7 @@ from hornbook.text.tokens import TokenCounter
 NO_RULE = "No rule binds these files."
 RULES = "Rules that bind this change"
 INSTRUCTIONS = "instructions_over_budget"
+NO_SPLIT_HELPS = frozenset({INSTRUCTIONS, "plan_over_budget", "task_over_budget"})
 MOST_LISTED = 8
 SUBJECTS = {
     "diff": ("diff", "The change under review"),
@@ -45,6 +46,8 @@ class Room:
     reserve: int
     situation: int
     diff: int
+    plan: int = 0
+    task: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class Review:
     diffs: tuple[Unit, ...]
     situation: str = ""
     subject: str = "diff"
+    plan: Unit | None = None
+    task: Unit | None = None
 
 
 def assemble(review: Review, room: Room, count: TokenCounter) -> Context:
@@ -82,6 +87,7 @@ class _Assembly:
                 "instructions", "Instructions", self._review.instructions, self._room.instructions
             ),
             _told("situation", "What is reviewed", self._review.situation, self._room.situation),
+            *self._intent(),
             self._rules_part([rule.unit for rule in self._review.rules]),
             *extras,
         ]
@@ -118,6 +124,8 @@ class _Assembly:
                 self._remembered(self._review.situation),
                 self._room.situation,
             ),
+            ("plan_over_budget", "the plan", self._told(self._review.plan), self._room.plan),
+            ("task_over_budget", "the task", self._told(self._review.task), self._room.task),
             (
                 INSTRUCTIONS,
                 "the instructions",
@@ -140,7 +148,7 @@ class _Assembly:
             outcome = Outcome.SOP_OVERFLOW
             reasons += self._overflow(offenders, alone)
             passes = self._passes()
-        elif any(reason.code == INSTRUCTIONS for reason in reasons):
+        elif any(reason.code in NO_SPLIT_HELPS for reason in reasons):
             outcome = Outcome.FAILED
         else:
             outcome = Outcome.TOO_BIG
@@ -194,6 +202,21 @@ class _Assembly:
             tuple(units), lambda some: self._rule_tokens(some) <= self._room.reserve
         )
         return tuple(tuple(sorted(unit.id for unit in group)) for group in groups or ())
+
+    def _intent(self) -> list[Part]:
+        """What the change is for: the plan and the task, where there are any."""
+        told = (
+            ("plan", "The plan", self._review.plan, self._room.plan),
+            ("task", "The task", self._review.task, self._room.task),
+        )
+        return [
+            Part(name, heading, (unit,), budget)
+            for name, heading, unit, budget in told
+            if unit is not None and unit.text
+        ]
+
+    def _told(self, unit: Unit | None) -> int:
+        return 0 if unit is None else self._size(unit)
 
     def _fits(self, files: Sequence[str]) -> bool:
         return (

@@ -25,6 +25,11 @@ model_option = click.option(
     "--model", metavar="M", help="A model of the registry, or a capability such as reviewing."
 )
 
+plan_option = click.option("--plan", metavar="SLUG", help="The plan that it is done for.")
+task_option = click.option(
+    "--task", metavar="ID", help="The task: its id, or its number in the plan."
+)
+
 
 @click.command()
 @files_option
@@ -32,6 +37,7 @@ model_option = click.option(
 @click.option("--criteria", metavar="T", multiple=True, help="A criterion; may be repeated.")
 @model_option
 @click.option("--window", metavar="N", type=int, help="A window in tokens, instead of a model's.")
+@click.option("--plan", metavar="SLUG", help="Without --files: all that the plan may change.")
 @json_option
 @root_of
 def size(  # noqa: PLR0917  # click passes every argument by name
@@ -41,6 +47,7 @@ def size(  # noqa: PLR0917  # click passes every argument by name
     criteria: tuple[str, ...],
     model: str | None,
     window: int | None,
+    plan: str | None,
     *,
     as_json: bool,
 ) -> None:
@@ -54,6 +61,7 @@ def size(  # noqa: PLR0917  # click passes every argument by name
             criteria=criteria,
             model=model,
             window=window,
+            plan=plan,
         )
     if as_json:
         print_json(answer)
@@ -84,6 +92,8 @@ def context() -> None:
 @context.command("review")
 @files_option
 @click.option("--diff", "span", metavar="BASE..HEAD", help="A change, judged by BASE's rules.")
+@plan_option
+@task_option
 @model_option
 @click.option("--passes", is_flag=True, help="If the rules overflow, one packet for each pass.")
 @click.option(
@@ -94,10 +104,12 @@ def context() -> None:
 )
 @json_option
 @root_of
-def review(
+def review(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     root: str | None,
     files: tuple[str, ...],
     span: str | None,
+    plan: str | None,
+    task: str | None,
     model: str | None,
     output: Path | None,
     *,
@@ -110,7 +122,9 @@ def review(
     if bool(files) == bool(span):
         raise UsageError("name what is reviewed: either --files, or --diff BASE..HEAD.")
     with Workspace.open(root) as work:
-        packet = work.review_packet(inside(work.root, files), diff=span, model=model)
+        packet = work.review_packet(
+            inside(work.root, files), diff=span, model=model, plan=plan, task=task
+        )
         packets = packet.passes() if passes and packet.context.passes else [packet]
         complete = all(each.context.text is not None for each in packets)
         if output is not None and complete:
@@ -198,16 +212,20 @@ def _summary(packet: "Packet") -> str:
 
 @context.command("develop")
 @files_option
-@click.option("--description", metavar="T", required=True, help="The task's description.")
+@click.option("--description", metavar="T", default="", help="The task's description.")
 @click.option("--criteria", metavar="T", multiple=True, help="A criterion; may be repeated.")
+@plan_option
+@task_option
 @model_option
 @json_option
 @root_of
-def develop(  # click passes every argument by name
+def develop(  # noqa: PLR0917  # click passes every argument by name
     root: str | None,
     files: tuple[str, ...],
     description: str,
     criteria: tuple[str, ...],
+    plan: str | None,
+    task: str | None,
     model: str | None,
     *,
     as_json: bool,
@@ -217,7 +235,12 @@ def develop(  # click passes every argument by name
 
     with Workspace.open(root) as work:
         found = work.develop_context(
-            inside(work.root, files), description=description, criteria=criteria, model=model
+            inside(work.root, files),
+            description=description,
+            criteria=criteria,
+            model=model,
+            plan=plan,
+            task=task,
         )
     if as_json:
         print_json(found)

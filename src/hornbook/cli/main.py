@@ -9,8 +9,10 @@ from hornbook import __version__
 from hornbook.cli import (
     ask,
     context,
+    deprecated,
     gates,
     mcp_command,
+    plans,
     read,
     reviewing,
     serving,
@@ -41,11 +43,13 @@ for command in (
     *context.COMMANDS,
     *reviewing.COMMANDS,
     *gates.COMMANDS,
+    *plans.COMMANDS,
     *templates.COMMANDS,
     *workflows.COMMANDS,
     *ask.COMMANDS,
     *serving.COMMANDS,
     *mcp_command.COMMANDS,
+    *deprecated.COMMANDS,
 ):
     app.add_command(command)
 

@@ -19,8 +19,10 @@ SKIPPED_FOLDERS = frozenset(
 
 RECORDS = ".hornbook/records/"
 
-# Of our own state folders only the sources and the records are documents.
+# Of our own state folders only the sources, the records and the plans are documents.
 STATE_FOLDERS = (".hornbook", ".semspec")
+PLANS = ".hornbook/plans/"
+PLAN_FILES = frozenset({"plan.md", "task.yaml"})
 
 
 class Kind(Enum):
@@ -53,6 +55,7 @@ def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator
     while pending:
         folder = pending.pop()
         prefix = f"{folder}/" if folder else ""
+        plans = f"/{PLANS}" in f"/{prefix}"
         try:
             entries = os.scandir(f"{base}/{folder}" if folder else base)
         except (FileNotFoundError, NotADirectoryError):
@@ -67,7 +70,12 @@ def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator
                 if entry.is_dir(follow_symlinks=False):
                     if _entered(path, name):
                         pending.append(path)
-                elif wanted(path, name) and (found := _found(path, entry)) is not None:
+                elif (
+                    # What else lies with a plan follows from its events.
+                    (not plans or name in PLAN_FILES)
+                    and wanted(path, name)
+                    and (found := _found(path, entry)) is not None
+                ):
                     yield found
 
 
@@ -88,7 +96,10 @@ def _entered(path: str, name: str) -> bool:
     for state in STATE_FOLDERS:
         inside = path.partition(f"{state}/")[2] if f"/{state}/" in f"/{path}" else None
         if inside is not None:
-            return inside.split("/")[0] in {"sources", "records"}
+            below = inside.split("/")
+            if below[0] == "plans":
+                return len(below) <= 2 or (below[2] == "tasks" and len(below) <= 4)
+            return below[0] in {"sources", "records"}
     return True
 
 
@@ -102,6 +113,8 @@ def is_text(path: str, name: str) -> bool:
     """Whether a folder that was named to ingest gives this file as a document."""
     if name.endswith(".json"):
         return path.startswith(RECORDS)
+    if path.startswith(PLANS):
+        return name in PLAN_FILES
     return name.lower().endswith(TEXT_ENDINGS) or name in {
         ".cursorrules",
         ".windsurfrules",

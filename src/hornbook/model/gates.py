@@ -19,8 +19,8 @@ class Gate:
     """One command that can say no.
 
     `folder` is relative to the root, `after` names the gates that must have ended before it
-    starts, `creates` are globs, from its folder, of the files that it leaves behind (no part of a change),
-    `origins` says for each field where its value came from.
+    starts, `creates` are globs, from its folder, of the files that it leaves behind (they are no
+    part of a change), `origins` says for each field where its value came from.
     """
 
     name: str

@@ -32,8 +32,58 @@ class Plan:
     coordination: str = ""
     created_at: str = ""
     committed_at: str | None = None
+    supersedes: str | None = None
+    """The slug of the plan that this one takes the place of, once it is committed."""
 
     @property
     def id(self) -> str:
         """The id of the plan's entity."""
         return f"plan.{self.slug}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDecision:
+    """A decision that was taken while a plan was made or carried out."""
+
+    id: str
+    decision: str
+    reason: str
+    impact: str
+    at: str
+    supersedes: str | None = None
+    superseded_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What may go wrong with a plan, as it was last said."""
+
+    id: str
+    severity: str
+    text: str
+    at: str
+
+
+RISK_SEVERITIES = ("low", "medium", "high", "critical")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTask:
+    """One task of a plan: a node of a DAG.
+
+    `creates` are those of its files that need not exist, `depends_on` the numbers of the tasks
+    that come first, `line` counts within the plan's execution section.
+    """
+
+    number: int
+    title: str
+    description: str = ""
+    files: tuple[str, ...] = ()
+    creates: tuple[str, ...] = ()
+    criteria: tuple[str, ...] = ()
+    depends_on: tuple[int, ...] = ()
+    line: int = 1
+
+    def id_in(self, slug: str) -> str:
+        """The id of the task's entity in the plan with this slug."""
+        return f"task.{slug}.{self.number}"

@@ -14,6 +14,8 @@ class Category(StrEnum):
     DECISION = "decision"
     CONVENTION = "convention"
     PLAN = "plan"
+    TASK = "task"
+    RISK = "risk"
     RECEIPT = "receipt"
     REVIEW = "review"
     CODE = "code"

@@ -18,6 +18,7 @@ class Class(StrEnum):
     API = "API"
     PLAN = "Plan"
     TASK = "Task"
+    RISK = "Risk"
     RECEIPT = "Receipt"
     REVIEW = "Review"
     CODE_FILE = "CodeFile"
@@ -36,6 +37,8 @@ CLASS_OF: dict[Category, Class] = {
     Category.DECISION: Class.DECISION,
     Category.CONVENTION: Class.CONVENTION,
     Category.PLAN: Class.PLAN,
+    Category.TASK: Class.TASK,
+    Category.RISK: Class.RISK,
     Category.RECEIPT: Class.RECEIPT,
     Category.REVIEW: Class.REVIEW,
     Category.CODE: Class.CODE_FILE,

@@ -116,6 +116,19 @@ REVIEW_PROBLEM = Predicate("review.problem", many=True)
 CONVENTION_STANDING = Predicate("convention.standing")
 CONVENTION_EVIDENCE = Predicate("convention.evidence", many=True)
 
+# Plans and what is derived from them
+PLAN_COMMITTED = Predicate("plan.committed")
+PLAN_CREATED_AT = Predicate("plan.created_at", Datatype.DATE_TIME)
+PLAN_COMMITTED_AT = Predicate("plan.committed_at", Datatype.DATE_TIME)
+PLAN_IN = Predicate("plan.in", many=True)
+PLAN_OUT = Predicate("plan.out", many=True)
+PLAN_DO_NOT_TOUCH = Predicate("plan.do_not_touch", many=True)
+PLAN_SUPERSEDES = Predicate("plan.supersedes", Datatype.ENTITY)
+TASK_DEPENDS_ON = Predicate("task.depends_on", Datatype.ENTITY, many=True)
+TASK_FILE = Predicate("task.file", many=True)
+TASK_CRITERION = Predicate("task.criterion", many=True)
+RISK_SEVERITY = Predicate("risk.severity")
+
 # The store itself
 STORE_SCHEMA = Predicate("store.meta.schema", Datatype.INTEGER)
 STORE_VERSION = Predicate("store.meta.version")
@@ -144,6 +157,18 @@ FACTS: tuple[Predicate, ...] = (
     REVIEW_PROBLEM,
     CONVENTION_STANDING,
     CONVENTION_EVIDENCE,
+    DERIVED_FROM,
+    PLAN_COMMITTED,
+    PLAN_CREATED_AT,
+    PLAN_COMMITTED_AT,
+    PLAN_IN,
+    PLAN_OUT,
+    PLAN_DO_NOT_TOUCH,
+    PLAN_SUPERSEDES,
+    TASK_DEPENDS_ON,
+    TASK_FILE,
+    TASK_CRITERION,
+    RISK_SEVERITY,
 )
 
 LINKS: dict[str, Predicate] = {

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from hashlib import sha256
-from importlib.resources import files as package_files
 from pathlib import Path
 
 from hornbook.assemble import review as reviewing
 from hornbook.assemble.packet import fenced
 from hornbook.assemble.receipt import Circumstances
+from hornbook.assemble.related import related
 from hornbook.assemble.review import Extra, Review, Room, Rule
 from hornbook.assemble.signatures import render_summary
 from hornbook.assemble.sop import render
@@ -25,8 +24,10 @@ from hornbook.model.code import code_id
 from hornbook.model.context import Context, LeftOut, Pressure, Unit
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
+from hornbook.workspace.briefs import Brief
 from hornbook.workspace.expanding import expanded
 from hornbook.workspace.judging import graph_at
+from hornbook.workspace.role_prompts import instructions
 from hornbook.workspace.settings import Settings
 from hornbook.workspace.snapshot import Snapshot
 
@@ -66,13 +67,6 @@ class Packet:
         return Packet(context, made_for, review, self.room)
 
 
-@cache
-def instructions(role: str) -> str:
-    """The instructions of a role, as shipped."""
-    path = package_files("hornbook.workspace") / "prompts" / f"{role}.md"
-    return path.read_text(encoding="utf-8")
-
-
 def endpoint(settings: Settings, name: str | None) -> tuple[str, Endpoint]:
     """The model that is meant: by name, by capability, or the one that reviews.
 
@@ -89,9 +83,16 @@ def endpoint(settings: Settings, name: str | None) -> tuple[str, Endpoint]:
 class Contexts:
     """Makes reviewers' contexts for one workspace."""
 
-    def __init__(self, root: Path, snapshot: Snapshot, pressure: Pressure | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        snapshot: Snapshot,
+        pressure: Pressure | None = None,
+        brief: Brief | None = None,
+    ) -> None:
         self._root = root
         self._pressure = pressure
+        self._brief = brief
         self._snapshot = snapshot
 
     def for_files(self, paths: Sequence[str], model: str | None = None) -> Packet:
@@ -160,11 +161,13 @@ class Contexts:
     ) -> Packet:
         settings = snapshot.settings
         name, chosen = endpoint(settings, model)
-        decisions, left_out = _decisions(snapshot, made_for.files)
+        rules = bound_rules(snapshot, made_for.files)
+        decisions, left_out = _decisions(snapshot, made_for.files, self._brief)
+        left_out = (*left_out, *_related(snapshot, rules))
         review = Review(
             files=made_for.files,
-            instructions=instructions("reviewer"),
-            rules=bound_rules(snapshot, made_for.files),
+            instructions=instructions("reviewer", self._root, at=made_for.base),
+            rules=rules,
             extras=(
                 Extra("decisions", "Decisions that stand", decisions),
                 Extra(
@@ -177,8 +180,10 @@ class Contexts:
             diffs=seen.diffs,
             situation=_situation(made_for, self._pressure),
             subject=seen.subject,
+            plan=self._brief.intent if self._brief else None,
+            task=self._brief.work if self._brief else None,
         )
-        space = room(settings, chosen)
+        space = room(settings, chosen, planned=self._brief is not None)
         context = reviewing.assemble(review, space, counter(settings.counter))
         context = replace(context, left_out=(*context.left_out, *left_out))
         return Packet(context, replace(made_for, model=name), review, space)
@@ -193,8 +198,8 @@ class _Seen:
     subject: str = "diff"
 
 
-def room(settings: Settings, chosen: Endpoint) -> Room:
-    """The budgets of a review in a model's window.
+def room(settings: Settings, chosen: Endpoint, *, planned: bool = False) -> Room:
+    """The budgets of a review in a model's window; plan and task share the working memory.
 
     Raises:
         UsageError: The window leaves nothing for a change.
@@ -208,7 +213,16 @@ def room(settings: Settings, chosen: Endpoint) -> Room:
             f"a window of {window} tokens leaves {diff} for a change ({fixed} are reserved, "
             f"{budget.safety_percent} % are kept free): use a model with a larger window."
         )
-    return Room(window, budget.system_prompt, reserve, budget.working_memory, diff)
+    taken = budget.plan + budget.task if planned else 0
+    return Room(
+        window=window,
+        instructions=budget.system_prompt,
+        reserve=reserve,
+        situation=max(0, budget.working_memory - taken),
+        diff=diff,
+        plan=budget.plan,
+        task=budget.task,
+    )
 
 
 def bound_rules(snapshot: Snapshot, paths: Iterable[str]) -> tuple[Rule, ...]:
@@ -225,18 +239,32 @@ def bound_rules(snapshot: Snapshot, paths: Iterable[str]) -> tuple[Rule, ...]:
     return tuple(found)
 
 
+def _related(snapshot: Snapshot, rules: Sequence[Rule]) -> list[LeftOut]:
+    """The rules about the same subject that do not bind these files."""
+    bound = [snapshot.by_id[rule.unit.id] for rule in rules]
+    return related(bound, snapshot.rules_by_subject)
+
+
 def _decisions(
-    snapshot: Snapshot, paths: Sequence[str]
+    snapshot: Snapshot, paths: Sequence[str], brief: Brief | None
 ) -> tuple[tuple[Unit, ...], tuple[LeftOut, ...]]:
-    """The decisions about these files that stand, and those that no longer do."""
-    current, past = [], []
+    """The decisions of the plan and about these files that stand, and those that do not."""
+    later = snapshot.superseded
+    current = [unit for unit in brief.decisions if unit.id not in later] if brief else []
+    past = list(brief.superseded) if brief else []
+    past += [
+        LeftOut(unit.id, f"it is superseded by {later[unit.id]}")
+        for unit in (brief.decisions if brief else ())
+        if unit.id in later
+    ]
     for entry in _about(snapshot, Category.DECISION, paths):
         document = snapshot.document(entry.id)
         status = document.decision.status if document.decision is not None else ""
-        replaced = [link.target for link in entry.links if link.relation == "superseded_by"]
-        if status.lower().startswith(SUPERSEDED) or any(replaced):
-            by = f" by {', '.join(filter(None, replaced))}" if any(replaced) else ""
-            past.append(LeftOut(entry.id, f"it is {status}{by}"))
+        replaced = later.get(entry.id)
+        if status.lower().startswith(SUPERSEDED) or replaced:
+            by = f" by {replaced}" if replaced else ""
+            said = status if status.lower().startswith(SUPERSEDED) else "superseded"
+            past.append(LeftOut(entry.id, f"it is {said}{by}"))
         else:
             text = f"## {document.title}\n\n- Decision: {entry.id}\n- Status: {status}\n\n"
             current.append(Unit(entry.id, document.revision, text + document.body))

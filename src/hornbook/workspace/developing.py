@@ -10,10 +10,13 @@ from hornbook.assemble.develop import (
     assemble_development,
 )
 from hornbook.assemble.sizing import room
+from hornbook.errors import UsageError
 from hornbook.model.context import Context
 from hornbook.text.tokens import counter
-from hornbook.workspace.contexts import endpoint, instructions
+from hornbook.workspace.briefs import Brief
+from hornbook.workspace.contexts import endpoint
 from hornbook.workspace.expanding import expanded
+from hornbook.workspace.role_prompts import instructions
 from hornbook.workspace.settings import Settings
 
 
@@ -25,12 +28,23 @@ def development_context(
     description: str,
     criteria: Sequence[str] = (),
     model: str | None = None,
+    brief: Brief | None = None,
 ) -> Context:
     """What a developer of a task sees, whole, or a refusal; never a rule's text.
 
+    A task of a plan brings its own description, criteria and files; what is given beside it is
+    added to the first two, and takes the place of the last.
+
     Raises:
+        UsageError: There is neither a description nor a task.
         ConfigError: The window is too small for any task.
     """
+    if brief is not None:
+        files = files or brief.files
+        description = "\n\n".join(filter(None, (brief.description(), description)))
+        criteria = (*(brief.task.criteria if brief.task else ()), *criteria)
+    if not description.strip():
+        raise UsageError("no task: say it with --description, or name one of a plan's tasks.")
     _, chosen = endpoint(settings, model or "developing")
     budget, window = settings.budget, chosen.max_tokens
     given = room(
@@ -40,9 +54,11 @@ def development_context(
         budget=budget,
     )
     work = Development(
-        instructions=instructions("developer"),
+        instructions=instructions("developer", root),
         task=description,
         criteria=tuple(criteria),
+        situation=brief.intent.text if brief else "",
+        constraints=brief.constraints if brief else (),
         files=tuple(FileText(path, _text(root / path)) for path in expanded(root, files)),
     )
     space = DevelopRoom(

@@ -46,6 +46,18 @@ class ReviewSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Where events are kept and runs are queued."""
+
+    database: str = field(
+        default="",
+        metadata={
+            "meaning": "The URL of a shared database for events; empty is SQLite in `.hornbook`."
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a workspace is told to do differently; `docs/settings.md` explains each key."""
 
@@ -106,6 +118,9 @@ class Settings:
         default=GateSettings(),
         metadata={"meaning": "Checks that run before a reviewer looks (docs/gates.md)."},
     )
+    engine: EngineSettings = field(
+        default=EngineSettings(), metadata={"meaning": "Where events are kept."}
+    )
 
     @property
     def reserve_tokens(self) -> int:
@@ -156,8 +171,10 @@ def template(gates: str = "") -> str:
         lines.append(f"# {each.name}:")
         for part in fields(each.default):
             value = getattr(each.default, part.name)
-            value = "[]" if value == () else value
-            lines.append(f"#   {part.name}: {value}  # {part.metadata['meaning']}")
+            shown = (
+                {"": '""', (): "[]"}.get(value, value) if isinstance(value, str | tuple) else value
+            )
+            lines.append(f"#   {part.name}: {shown}  # {part.metadata['meaning']}")
         lines.append("")
     return "\n".join(lines)
 
@@ -251,6 +268,12 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
         "review.confidence_percent",
         "`review.confidence_percent` must be at most 100.",
         valid=settings.review.confidence_percent <= 100,
+    )
+    database = settings.engine.database
+    reading.check(
+        "engine.database",
+        f"`engine.database` is {database!r}: write a URL such as postgresql+psycopg://host/name.",
+        valid=not database or "://" in database,
     )
     for key, patterns in (
         ("exclude", settings.exclude),

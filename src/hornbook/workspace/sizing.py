@@ -33,11 +33,8 @@ def size_task(
     """Whether a task fits, and every reason why not.
 
     Raises:
-        UsageError: No files were named.
         ConfigError: The window is too small for any task.
     """
-    if not files:
-        raise UsageError("no files to size: name them with --files.")
     name, chosen = endpoint(settings, model or "developing")
     space = window if window is not None else chosen.max_tokens
     sweet_spot = 0 if window is not None else chosen.sweet_spot

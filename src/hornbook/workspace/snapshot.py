@@ -6,11 +6,12 @@ from functools import cached_property
 from hashlib import sha256
 
 from hornbook.assemble.binding import NOT_ENFORCED_BECAUSE, Binding, RuleBook
+from hornbook.assemble.related import by_subject
 from hornbook.errors import NotFound, UsageError
 from hornbook.graph import recall
 from hornbook.graph.store import GraphStore
 from hornbook.graph.terms import entity, iri
-from hornbook.model import Catalog, Document, Entry, Scope, revision_id
+from hornbook.model import Catalog, Category, Document, Entry, Scope, revision_id
 from hornbook.model.code import CodeFile, code_id
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import META_GRAPH, within
@@ -62,6 +63,23 @@ class Snapshot:
         """The rules, compiled."""
         nearest = self.settings.agents_merge == "nearest"
         return RuleBook(self.catalog.entries, nearest=nearest)
+
+    @cached_property
+    def rules_by_subject(self) -> dict[tuple[str, str], list[Entry]]:
+        """Every rule by its domains and keywords."""
+        return by_subject((*self.rules.enforced, *self.rules.not_enforced))
+
+    @cached_property
+    def superseded(self) -> dict[str, str]:
+        """The decisions that are replaced, each with the one that replaces it."""
+        found: dict[str, str] = {}
+        for entry in self.catalog.entries:
+            for link in entry.links if entry.category is Category.DECISION else ():
+                if link.target is not None and link.relation == "supersedes":
+                    found[link.target] = entry.id
+                elif link.target is not None and link.relation == "superseded_by":
+                    found[entry.id] = link.target
+        return found
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -134,6 +152,13 @@ class Snapshot:
         if entry is None or entry.problems or entry.sha256 != sha256(data).hexdigest():
             return None
         return recall.code_file(self.document(entry.id))
+
+    def plan_family(self, plan_id: str) -> dict[str, dict[str, list[str]]]:
+        """A plan and its tasks, decisions and risks, as the graph has them."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for subject, name, value in sorted(self.store.rows("plan_family", plan=entity(plan_id))):
+            found.setdefault(subject, {}).setdefault(name, []).append(value)
+        return found
 
     def related_files(self, path: str) -> list[str]:
         """The source files that a file imports or that import it, as far as the graph has them."""

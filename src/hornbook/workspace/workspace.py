@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from hornbook.errors import NotFound
+from hornbook.errors import NotFound, UsageError
 from hornbook.graph import asking
 from hornbook.graph import export as exporting
 from hornbook.graph.generations import Generation, Generations
@@ -46,14 +46,18 @@ def _no_progress(_name: str, _ended: GateStatus | None) -> None:
 
 if TYPE_CHECKING:
     from hornbook.assemble.sizing import Sizing
+    from hornbook.execute.plan_store import PlanView
     from hornbook.gates.proving import Proof
     from hornbook.gates.running import Progress as GateProgress
     from hornbook.model.context import Context, Pressure
     from hornbook.model.gates import GateReport, GateStatus
+    from hornbook.model.plan import PlanDecision
     from hornbook.model.review import Judgement
+    from hornbook.workspace.briefs import Brief
     from hornbook.workspace.contexts import Packet
     from hornbook.workspace.conventions import Conventions
     from hornbook.workspace.gating import GateList
+    from hornbook.workspace.plans import PlanBook
     from hornbook.workspace.review_history import PastReview, RuleRecord
     from hornbook.workspace.review_records import Judged
     from hornbook.workspace.reviewing import Printed
@@ -202,14 +206,21 @@ class Workspace:
         criteria: Sequence[str] = (),
         model: str | None = None,
         window: int | None = None,
+        plan: str | None = None,
     ) -> Sizing:
         """Whether a task fits a model's window, and every reason why not.
 
+        Without files it is sized by all that its plan's constraints let it change.
+
         Raises:
+            UsageError: There are neither files nor a plan.
             ConfigError: The window is too small for any task.
         """
         from hornbook.workspace.sizing import size_task  # noqa: PLC0415  # loads the readers
 
+        if not files and plan is None:
+            raise UsageError("no files to size: name them with --files, or a plan with --plan.")
+        files = files or self.plan_book().scope_files(plan)
         return size_task(
             self.root,
             self.settings,
@@ -228,12 +239,15 @@ class Workspace:
         diff: str | None = None,
         model: str | None = None,
         pressure: Pressure | None = None,
+        plan: str | None = None,
+        task: str | None = None,
     ) -> Context:
         """What a reviewer of some files, or of a change, must see: whole, or a refusal.
 
-        `pressure` tells the reviewer how the change came about.
+        `pressure` tells the reviewer how the change came about, `plan` and `task` what it is for.
         """
-        return self.review_packet(files, diff=diff, model=model, pressure=pressure).context
+        given = {"plan": plan, "task": task, "model": model}
+        return self.review_packet(files, diff=diff, pressure=pressure, **given).context
 
     def review_packet(
         self,
@@ -242,38 +256,50 @@ class Workspace:
         diff: str | None = None,
         model: str | None = None,
         pressure: Pressure | None = None,
+        plan: str | None = None,
+        task: str | None = None,
     ) -> Packet:
         """The same with what it was made for, so that a receipt can be written.
 
         Raises:
-            UsageError: The diff names no change, or the model is unknown.
+            UsageError: The diff names no change, the model is unknown or the plan not committed.
         """
         from hornbook.workspace.contexts import Contexts  # noqa: PLC0415  # loads the readers
 
+        brief = self._brief(plan, task)
         if diff is not None:
-            return Contexts(self.root, self.snapshot(), pressure).for_change(diff, model)
-        contexts = Contexts(self.root, self.ingested(), pressure)
+            return Contexts(self.root, self.snapshot(), pressure, brief).for_change(diff, model)
+        contexts = Contexts(self.root, self.ingested(), pressure, brief)
         return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model)
 
     def develop_context(
         self,
-        files: Sequence[str | Path],
+        files: Sequence[str | Path] = (),
         *,
-        description: str,
+        description: str = "",
         criteria: Sequence[str] = (),
         model: str | None = None,
+        plan: str | None = None,
+        task: str | None = None,
     ) -> Context:
-        """What a developer of a task must see: the task and its files, no rule's text."""
+        """What a developer of a task must see: the task and its files, no rule's text.
+
+        A task of a plan brings its own description, criteria and files; what is given beside it
+        is added to them.
+
+        Raises:
+            UsageError: There is neither a description nor a task.
+        """
         from hornbook.workspace.developing import development_context  # noqa: PLC0415  # as above
 
-        paths = [clean_path(self._inside(str(file))) for file in files]
         return development_context(
             self.root,
             self.settings,
-            paths,
+            [clean_path(self._inside(str(file))) for file in files],
             description=description,
             criteria=criteria,
             model=model,
+            brief=self._brief(plan, task, with_files=not files),
         )
 
     def check_review(
@@ -363,7 +389,7 @@ class Workspace:
             self.root,
             self.gates(diff=diff),
             span=diff,
-            constraints=None,
+            constraints=self.plan(plan).plan.constraints if plan is not None else None,
             progress=progress or _no_progress,
         )
 
@@ -372,6 +398,39 @@ class Workspace:
         from hornbook.workspace.gate_running import prove_for  # noqa: PLC0415  # loads a parser
 
         return prove_for(self.root, self.gates().ready)
+
+    def _brief(
+        self, plan: str | None, task: str | None, *, with_files: bool = False
+    ) -> Brief | None:
+        """What a step is told of its plan and task; a task's id names its plan."""
+        if plan is None and task is None:
+            return None
+        from hornbook.workspace.briefs import brief_of  # noqa: PLC0415  # loads the readers
+
+        book = self.plan_book()
+        return brief_of(book, plan or book.plan_of(str(task)), task, with_files=with_files)
+
+    def plan_book(self) -> PlanBook:
+        """The plans of the workspace: to begin, commit, check and carry them out."""
+        from hornbook.workspace.plans import PlanBook  # noqa: PLC0415  # loads SQLAlchemy
+
+        return PlanBook(self.places, self.settings, self.ingested)
+
+    def plans(self) -> list[PlanView]:
+        """Every plan: explorations first, then the committed, then the superseded."""
+        return self.plan_book().views()
+
+    def plan(self, slug: str) -> PlanView:
+        """One plan with its decisions, risks and tasks.
+
+        Raises:
+            NotFound: There is none with this slug.
+        """
+        return self.plan_book().view(slug)
+
+    def decisions(self, plan_id: str) -> list[PlanDecision]:
+        """The decisions of a plan that stand; `plan_id` is its id or slug."""
+        return self.plan_book().decisions(plan_id)
 
     def record_receipt(self, facts: dict[str, object]) -> Path:
         """Keep a receipt as a record: the next ingest makes it part of the graph."""

@@ -12,6 +12,12 @@ from hornbook.ingest.readers.fixed import JunieReader, RooReader
 from hornbook.ingest.readers.kiro import KiroReader
 from hornbook.ingest.readers.own import OwnReader
 from hornbook.ingest.readers.plain import PlainReader
+from hornbook.ingest.readers.plans import (
+    DecisionRecordReader,
+    PlanReader,
+    RiskReader,
+    TaskReader,
+)
 from hornbook.ingest.readers.protocol import Reader
 from hornbook.ingest.readers.records import ReceiptReader
 from hornbook.ingest.readers.review_records import ConventionReader, ReviewReader
@@ -23,6 +29,10 @@ NATIVE: tuple[Reader, ...] = (
     ReceiptReader(),
     ReviewReader(),
     ConventionReader(),
+    PlanReader(),
+    TaskReader(),
+    DecisionRecordReader(),
+    RiskReader(),
     DecisionReader(),
     OwnReader(),
     CursorReader(),

@@ -14,7 +14,12 @@ from hornbook.model import Category
 ROOTS = ((".hornbook", "sources", "docs"), (".semspec", "sources", "docs"))
 """The folders whose subfolders are categories."""
 
-FOLDERS = {name: category for category in Category for name in (category, f"{category}s")}
+FOLDERS = {
+    name: category
+    for category in Category
+    if category not in {Category.TASK, Category.RISK}  # only our own records are these
+    for name in (category, f"{category}s")
+}
 """The names, singular and plural, under which a folder means a category."""
 
 _INDEX_OR_TEMPLATE = re.compile(

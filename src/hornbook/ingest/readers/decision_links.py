@@ -26,6 +26,9 @@ _RELATIONS = {
     "amendedby": "amended_by",
     "amends": "amends",
 }
+_RECORDS = ".hornbook/records/"
+"""Our own records name other documents by id."""
+
 _NEAR = 40
 """Characters between a phrase in running text and the link it speaks of."""
 
@@ -128,6 +131,8 @@ def _relation(phrase: str) -> str | None:
 
 
 def _targets(path: str, reference: str, known: Mapping[str, str]) -> list[str]:
+    if path.startswith(_RECORDS):
+        return sorted(other for other, document_id in known.items() if document_id == reference)
     if reference.isascii() and reference.isdigit():
         return sorted(_numbered(PurePosixPath(path), int(reference), known))
     target = unquote(reference.partition("#")[0].partition("?")[0])

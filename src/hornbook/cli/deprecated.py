@@ -1,0 +1,90 @@
+"""Commands of an older pipeline that still work: propose, design, spec."""
+
+import click
+
+from hornbook.cli.output import note, print_json, write
+from hornbook.cli.plans import (
+    facts,
+    from_option,
+    opened,
+    slug_argument,
+    tell_change,
+    tell_problems,
+    text_from,
+)
+from hornbook.cli.read import json_option, root_of
+
+reason_option = click.option(
+    "--reason", metavar="T", default="", help="Why a committed plan changes."
+)
+
+
+@click.command()
+@click.argument("topic")
+@from_option
+@json_option
+@root_of
+def propose(root: str | None, topic: str, source: str | None, *, as_json: bool) -> None:
+    """Begin an exploration, as `explore` does (deprecated)."""
+    note("Use /explore or /plan instead")
+    with opened(root) as work:
+        book = work.plan_book()
+        view = book.explore(topic, text_from(source), path=source or "")
+        tell_change(book, view, "exploring", as_json=as_json)
+
+
+@click.command()
+@slug_argument
+@from_option
+@reason_option
+@json_option
+@root_of
+def design(
+    root: str | None, slug: str | None, source: str | None, reason: str, *, as_json: bool
+) -> None:
+    """Show a plan's execution section, or take it from a file (deprecated)."""
+    note("Design is now part of /plan")
+    _section(root, slug, source, reason, ("Execution",), as_json=as_json)
+
+
+@click.command()
+@slug_argument
+@from_option
+@reason_option
+@json_option
+@root_of
+def spec(
+    root: str | None, slug: str | None, source: str | None, reason: str, *, as_json: bool
+) -> None:
+    """Show a plan's mission and constraints, or take them from a file (deprecated)."""
+    note("Specs are now part of /plan")
+    _section(root, slug, source, reason, ("Mission", "Constraints"), as_json=as_json)
+
+
+def _section(  # what both commands take
+    root: str | None,
+    slug: str | None,
+    source: str | None,
+    reason: str,
+    names: tuple[str, ...],
+    *,
+    as_json: bool,
+) -> None:
+    from hornbook.execute.plan_text import section_text
+
+    with opened(root) as work:
+        book = work.plan_book()
+        text = text_from(source)
+        if text is None:
+            view = book.view(slug)
+        else:
+            view = book.rewrite(slug, text, names, path=source or "", reason=reason)
+        active = book.active()
+    if as_json:
+        print_json(facts(view, active))
+        return
+    tell_problems(view)
+    write("\n".join(section_text(view.plan, name) for name in names))
+
+
+COMMANDS = (propose, design, spec)

@@ -1,0 +1,374 @@
+"""Commands about plans: explore, plan, promote, plans, decide, risk, tasks."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hornbook.cli.output import (
+    Styled,
+    coloured,
+    columns,
+    console,
+    counted,
+    harmless,
+    note,
+    print_json,
+    write,
+)
+from hornbook.cli.read import json_option, root_of
+from hornbook.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from hornbook.execute.plan_store import PlanView
+    from hornbook.workspace.plans import PlanBook, PlanCheck, SizedTask
+    from hornbook.workspace.workspace import Workspace
+
+STATUS_STYLE = {"exploring": "bold yellow", "committed": "green", "superseded": "dim"}
+
+from_option = click.option(
+    "--from", "source", metavar="FILE", help="A plan as Markdown; - is standard input."
+)
+slug_argument = click.argument("slug", metavar="[SLUG]", required=False)
+
+
+def opened(root: str | None) -> "Workspace":
+    """The workspace, to be closed by the caller."""
+    from hornbook.workspace.workspace import Workspace
+
+    return Workspace.open(root)
+
+
+def text_from(source: str | None) -> str | None:
+    """The text of the file that `--from` names.
+
+    Raises:
+        NotFound: It cannot be read.
+        UsageError: It is not UTF-8.
+    """
+    if source is None:
+        return None
+    try:
+        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as problem:
+        raise NotFound(f"{source} cannot be read ({problem.strerror}).") from problem
+    except UnicodeDecodeError as problem:
+        raise UsageError(f"{source} is not UTF-8 ({problem}): save it as UTF-8.") from problem
+
+
+@click.command()
+@click.argument("topic")
+@from_option
+@click.option("--supersedes", metavar="SLUG", help="The plan that it replaces once committed.")
+@json_option
+@root_of
+def explore(
+    root: str | None, topic: str, source: str | None, supersedes: str | None, *, as_json: bool
+) -> None:
+    """Begin an exploration: an uncommitted plan to edit, invisible to execution."""
+    with opened(root) as work:
+        book = work.plan_book()
+        view = book.explore(topic, text_from(source), path=source or "", supersedes=supersedes)
+        tell_change(book, view, "exploring", as_json=as_json)
+
+
+@click.command()
+@click.argument("title")
+@from_option
+@json_option
+@root_of
+def plan(root: str | None, title: str, source: str | None, *, as_json: bool) -> None:
+    """Make a plan and commit to it at once."""
+    with opened(root) as work:
+        book = work.plan_book()
+        view = book.commit(title, text_from(source), path=source or "")
+        tell_change(book, view, "committed", as_json=as_json)
+
+
+@click.command()
+@slug_argument
+@json_option
+@root_of
+def promote(root: str | None, slug: str | None, *, as_json: bool) -> None:
+    """Commit to an exploration: its text is frozen from now on."""
+    with opened(root) as work:
+        book = work.plan_book()
+        tell_change(book, book.promote(slug), "committed", as_json=as_json)
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def plans(here: click.Context, *, as_json: bool) -> None:
+    """List the plans, explorations first; show, choose and check them."""
+    if here.invoked_subcommand is not None:
+        return
+    with opened(here.obj) as work:
+        book = work.plan_book()
+        views, active = book.views(), book.active()
+    if as_json:
+        print_json({"plans": [facts(view, active) for view in views]})
+        return
+    if not views:
+        note("no plan yet: begin one with `hornbook explore TOPIC`")
+        return
+    rows = [
+        (
+            _status(view),
+            "*" if view.plan.slug == active else "",
+            view.plan.slug,
+            view.plan.title,
+            counted(len(view.state.tasks), "task"),
+            (view.plan.committed_at or view.plan.created_at)[:10],
+        )
+        for view in views
+    ]
+    columns(rows, heads=("status", "", "plan", "title", "tasks", "since"), whole=2)
+    open_ones = [view.plan.slug for view in views if not view.plan.committed]
+    if open_ones:
+        note(f"{counted(len(open_ones), 'plan')} not committed: {', '.join(open_ones)}")
+
+
+@plans.command("show")
+@slug_argument
+@json_option
+@root_of
+def show(root: str | None, slug: str | None, *, as_json: bool) -> None:
+    """Show a plan with its decisions, risks and tasks."""
+    from hornbook.execute.plan_text import render
+
+    with opened(root) as work:
+        book = work.plan_book()
+        view, active = book.view(slug), book.active()
+    if as_json:
+        print_json(facts(view, active))
+        return
+    tell_problems(view)
+    write(render(view.plan))
+    _print_notes(view)
+
+
+@plans.command("use")
+@click.argument("slug")
+@json_option
+@root_of
+def use(root: str | None, slug: str, *, as_json: bool) -> None:
+    """Make a plan the active one."""
+    with opened(root) as work:
+        book = work.plan_book()
+        tell_change(book, book.use(slug), "active", as_json=as_json)
+
+
+@plans.command("check")
+@slug_argument
+@json_option
+@root_of
+def check(root: str | None, slug: str | None, *, as_json: bool) -> None:
+    """Say whether a plan is fit to be carried out; exit 1 if not."""
+    with opened(root) as work:
+        found = work.plan_book().check(slug)
+    if as_json:
+        print_json(
+            {
+                "plan": found.view.plan.slug,
+                "passed": found.passed,
+                "problems": found.problems,
+                "rules": [
+                    {"id": each.id, "title": each.title, "scope": each.scope, "path": each.path}
+                    for each in found.rules
+                ],
+            }
+        )
+    else:
+        _print_check(found)
+    sys.exit(0 if found.passed else 1)
+
+
+@click.command()
+@slug_argument
+@click.option("--decision", metavar="T", required=True, help="What was decided.")
+@click.option("--reason", metavar="T", required=True, help="Why.")
+@click.option("--impact", metavar="T", required=True, help="What follows from it.")
+@click.option("--supersedes", metavar="ID", help="The decision that it replaces.")
+@json_option
+@root_of
+def decide(  # noqa: PLR0917  # click passes every argument by name
+    root: str | None,
+    slug: str | None,
+    decision: str,
+    reason: str,
+    impact: str,
+    supersedes: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Record a decision that a plan led to."""
+    with opened(root) as work:
+        made = work.plan_book().decide(
+            slug, decision=decision, reason=reason, impact=impact, supersedes=supersedes
+        )
+    if as_json:
+        print_json(made)
+    else:
+        write(f"{made.id}\n")
+
+
+@click.command()
+@slug_argument
+@click.option("--id", "name", metavar="ID", required=True, help="A short name, such as R1.")
+@click.option(
+    "--severity", metavar="S", required=True, help="One of low, medium, high and critical."
+)
+@click.option("--text", metavar="T", required=True, help="What may go wrong.")
+@json_option
+@root_of
+def risk(  # click passes every argument by name
+    root: str | None, slug: str | None, name: str, severity: str, text: str, *, as_json: bool
+) -> None:
+    """Record a risk of a plan; the last word on an id counts."""
+    with opened(root) as work:
+        view = work.plan_book().risk(slug, name=name, severity=severity, text=text)
+    if as_json:
+        print_json(next(each for each in view.state.risks if each.id == name))
+    else:
+        write(f"{view.plan.slug}: {name} is {severity}\n")
+
+
+@click.command()
+@slug_argument
+@json_option
+@root_of
+def tasks(root: str | None, slug: str | None, *, as_json: bool) -> None:
+    """Read the tasks of a plan from its execution section, sized; exit 1 if one does not fit."""
+    with opened(root) as work:
+        view, sized = work.plan_book().tasks(slug)
+    if as_json:
+        print_json(
+            {
+                "plan": view.plan.slug,
+                "fixed": bool(view.state.tasks),
+                "tasks": [_task_facts(view.plan.slug, each) for each in sized],
+            }
+        )
+    else:
+        _print_tasks(sized)
+    if not view.state.tasks:
+        note(f"only shown: plan {view.plan.slug} is {view.state.status}, tasks need a commitment")
+    sys.exit(0 if all(each.size.fits for each in sized) else 1)
+
+
+def facts(view: "PlanView", active: str | None) -> dict[str, object]:
+    """A plan as JSON, with the names that the source documents give its parts."""
+    from dataclasses import asdict
+
+    from hornbook.execute.plan_state import constraints_data, task_data
+
+    state, said = view.state, asdict(view.plan)
+    return {
+        "id": view.plan.id,
+        **said,
+        "constraints": constraints_data(view.plan.constraints),
+        "status": state.status,
+        "active": view.plan.slug == active,
+        "superseded_by": state.superseded_by,
+        "decisions": state.decisions,
+        "risks": state.risks,
+        "tasks": [{"id": task.id_in(view.plan.slug), **task_data(task)} for task in state.tasks],
+        "amendments": state.amendments,
+        "problems": view.problems,
+    }
+
+
+def tell_change(book: "PlanBook", view: "PlanView", done: str, *, as_json: bool) -> None:
+    """Say what became of a plan."""
+    if as_json:
+        print_json(facts(view, book.active()))
+        return
+    tell_problems(view)
+    write(f"{done}: {view.plan.slug} (.hornbook/plans/{view.plan.slug}/plan.md)\n")
+    empty = [
+        name
+        for name in ("situation", "mission", "execution")
+        if not getattr(view.plan, name).strip()
+    ]
+    if empty and view.plan.committed:
+        note(f"{', '.join(empty)} is empty: `hornbook plans check` says what is missing")
+
+
+def tell_problems(view: "PlanView") -> None:
+    """Say what is wrong with a plan's files."""
+    for each in view.problems:
+        line = "" if each.line is None else f":{each.line}"
+        note(f"{each.level} {each.code} {each.path}{line} {each.message}")
+
+
+def _status(view: "PlanView") -> Styled:
+    cell = Styled(view.state.status)
+    cell.style = STATUS_STYLE[view.state.status]
+    return cell
+
+
+def _print_notes(view: "PlanView") -> None:
+    state = view.state
+    for decision in state.decisions:
+        gone = f" (superseded by {decision.superseded_by})" if decision.superseded_by else ""
+        write(f"\n{decision.id}{gone}: {harmless(decision.decision)}\n")
+    for each in state.risks:
+        write(f"\nrisk {each.id}, {each.severity}: {harmless(each.text)}\n")
+    for amendment in state.amendments:
+        changed = ", ".join(amendment.changed)
+        write(f"\namended {changed} on {amendment.at[:10]}: {harmless(amendment.reason)}\n")
+    for task in state.tasks:
+        write(f"\n{task.id_in(view.plan.slug)}: {harmless(task.title)}\n")
+
+
+def _print_check(found: "PlanCheck") -> None:
+    if found.problems:
+        columns(
+            [
+                (coloured(each.level), each.code, f"{each.path}:{each.line or ''}", each.message)
+                for each in found.problems
+            ],
+            heads=("level", "code", "where", "message"),
+        )
+    for rule in found.rules:
+        write(f"judge the plan by {rule.id}: {harmless(rule.title)} ({rule.path})\n")
+    verdict = "[green]fit to start[/]" if found.passed else "[red]must not start[/]"
+    console().print(f"{found.view.plan.slug}: {verdict}")
+
+
+def _task_facts(slug: str, each: "SizedTask") -> dict[str, object]:
+    from hornbook.execute.plan_state import task_data
+
+    return {
+        "id": each.id,
+        **task_data(each.task),
+        "depends_on": [f"task.{slug}.{number}" for number in each.task.depends_on],
+        "size": each.size,
+    }
+
+
+def _print_tasks(sized: "list[SizedTask]") -> None:
+    columns(
+        [
+            (
+                each.id,
+                each.task.title,
+                ", ".join(map(str, each.task.depends_on)),
+                counted(len(each.size.files), "file"),
+                f"{each.size.estimate}/{each.size.limit}",
+                "fits" if each.size.fits else "too large",
+            )
+            for each in sized
+        ],
+        heads=("task", "title", "after", "files", "tokens", ""),
+        whole=0,
+    )
+    for each in sized:
+        for reason in each.size.reasons:
+            write(f"  {each.id} {reason.code}: {reason.message}\n")
+
+
+COMMANDS = (explore, plan, promote, plans, decide, risk, tasks)

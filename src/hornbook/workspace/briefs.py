@@ -1,0 +1,107 @@
+"""What a step is told of its plan and task."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from hornbook.errors import UsageError
+from hornbook.execute.plan_files import records_of
+from hornbook.execute.plan_state import PlanState, PlanStatus
+from hornbook.model import revision_id
+from hornbook.model.context import LeftOut, Unit
+from hornbook.model.plan import Plan, PlanDecision, PlanTask
+from hornbook.text.constraint_bullets import KINDS, render_bullet
+
+if TYPE_CHECKING:  # plans size tasks, which needs contexts, which need briefs
+    from hornbook.workspace.plans import PlanBook
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A committed plan with its decisions that stand, and one of its tasks if one is meant."""
+
+    plan: Plan
+    head: str
+    decisions: tuple[Unit, ...] = ()
+    superseded: tuple[LeftOut, ...] = ()
+    task: PlanTask | None = None
+    files: tuple[str, ...] = ()
+    """The files of the task, or all that the plan may change."""
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """The plan's constraints, a line each."""
+        held = self.plan.constraints
+        groups = zip(KINDS, (held.inside, held.outside, held.do_not_touch), strict=True)
+        return tuple(
+            render_bullet(kind, glob).removeprefix("- ") for kind, globs in groups for glob in globs
+        )
+
+    @property
+    def intent(self) -> Unit:
+        """The plan's situation and mission."""
+        texts = (
+            ("Situation", self.plan.situation),
+            ("Mission", self.plan.mission),
+        )
+        said = [f"## {name}\n\n{text.strip()}\n" for name, text in texts if text.strip()]
+        return Unit(self.plan.id, f"{self.plan.id}.rev.{self.head[:12]}", "\n".join(said))
+
+    @property
+    def work(self) -> Unit:
+        """The task with its criteria, and the constraints of the plan."""
+        lines = []
+        unit = f"{self.plan.id}.constraints"
+        if self.task is not None:
+            unit = self.task.id_in(self.plan.slug)
+            lines += [f"## {self.task.title}", "", self.task.description, ""]
+            lines += ["Acceptance criteria:", *(f"- {each}" for each in self.task.criteria), ""]
+        if self.constraints:
+            lines += ["Constraints:", *(f"- {each}" for each in self.constraints), ""]
+        return Unit(unit, f"{unit}.rev.{self.head[:12]}", "\n".join(lines))
+
+    def description(self) -> str:
+        """The task in words."""
+        if self.task is None:
+            return ""
+        return "\n\n".join(filter(None, (self.task.title, self.task.description)))
+
+
+def brief_of(book: "PlanBook", plan: str, task: str | None, *, with_files: bool = False) -> Brief:
+    """What there is to be said of a plan, and of one of its tasks; on demand with its files.
+
+    Raises:
+        NotFound: There is no such plan or task.
+        UsageError: The plan is not committed.
+    """
+    state = book.view(plan).state
+    if state.status is PlanStatus.EXPLORING:
+        raise UsageError(
+            f"plan {state.plan.slug} is not committed and no step may see it: "
+            f"`hornbook promote {state.plan.slug}` commits it."
+        )
+    standing = {each.id for each in book.decisions(state.plan.slug)}
+    files = records_of(state)
+    meant = book.task(state, task) if task is not None else None
+    return Brief(
+        plan=state.plan,
+        head=state.head,
+        decisions=tuple(_unit(each, files) for each in state.decisions if each.id in standing),
+        superseded=tuple(_past(each, state) for each in state.decisions if each.id not in standing),
+        task=meant,
+        files=tuple(book.files_for(state.plan, meant)) if with_files else (),
+    )
+
+
+def _past(each: PlanDecision, state: PlanState) -> LeftOut:
+    by = each.superseded_by or f"a decision outside of plan {state.plan.slug}"
+    return LeftOut(each.id, f"it is superseded by {by}")
+
+
+def _unit(each: PlanDecision, records: dict[str, str]) -> Unit:
+    record = records[f"records/decisions/{each.id}.json"]
+    text = (
+        f"## {each.decision}\n\n- Decision: {each.id}\n- Reason: {each.reason}\n"
+        f"- Impact: {each.impact}\n"
+    )
+    return Unit(each.id, revision_id(each.id, sha256(record.encode()).hexdigest()), text)
