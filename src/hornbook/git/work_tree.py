@@ -11,7 +11,8 @@ _OURS_ASIDE = (".", ":(exclude).hornbook")
 def fingerprint(root: Path) -> str | None:
     """A hash of what the work tree holds: the commit, what differs from it, and new files.
 
-    Files that git ignores and our own do not count. None outside a repository, or before its first commit.
+    Files that git ignores and our own do not count. None outside a repository, or before its
+    first commit.
     """
     try:
         head = run(root, "rev-parse", "--verify", "HEAD^{tree}")

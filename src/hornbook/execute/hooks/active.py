@@ -1,25 +1,26 @@
 """What binds an agent now: the compiled `.hornbook/active.json`, used only if it is fresh.
 
-It carries the hash of each file it was made from. If one differs it is compiled anew; if that
-fails, the guard fails, and a failing guard blocks.
+It carries the very texts it was made from. If one differs it is compiled anew; if that fails, the
+guard fails, and a failing guard blocks.
 """
 
 import json
 import os
 import re
 from collections.abc import Callable
-from hashlib import sha256
-from typing import Any, NamedTuple
 
 from hornbook.errors import UsageError
+from hornbook.execute.hooks.values import NamedTuple
+
+TYPE_CHECKING = False  # importing typing costs start-up time
+if TYPE_CHECKING:
+    from typing import Any
 
 SCHEMA = 1
 STATE = ".hornbook"
 POINTER = "ACTIVE_PLAN"
 ACTIVE = "active.json"
 CONFIG = "config.yaml"
-
-_SLUG = re.compile(r"[\w][\w.-]*")
 
 
 class Pattern(NamedTuple):
@@ -45,6 +46,10 @@ class PatternSet(NamedTuple):
         if found is None or any(_fits(e, path, folds_case=False) for e in self.excluded):
             return None
         return found.pattern
+
+    def names(self, text: str) -> bool:
+        """Whether one of the patterns is this very text; quicker than fitting it."""
+        return not self.excluded and any(each.pattern == text for each in self.included)
 
     def told(self) -> str:
         """The patterns as a person wrote them."""
@@ -72,11 +77,11 @@ def load(root: str, compile_anew: Callable[[], Active]) -> Active:
     slug = active_slug(root)
     if slug is None:
         return Active()
-    stamps = fingerprints(root, slug)
+    sources = sources_of(root, slug)
     try:
         with open(os.path.join(root, STATE, ACTIVE), "rb") as file:  # noqa: PTH118, PTH123  # pathlib costs start-up time
             kept = json.loads(file.read())
-        if kept["stamps"] == stamps:
+        if kept["sources"] == sources:
             return _restored(kept)
     except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
         pass  # what is missing or damaged is compiled anew
@@ -93,7 +98,7 @@ def active_slug(root: str) -> str | None:
     if data is None:
         return None
     text = data.decode("utf-8", "replace").strip()
-    if not _SLUG.fullmatch(text):
+    if not _is_slug(text):
         shown = text.splitlines()[0][:60] if text else ""
         found = f"starts with {shown!r}" if text else "is empty"
         raise UsageError(
@@ -102,8 +107,8 @@ def active_slug(root: str) -> str | None:
     return text
 
 
-def fingerprints(root: str, slug: str) -> dict[str, object]:
-    """What tells whether a compiled file is fresh: the hash of each file it is made from.
+def sources_of(root: str, slug: str) -> dict[str, object]:
+    """What tells whether a compiled file is fresh: the texts that it is made from.
 
     Raises:
         UsageError: The active plan has no file.
@@ -118,14 +123,19 @@ def fingerprints(root: str, slug: str) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "slug": slug,
-        "plan": sha256(plan).hexdigest(),
-        "config": None if config is None else sha256(config).hexdigest(),
+        "plan": plan.decode("latin-1"),
+        "config": None if config is None else config.decode("latin-1"),
     }
 
 
 def plan_path(root: str, slug: str) -> str:
     """Where the plan's text lies."""
     return os.path.join(root, STATE, "plans", slug, "plan.md")  # noqa: PTH118  # start-up time
+
+
+def _is_slug(text: str) -> bool:
+    plain = text.replace("-", "").replace(".", "").replace("_", "")
+    return plain.isalnum() and text[0] not in ".-"
 
 
 def _content(path: str) -> bytes | None:
@@ -146,7 +156,7 @@ def _fits(pattern: Pattern, path: str, *, folds_case: bool) -> bool:
     return parse(pattern.pattern.removeprefix("!")).matches(path)
 
 
-def _restored(kept: dict[str, Any]) -> Active:  # JSON; a damaged file fails and is compiled anew
+def _restored(kept: "dict[str, Any]") -> Active:  # JSON; a damaged file is compiled anew
     """The value of a compiled file."""
     scope, tools = kept["scope"], kept["tools"]
     return Active(

@@ -7,7 +7,7 @@ the git diff holds afterwards; a role that is read-only is refused it.
 import os
 from itertools import islice
 
-from hornbook.execute.hooks import inline_code, own_commands
+from hornbook.execute.hooks import own_commands
 from hornbook.execute.hooks.scope import STATE_FOLDERS, Denial, Scope
 from hornbook.execute.hooks.shell_effects import Effect, effects
 from hornbook.execute.hooks.shell_syntax import ShellSyntax
@@ -62,28 +62,30 @@ def _undecided(what: str, scope: Scope) -> Denial | None:
 
 
 def _judge_write(effect: Effect, scope: Scope) -> Denial | None:
-    text, how = effect.text, effect.how
+    text = effect.text
+    how = "into" if UNKNOWN in effect.how else effect.how
     if not text:
         return None
-    if UNKNOWN in how:
-        how = "into"
     if UNKNOWN in text:
-        if _names_state(text, scope):
-            reason = f"The command writes below a folder of Hornbook's ({_shown(text)}): leave it."
-            return Denial("protected_state", _shown(text), reason)
         known, slash, _ = text.partition(UNKNOWN)[0].rpartition("/")
-        if not slash:
-            return _undecided(_shown(text), scope)
+        if not slash or _names_state(text, scope):
+            return _judge_unknown(text, scope)
         text, how = known or "/", "into"
     if not text.startswith("/") and effect.folder is None:
-        if _names_state(text, scope):
-            reason = f"The command writes {text}, in a folder of Hornbook's: leave it."
-            return Denial("protected_state", text, reason)
-        return _undecided(text, scope)
+        return _judge_unknown(text, scope)
     path = os.path.join(effect.folder or "/", text)
     if effect.wild:
         return _judge_matches(path, how, scope)
     return scope.judge(path, how, effect.names)
+
+
+def _judge_unknown(text: str, scope: Scope) -> Denial | None:
+    """The denial of a path that is not all there: if it names our folder, or for a reader."""
+    shown = text.replace(UNKNOWN, "…")
+    if _names_state(text, scope):
+        reason = f"The command writes {shown}, in a folder of Hornbook's: leave it."
+        return Denial("protected_state", shown, reason)
+    return _undecided(shown, scope)
 
 
 def _judge_matches(pattern: str, how: str, scope: Scope) -> Denial | None:
@@ -97,6 +99,8 @@ def _judge_matches(pattern: str, how: str, scope: Scope) -> Denial | None:
 
 def _judge_code(effect: Effect, scope: Scope) -> Denial | None:
     """The denial of inline code: the paths it names, our folders, or a role that only reads."""
+    from hornbook.execute.hooks import inline_code  # noqa: PLC0415  # its regexes take start-up time
+
     code = effect.text
     if effect.folder is not None:
         for path in inline_code.written(code):
@@ -115,7 +119,3 @@ def _names_state(text: str, scope: Scope) -> bool:
     folders = STATE_FOLDERS if scope.active.plan is not None else STATE_FOLDERS[:1]
     lowered = text.casefold()
     return any(folder in lowered for folder in folders)
-
-
-def _shown(text: str) -> str:
-    return text.replace(UNKNOWN, "…")

@@ -14,8 +14,8 @@ from hornbook.execute.hooks.active import (
     Pattern,
     PatternSet,
     active_slug,
-    fingerprints,
     plan_path,
+    sources_of,
 )
 from hornbook.execute.hooks.constraints import read_constraints
 from hornbook.execute.hooks.tools import DEFAULT_TOOLS
@@ -38,7 +38,7 @@ def compile_active(
         (root / STATE / ACTIVE).unlink(missing_ok=True)
         return Active()
     # Taken before the plan is read: a plan that changes meanwhile makes the file stale, not wrong.
-    stamps = fingerprints(str(root), slug)
+    sources = sources_of(str(root), slug)
     path = Path(plan_path(str(root), slug))
     constraints = read_constraints(path.read_text(encoding="utf-8-sig"))
     where = path.relative_to(root).as_posix()
@@ -53,7 +53,7 @@ def compile_active(
         },
         scratch=tuple(scratch),
     )
-    _write(root / STATE / ACTIVE, active, stamps)
+    _write(root / STATE / ACTIVE, active, sources)
     return active
 
 
@@ -72,9 +72,9 @@ def _pattern(glob: Glob) -> Pattern:
     return Pattern(glob.pattern, glob.matcher.regex, glob.matcher.weight)
 
 
-def _write(path: Path, active: Active, stamps: Mapping[str, object]) -> None:
+def _write(path: Path, active: Active, sources: Mapping[str, object]) -> None:
     kept = {
-        "stamps": stamps,
+        "sources": sources,
         "plan": active.plan,
         "scope": {
             "inside": active.inside._asdict(),

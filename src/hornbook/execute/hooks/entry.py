@@ -9,12 +9,12 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from hornbook.errors import HornbookError
 from hornbook.execute.hooks.active import STATE, Active, load
 from hornbook.execute.hooks.paths import find_root
 from hornbook.execute.hooks.payload import read_payload, text_of, tool_call
+from hornbook.execute.hooks.values import NamedTuple
 
 # ruff: noqa: PLC0415, PTH112, PTH118  # each event loads what it needs: start-up time
 

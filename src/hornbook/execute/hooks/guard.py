@@ -63,9 +63,7 @@ def _judge_tool(call: ToolCall, scope: Scope) -> Denial | None:
         )
         return Denial("read_only", shown, reason)
     listed = scope.active.tools.get(scope.role)
-    if listed and (
-        any(each.pattern == call.tool for each in listed.included) or listed.fitting(call.tool)
-    ):
+    if listed is not None and (listed.names(call.tool) or listed.fitting(call.tool) is not None):
         return None
     reason = (
         f"The tool {call.tool} is not on the list of the {scope.role}: use another, or ask a "

@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from hornbook.errors import UsageError
+from hornbook.execute.hooks.values import NamedTuple
 
 # The hot path does without pathlib, for start-up time: os.path says all that is asked here.
 # ruff: noqa: PTH112, PTH118, PTH120

@@ -1,9 +1,9 @@
 """The payload that a host sends to a hook."""
 
 import json
-from typing import NamedTuple
 
 from hornbook.errors import UsageError
+from hornbook.execute.hooks.values import NamedTuple
 
 
 class ToolCall(NamedTuple):

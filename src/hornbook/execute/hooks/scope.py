@@ -2,13 +2,13 @@
 
 import os
 import sys
-from typing import NamedTuple
 
 from hornbook.execute.hooks.active import Active
 from hornbook.execute.hooks.paths import Place, files_below, is_device, places
 from hornbook.execute.hooks.tools import READ_ONLY_ROLES
+from hornbook.execute.hooks.values import NamedTuple
 
-# ruff: noqa: PTH112, PTH118  # pathlib costs start-up time
+# ruff: noqa: PTH112, PTH114, PTH118  # pathlib costs start-up time
 
 STATE_FOLDERS = (".hornbook", ".semspec")
 _HOST_SETTINGS = ("settings.json", "settings.local.json")
@@ -137,7 +137,7 @@ class Scope(NamedTuple):
         if found is not None:
             reason = f"Plan `{active.plan}` has {found} OUT of its scope, and {path} fits: {remedy}"
             return Denial("out_of_scope", path, reason)
-        if active.inside and active.inside.fitting(path) is None:
+        if active.inside.included and active.inside.fitting(path) is None:
             reason = (
                 f"{path or 'The root'} is not in the scope of plan `{active.plan}` "
                 f"(IN: {active.inside.told()}): {remedy}"

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from hornbook.execute.hooks.shell_git import git_use
 from hornbook.execute.hooks.shell_options import arguments
@@ -17,9 +16,9 @@ from hornbook.execute.hooks.shell_syntax import (
 )
 from hornbook.execute.hooks.shell_words import UNKNOWN, Text, texts
 from hornbook.execute.hooks.shell_wrappers import unwrapped
+from hornbook.execute.hooks.values import NamedTuple
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
-_STREAM = re.compile(r"\d*-?|\d+")
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash"])
 _CODE_OPTIONS = {
     "python": "-c",
@@ -105,7 +104,7 @@ class _Walk:
         if redirect.operator not in _WRITING:
             return
         for target in self._texts(redirect.target):
-            if redirect.operator == ">&" and _STREAM.fullmatch(target.text):
+            if redirect.operator == ">&" and _is_stream(target.text):
                 continue
             self._write(target, "file")
 
@@ -150,7 +149,7 @@ class _Walk:
             self._writes(targets(name, rest))
 
     def _go(self, name: str, rest: Sequence[Text]) -> None:
-        places = [each for each in rest if not re.fullmatch(r"-[LPe@n]+|--", each.text)]
+        places = [each for each in rest if each.text[:1] != "-" or each.text == "-"]
         if name == "popd" or (places and places[0].text == "-"):
             self._folder = None
         elif not places:
@@ -207,7 +206,7 @@ class _Walk:
             self.found.append(Effect("undecided", "a script from a pipe"))
 
     def _interpreter(self, name: str, rest: Sequence[Text], body: str | None) -> None:
-        language = re.sub(r"[\d.]+\Z", "", name)
+        language = name.rstrip("0123456789.")
         if language in {"awk", "gawk", "mawk", "nawk"}:
             self._awk(rest)
             return
@@ -295,6 +294,10 @@ class _Walk:
                 self._write(root, "found", names)
             else:
                 self._write(Text(UNKNOWN), "file")
+
+
+def _is_stream(text: str) -> bool:
+    return text == "-" or text.removesuffix("-").isdigit()
 
 
 def _body(redirects: Sequence[Redirect], expand: Callable[[Word], list[Text]]) -> str | None:

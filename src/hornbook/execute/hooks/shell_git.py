@@ -1,11 +1,11 @@
 """Which files a git command writes in the work tree."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hornbook.execute.hooks.shell_options import arguments
 from hornbook.execute.hooks.shell_programs import Target
 from hornbook.execute.hooks.shell_words import UNKNOWN, Text
+from hornbook.execute.hooks.values import NamedTuple
 
 _GLOBAL = "-C -c --git-dir --work-tree --namespace --exec-path"
 _READING = frozenset(

@@ -1,9 +1,9 @@
 """Tells the options of a command from its operands."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hornbook.execute.hooks.shell_words import UNKNOWN, Text
+from hornbook.execute.hooks.values import NamedTuple
 
 
 class Arguments(NamedTuple):

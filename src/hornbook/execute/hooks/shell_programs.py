@@ -35,8 +35,8 @@ _RSYNC_OPTIONS = (
     "-e --rsh --exclude --include --filter -f --files-from --exclude-from --include-from "
     "--backup-dir --log-file --partial-dir --chmod --chown --bwlimit --timeout --port"
 )
-_REMOTE = re.compile(r"[^/]+:")
-_CURL_SHORT = re.compile(r"-[a-zA-Z#]*o(.*)", re.DOTALL)
+_REMOTE = r"[^/]+:"
+_CURL_SHORT = r"(?s)-[a-zA-Z#]*o(.*)"
 
 
 def targets(program: str, given: Sequence[Text]) -> list[Target]:
@@ -116,12 +116,12 @@ def _synchronise(given: Sequence[Text]) -> list[Target]:
         return []
     last = found.operands[-1]
     how = "tree" if any(name.startswith("--delete") for name in found.options) else "into"
-    return [] if _REMOTE.match(last.text) else [(last, how)]
+    return [] if re.match(_REMOTE, last.text) else [(last, how)]
 
 
 def _secure_copy(given: Sequence[Text]) -> list[Target]:
     last = arguments(given, "-P -i -o -F -l -c -J -S").operands[-1:]
-    return [(each, "into") for each in last if not _REMOTE.match(each.text)]
+    return [(each, "into") for each in last if not re.match(_REMOTE, each.text)]
 
 
 def _dd(given: Sequence[Text]) -> list[Target]:
@@ -139,7 +139,7 @@ def _curl(given: Sequence[Text]) -> list[Target]:
     remote = False
     for place, each in enumerate(given):
         following = given[place + 1] if place + 1 < len(given) else Text(UNKNOWN)
-        short = _CURL_SHORT.fullmatch(each.text)
+        short = re.fullmatch(_CURL_SHORT, each.text)
         if each.text in {"--output", "--dump-header", "--cookie-jar", "-D", "-c"}:
             found.append((following, "file"))
         elif each.text.startswith("--output="):

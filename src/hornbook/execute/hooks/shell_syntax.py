@@ -5,21 +5,21 @@ heredocs. What a word stands for is left open: `shell_words` says that with the 
 """
 
 import re
-from typing import NamedTuple
+
+from hornbook.execute.hooks.values import NamedTuple
 
 ENTER = "("
 LEAVE = ")"
 """Around what runs in a process of its own: a `cd` or an assignment inside ends with it."""
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?(\+?)=")
-_PLAIN = re.compile(r"[^\s\\'\"`$;&|<>()]+")
-_INSIDE_QUOTES = re.compile(r'[^\\"`$]+')
-_REDIRECT = re.compile(r"(\d*)(&>>|&>|>>|>\||>&|<<<|<<-|<<|<>|<&|>|<)")
-_OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|]")
-_ANSI = re.compile(
-    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
-)
+# Rare syntax is left to regexes that are compiled when they are met: that takes start-up time.
+_NAME = r"[A-Za-z_]\w*"
+_ASSIGNMENT = r"([A-Za-z_]\w*)(?:\[[^\]]*\])?(\+?)="
+_ANSI = r"(?s)\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))"
+_ENDS_PLAIN = frozenset(" \t\n\r\f\v\\'\"`$;&|<>()")
+_ENDS_QUOTED = frozenset('\\"`$')
+_REDIRECTS = ("&>>", "&>", ">>", ">|", ">&", "<<<", "<<-", "<<", "<>", "<&", ">", "<")
+_OPERATORS = ("&&", "||", ";;&", ";;", ";&", "|&", ";", "&", "|")
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
 _SKIPPED = frozenset(
     [
@@ -172,10 +172,20 @@ class _Reader:
             self._finish()
         elif self._redirect():
             return
-        elif found := _OPERATOR.match(self._text, self._at):
-            self._operator(found[0])
+        elif operator := self._one_of(_OPERATORS, self._at):
+            self._operator(operator)
         else:
             self._word_of_command()
+
+    def _one_of(self, marks: tuple[str, ...], at: int) -> str:
+        return next((mark for mark in marks if self._text.startswith(mark, at)), "")
+
+    def _run_of(self, ends: frozenset[str]) -> str:
+        """The text up to the next mark that may mean something."""
+        start = self._at
+        while self._at < len(self._text) and self._text[self._at] not in ends:
+            self._at += 1
+        return self._text[start : self._at]
 
     def _finish(self) -> None:
         built = self._now.built()
@@ -260,7 +270,7 @@ class _Reader:
         self._now.assignments.append(Assignment(name, tuple(values) or (unknown,)))
 
     def _words_until(self, ends: str) -> list[Word]:
-        words = []
+        words: list[Word] = []
         while True:
             self._skip_blanks()
             if self._at >= len(self._text) or self._text[self._at] in ends:
@@ -281,7 +291,7 @@ class _Reader:
         first = word[0]
         if first.kind != "text" or first.quoted:
             return False
-        found = _ASSIGNMENT.match(first.text)
+        found = re.match(_ASSIGNMENT, first.text) if "=" in first.text else None
         if found is None:
             return False
         rest = Piece("text", first.text[found.end() :], quoted=False)
@@ -302,12 +312,13 @@ class _Reader:
         text, at = self._text, self._at
         if text.startswith(("<(", ">("), at):
             return False
-        found = _REDIRECT.match(text, at)
-        if found is None:
+        while at < len(text) and text[at].isdigit():
+            at += 1
+        operator = self._one_of(_REDIRECTS, at)
+        if not operator:
             return False
-        self._at = found.end()
+        self._at = at + len(operator)
         self._skip_blanks()
-        operator = found[2]
         if self._at >= len(text) or text[self._at] in "\n;|)":
             raise ShellSyntax(f"`{operator}` leads nowhere")
         target = self._word()
@@ -361,9 +372,8 @@ class _Reader:
             self._at += 2
             self._nested()
             pieces.append(Piece("text", "/dev/fd/63", quoted=True))
-        elif plain := _PLAIN.match(text, self._at):
-            self._at = plain.end()
-            pieces.append(Piece("text", plain[0], quoted=False))
+        elif plain := self._run_of(_ENDS_PLAIN):
+            pieces.append(Piece("text", plain, quoted=False))
         elif character == "'":
             pieces.append(Piece("text", self._up_to("'", self._at + 1), quoted=True))
         elif character == '"':
@@ -398,9 +408,8 @@ class _Reader:
             if character == closing:
                 self._at += 1
                 return pieces
-            if plain := _INSIDE_QUOTES.match(self._text, self._at):
-                self._at = plain.end()
-                pieces.append(Piece("text", plain[0], quoted=True))
+            if plain := self._run_of(_ENDS_QUOTED):
+                pieces.append(Piece("text", plain, quoted=True))
             elif character == "\\":
                 pieces.append(Piece("text", self._escaped_in_quotes(), quoted=True))
             elif character in "$`":
@@ -443,9 +452,9 @@ class _Reader:
         return self._named(quoted=quoted)
 
     def _named(self, *, quoted: bool) -> Piece:
-        found = _NAME.match(self._text, self._at + 1)
+        found = re.match(_NAME, self._text[self._at + 1 : self._at + 256])
         if found:
-            self._at = found.end()
+            self._at += 1 + found.end()
             return Piece("variable", found[0], quoted)
         special = self._text[self._at + 1 : self._at + 2]
         if special and special in "0123456789@*#?-$!":
@@ -465,7 +474,7 @@ class _Reader:
             end += 2 if character == "\\" else 1
         inner = self._text[start : end - 1]
         self._at = end
-        if _NAME.fullmatch(inner):
+        if re.fullmatch(_NAME, inner):
             return Piece("variable", inner, quoted)
         self._run_inside(inner)
         return Piece("unknown", "", quoted)
@@ -502,7 +511,7 @@ class _Reader:
         if end >= len(self._text):
             raise ShellSyntax("`$'` does not end")
         self._at = end + 1
-        return _ANSI.sub(_ansi_character, self._text[start:end])
+        return re.sub(_ANSI, _ansi_character, self._text[start:end])
 
 
 def _ansi_character(found: re.Match[str]) -> str:

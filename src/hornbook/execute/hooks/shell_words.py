@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import islice, product
-from typing import NamedTuple
 
 from hornbook.execute.hooks.shell_syntax import Piece, Word
+from hornbook.execute.hooks.values import NamedTuple
 
 UNKNOWN = "\0"
 """Stands in a text for a part that only the shell will know."""
@@ -14,7 +14,7 @@ _MOST_TEXTS = 256
 
 
 class Text(NamedTuple):
-    """One text of a word; if `wild`, a pattern of file names in which quoted marks are bracketed."""
+    """One text of a word; if `wild`, a pattern of file names with quoted marks in brackets."""
 
     text: str
     wild: bool = False

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hornbook.execute.hooks.shell_options import arguments
 from hornbook.execute.hooks.shell_words import Text
+from hornbook.execute.hooks.values import NamedTuple
 
 _WRAPPERS = {
     "sudo": "-u -g -h -p -C -r -t -T -U --user --group",
@@ -40,7 +40,7 @@ _RUNNERS = {
     "pnpm": ("exec", ""),
 }
 _OPERANDS_FIRST = {"timeout": 1, "flock": 1}
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_ASSIGNMENT = r"[A-Za-z_]\w*="
 _MOST = 12
 
 
@@ -69,7 +69,7 @@ def unwrapped(words: Sequence[Text]) -> Unwrapped:
             if name == "command" and found.has("-v", "-V"):
                 return Unwrapped([])
             rest = found.operands[_OPERANDS_FIRST.get(name, 0) :]
-            while rest and _ASSIGNMENT.match(rest[0].text):
+            while rest and re.match(_ASSIGNMENT, rest[0].text):
                 rest.pop(0)
             if name == "env":
                 folder = next((e.text for e in found.values("-C", "--chdir")), folder)
