@@ -7,7 +7,6 @@ the git diff holds afterwards; a role that is read-only is refused it.
 import os
 from itertools import islice
 
-from hornbook.execute.hooks import own_commands
 from hornbook.execute.hooks.scope import STATE_FOLDERS, Denial, Scope
 from hornbook.execute.hooks.shell_effects import Effect, effects
 from hornbook.execute.hooks.shell_syntax import ShellSyntax
@@ -39,6 +38,8 @@ def _judge_effect(effect: Effect, scope: Scope) -> Denial | None:
     if scope.active.plan is None:
         return None
     if effect.kind == "hornbook":
+        from hornbook.execute.hooks import own_commands  # noqa: PLC0415  # rare: start-up time
+
         refused = own_commands.refusal(effect.text.split("\n"), scope.role)
         if refused is None:
             return None

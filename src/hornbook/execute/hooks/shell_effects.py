@@ -3,9 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 
-from hornbook.execute.hooks.shell_git import git_use
+from hornbook.execute.hooks.program_names import WRAPPERS, WRITERS
 from hornbook.execute.hooks.shell_options import arguments
-from hornbook.execute.hooks.shell_programs import Target, targets
 from hornbook.execute.hooks.shell_syntax import (
     ENTER,
     LEAVE,
@@ -15,8 +14,9 @@ from hornbook.execute.hooks.shell_syntax import (
     read,
 )
 from hornbook.execute.hooks.shell_words import UNKNOWN, Text, texts
-from hornbook.execute.hooks.shell_wrappers import unwrapped
 from hornbook.execute.hooks.values import NamedTuple
+
+# ruff: noqa: PLC0415  # what only some commands need is loaded with them: start-up time
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash"])
@@ -111,13 +111,18 @@ class _Walk:
     def _write(self, target: Text, how: str, names: tuple[str, ...] = ()) -> None:
         self.found.append(Effect("write", target.text, how, self._folder, target.wild, names))
 
-    def _writes(self, found: Sequence[Target]) -> None:
+    def _writes(self, found: Sequence[tuple[Text, str]]) -> None:
         for target, how in found:
             self._write(target, how)
 
     # Programs
 
     def _program(self, words: Sequence[Text], body: str | None, *, apart: bool) -> None:
+        if words[0].text.rpartition("/")[2] not in WRAPPERS:
+            self._named(words, body, apart=apart)
+            return
+        from hornbook.execute.hooks.shell_wrappers import unwrapped
+
         inner = unwrapped(words)
         if inner.script is not None:
             self._script(inner.script)
@@ -146,7 +151,10 @@ class _Walk:
             {"git": self._git, "find": self._find, "xargs": self._xargs}[name](rest)
         elif not self._sets(name, rest):
             self._interpreter(name, rest, body)
-            self._writes(targets(name, rest))
+            if name in WRITERS:
+                from hornbook.execute.hooks.shell_programs import targets
+
+                self._writes(targets(name, rest))
 
     def _go(self, name: str, rest: Sequence[Text]) -> None:
         places = [each for each in rest if each.text[:1] != "-" or each.text == "-"]
@@ -235,6 +243,8 @@ class _Walk:
             self.found.append(Effect("code", each.text, "awk", self._folder))
 
     def _git(self, rest: Sequence[Text]) -> None:
+        from hornbook.execute.hooks.shell_git import git_use
+
         use = git_use(rest)
         outer = self._folder
         if use.folder:
