@@ -2,7 +2,7 @@
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -13,11 +13,23 @@ if TYPE_CHECKING:
     from hornbook.workspace.workspace import Workspace
 
 
+class HooksAnswer(TypedDict):
+    """Where hooks were added, and for which events of the host."""
+
+    path: str
+    added: list[str]
+
+
 @click.command()
 @click.option("--examples", is_flag=True, help="Copy example SOPs for Go, Python and TypeScript.")
+@click.option(
+    "--hooks",
+    type=click.Choice(["claude"]),
+    help="Add our hooks to the settings of an agent host.",
+)
 @json_option
 @root_of
-def init(root: str | None, *, examples: bool, as_json: bool) -> None:
+def init(root: str | None, *, examples: bool, hooks: str | None, as_json: bool) -> None:
     """Create .hornbook/ here, and report the rule files that are already in the repository.
 
     Nothing that exists is overwritten.
@@ -25,6 +37,7 @@ def init(root: str | None, *, examples: bool, as_json: bool) -> None:
     from hornbook.workspace.workspace import Workspace
 
     with Workspace.open(root) as work:
+        hooked = _hook_up(work) if hooks else None
         made = _make(work, examples=examples)
         with progress_bar() as progress:
             report = work.ingest(progress=progress)
@@ -34,17 +47,27 @@ def init(root: str | None, *, examples: bool, as_json: bool) -> None:
             formats[entry.tool] = formats.get(entry.tool, 0) + 1
     if as_json:
         answer = {"created": made, "formats": formats, "problems": report.problems}
-        print_json({**answer, "reserve": reserve_answer(reserve)})
+        told = {} if hooked is None else {"hooks": hooked}
+        print_json({**answer, "reserve": reserve_answer(reserve), **told})
         return
     for path in made:
         write(f"created {path}\n")
     if not made:
         write("nothing to create: this is a workspace already\n")
+    if hooked is not None:
+        events = ", ".join(hooked["added"]) or "nothing: they are there already"
+        write(f"added hooks to {hooked['path']}: {events}\n")
     found = ", ".join(f"{count} {tool}" for tool, count in sorted(formats.items()))
     write(f"found {report.documents} documents ({found or 'no rule files yet'})\n")
     print_problems(report.problems)
     print_reserve(reserve)
     write("next: `hornbook why FILE` says which rules bind a file\n")
+
+
+def _hook_up(work: "Workspace") -> "HooksAnswer":
+    from hornbook.execute.hooks.claude_settings import SETTINGS, install
+
+    return {"path": SETTINGS.as_posix(), "added": install(work.root)}
 
 
 def _make(work: "Workspace", *, examples: bool) -> list[str]:

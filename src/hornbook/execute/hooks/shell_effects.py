@@ -151,10 +151,13 @@ class _Walk:
             {"git": self._git, "find": self._find, "xargs": self._xargs}[name](rest)
         elif not self._sets(name, rest):
             self._interpreter(name, rest, body)
-            if name in WRITERS:
-                from hornbook.execute.hooks.shell_programs import targets
+            self._writer(name, rest)
 
-                self._writes(targets(name, rest))
+    def _writer(self, name: str, rest: Sequence[Text]) -> None:
+        if name in WRITERS:
+            from hornbook.execute.hooks.shell_programs import targets
+
+            self._writes(targets(name, rest))
 
     def _go(self, name: str, rest: Sequence[Text]) -> None:
         places = [each for each in rest if each.text[:1] != "-" or each.text == "-"]

@@ -67,7 +67,7 @@ def git_use(given: Sequence[Text]) -> GitUse:
 def _reads(name: str, rest: Sequence[Text]) -> bool:
     if name in {"branch", "tag", "remote", "stash", "worktree", "config", "notes", "reflog"}:
         listing = {"list", "show", "-l", "--list", "-v", "-vv", "--show-current", "-a", "--get"}
-        return not rest or rest[0].text in listing
+        return rest[0].text in listing if rest else name != "stash"
     return name in _READING
 
 
