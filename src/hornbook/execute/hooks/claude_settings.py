@@ -83,17 +83,7 @@ def _add(hooks: dict[str, Any], event: str) -> bool:  # as above
     name = host_event(event)
     groups = hooks.setdefault(name, [])
     entry = hook_entry(event)
-    try:
-        ours = [
-            hook
-            for group in groups
-            for hook in group["hooks"]
-            if re.search(rf"\bhornbook\b.*\bhook {event}(?![\w-])", str(hook.get("command", "")))
-        ]
-    except (TypeError, KeyError, AttributeError) as problem:
-        raise UsageError(
-            f"{SETTINGS}: `hooks.{name}` must be a list of `{{matcher, hooks: [...]}}`: mend it first."
-        ) from problem
+    ours = [hook for hook in _commands(groups, name) if _calls_us(hook, event)]
     if ours:
         lacks = "onFailure" in entry and any("onFailure" not in hook for hook in ours)
         for hook in ours if lacks else ():
@@ -102,6 +92,22 @@ def _add(hooks: dict[str, Any], event: str) -> bool:  # as above
     matcher = {"matcher": "*"} if event in _MATCHED else {}
     groups.append({**matcher, "hooks": [entry]})
     return True
+
+
+def _commands(groups: object, name: str) -> list[dict[str, Any]]:  # as above
+    """The hooks of an event, whatever they match."""
+    listed = groups if isinstance(groups, list) else [None]
+    inner = [group.get("hooks") if isinstance(group, dict) else None for group in listed]
+    found = [hook for hooks in inner for hook in (hooks if isinstance(hooks, list) else [None])]
+    if not all(isinstance(hook, dict) for hook in found):
+        shape = "a list of objects, each with a list `hooks` of objects"
+        raise UsageError(f"{SETTINGS}: `hooks.{name}` must be {shape}: mend it first.")
+    return found
+
+
+def _calls_us(hook: dict[str, Any], event: str) -> bool:  # as above
+    command = str(hook.get("command", ""))
+    return re.search(rf"\bhornbook\b.*\bhook {event}(?![\w-])", command) is not None
 
 
 def _replace(path: Path, text: str) -> None:
