@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 
 from hornbook import resources
 from hornbook.errors import UsageError
+from hornbook.execute.hooks.active import Active
 from hornbook.execute.hooks.claude_settings import SETTINGS, host_event, install
-from hornbook.execute.hooks.entry import EVENTS, Surroundings, respond
+from hornbook.execute.hooks.entry import EVENTS, Answer, Surroundings, respond
 from hornbook.execute.hooks.session_context import MOST_CHARACTERS, _fitted, session_context
 from hornbook.git.work_tree import fingerprint
 from tests.hooking import ask, events, guarded, payload
@@ -165,8 +167,8 @@ def test_two_processes_append_whole_lines_at_once(root: Path) -> None:
 # compaction
 
 
-def compact(root: Path, checkpoint: Any, sent: dict[str, object]) -> Any:  # a host's answer
-    around = Surroundings({}, str(root), str(root), lambda _: None, checkpoint)  # type: ignore[arg-type, return-value]  # nothing is compiled
+def compact(root: Path, checkpoint: Callable[[str], None], sent: dict[str, object]) -> Answer:
+    around = Surroundings({}, str(root), str(root), lambda _: Active(), checkpoint)
     return respond("pre-compact", json.dumps(sent).encode(), around)
 
 
@@ -207,13 +209,7 @@ def test_a_compaction_hook_that_cannot_read_its_input_blocks_nothing(
 
 
 def stop(root: Path, tree: str | None = None, **sent: object) -> str | None:
-    around = Surroundings(
-        {},
-        str(root),
-        str(root),
-        lambda _: None,
-        work_tree=lambda _: tree,  # type: ignore[arg-type, return-value]  # nothing is compiled
-    )
+    around = Surroundings({}, str(root), str(root), lambda _: Active(), work_tree=lambda _: tree)
     done = respond("stop", json.dumps({"session_id": "s", **sent}).encode(), around)
     assert done.code == 0
     if not done.out:

@@ -31,7 +31,7 @@ class Matcher:
     def matches(self, path: str) -> bool:
         """Return whether an alternative fits the whole of a canonical path."""
         if self.regex is not None and self.weight * len(path) <= MAX_REGEX_STEPS:
-            return self._compiled.match(path) is not None
+            return self._regex.match(path) is not None
         return self._machine.accepts(path)
 
     @cached_property
@@ -45,13 +45,15 @@ class Matcher:
 
         It is good for paths up to `MAX_REGEX_STEPS` by `weight`; for longer ones ask `matches`.
         """
-        if self.weight > MAX_REGEX_WEIGHT:
-            return None
+        return self._pattern if self.weight <= MAX_REGEX_WEIGHT else None
+
+    @cached_property
+    def _pattern(self) -> str:
         return "|".join(map(_regex, self.alternatives))
 
     @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self.regex or "")
+    def _regex(self) -> re.Pattern[str]:
+        return re.compile(self._pattern)
 
     @cached_property
     def _machine(self) -> glob_machine.Machine:

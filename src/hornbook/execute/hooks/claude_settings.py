@@ -99,10 +99,11 @@ def _commands(groups: object, name: str) -> list[dict[str, Any]]:  # as above
     listed = groups if isinstance(groups, list) else [None]
     inner = [group.get("hooks") if isinstance(group, dict) else None for group in listed]
     found = [hook for hooks in inner for hook in (hooks if isinstance(hooks, list) else [None])]
-    if not all(isinstance(hook, dict) for hook in found):
+    usable = [hook for hook in found if isinstance(hook, dict)]
+    if len(usable) < len(found):
         shape = "a list of objects, each with a list `hooks` of objects"
         raise UsageError(f"{SETTINGS}: `hooks.{name}` must be {shape}: mend it first.")
-    return found
+    return usable
 
 
 def _calls_us(hook: dict[str, Any], event: str) -> bool:  # as above
