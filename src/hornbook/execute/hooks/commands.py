@@ -7,8 +7,9 @@ the git diff holds afterwards; a role that is read-only is refused it.
 import os
 from itertools import islice
 
+from hornbook.execute.hooks.effect import Effect
 from hornbook.execute.hooks.scope import STATE_FOLDERS, Denial, Scope
-from hornbook.execute.hooks.shell_effects import Effect, effects
+from hornbook.execute.hooks.shell_effects import effects
 from hornbook.execute.hooks.shell_syntax import ShellSyntax
 from hornbook.execute.hooks.shell_words import UNKNOWN
 

@@ -76,3 +76,10 @@ WRAPPERS = frozenset(
     ]
 )
 """The programs of `shell_wrappers`."""
+INTERPRETERS = frozenset(
+    [
+        *["awk", "gawk", "mawk", "nawk", "python", "pypy", "node", "nodejs", "bun", "deno"],
+        *["ruby", "perl", "php", "lua", "Rscript", "osascript"],
+    ]
+)
+"""The programs of `shell_interpreters`, without the version behind a name."""

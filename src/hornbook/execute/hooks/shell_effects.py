@@ -1,10 +1,9 @@
 """What a command line would do, as far as its text tells: writes, inline code, our own commands."""
 
-import re
 from collections.abc import Callable, Sequence
 
-from hornbook.execute.hooks.program_names import WRAPPERS, WRITERS
-from hornbook.execute.hooks.shell_options import arguments
+from hornbook.execute.hooks.effect import Effect
+from hornbook.execute.hooks.program_names import INTERPRETERS, WRAPPERS, WRITERS
 from hornbook.execute.hooks.shell_syntax import (
     ENTER,
     LEAVE,
@@ -14,43 +13,12 @@ from hornbook.execute.hooks.shell_syntax import (
     read,
 )
 from hornbook.execute.hooks.shell_words import UNKNOWN, Text, texts
-from hornbook.execute.hooks.values import NamedTuple
 
 # ruff: noqa: PLC0415  # what only some commands need is loaded with them: start-up time
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash"])
-_CODE_OPTIONS = {
-    "python": "-c",
-    "node": "-e -p --eval --print",
-    "bun": "-e --eval",
-    "deno": "",
-    "ruby": "-e",
-    "perl": "-e -E",
-    "php": "-r",
-    "lua": "-e",
-    "Rscript": "-e",
-    "osascript": "-e",
-}
 _DEEPEST = 8
-_EACH = "\x01"
-"""Stands for each file that `find` finds."""
-
-
-class Effect(NamedTuple):
-    """One thing that a command would do.
-
-    `kind` is `write` (`text` is the path, `how` as in `shell_programs`), `code` (`text` is inline
-    code), `hornbook` (its arguments), `repository` (git's own state) or `undecided`. `folder` is
-    where it happens, None if that cannot be known; `names` filters what `find` finds.
-    """
-
-    kind: str
-    text: str
-    how: str = "file"
-    folder: str | None = None
-    wild: bool = False
-    names: tuple[str, ...] = ()
 
 
 def effects(line: str, folder: str, home: str) -> list[Effect]:
@@ -206,6 +174,8 @@ class _Walk:
         if name == "trap":
             self._script(rest[0].text if rest and rest[0].text[:1] not in {"-", ""} else "")
             return
+        from hornbook.execute.hooks.shell_options import arguments
+
         found = arguments(rest, "-O +O --rcfile --init-file", until_operand=name != "su")
         if found.has("-c", "--command"):
             scripts = found.values("--command") or found.operands[1 if name == "su" else 0 :][:1]
@@ -217,33 +187,10 @@ class _Walk:
             self.found.append(Effect("undecided", "a script from a pipe"))
 
     def _interpreter(self, name: str, rest: Sequence[Text], body: str | None) -> None:
-        language = name.rstrip("0123456789.")
-        if language in {"awk", "gawk", "mawk", "nawk"}:
-            self._awk(rest)
-            return
-        options = _CODE_OPTIONS.get({"pypy": "python", "nodejs": "node"}.get(language, language))
-        if options is None:
-            return
-        if language in {"perl", "ruby"} and any(re.match(r"-\w*i", each.text) for each in rest):
-            operands = arguments(rest, "-e -E -I -M").operands
-            self._writes([(each, "file") for each in operands])
-        found = arguments(rest, f"{options} -m -W -X -I -r", until_operand=True)
-        code = found.values(*options.split())
-        module = found.values("-m")
-        if module and module[0].text == "hornbook":
-            self.found.append(Effect("hornbook", "\n".join(each.text for each in found.operands)))
-        elif language == "deno" and [each.text for each in rest[:1]] == ["eval"]:
-            code = list(rest[1:])
-        elif not code and not module and body and [e.text for e in found.operands] in ([], ["-"]):
-            code = [Text(body)]
-        self.found += [Effect("code", each.text, language, self._folder) for each in code]
+        if name.rstrip("0123456789.") in INTERPRETERS:
+            from hornbook.execute.hooks.shell_interpreters import interpreted
 
-    def _awk(self, rest: Sequence[Text]) -> None:
-        found = arguments(rest, "-F -v -f -i")
-        if any(each.text == "inplace" for each in found.values("-i")):
-            self._writes([(each, "file") for each in found.operands[1:]])
-        for each in found.operands[:1]:
-            self.found.append(Effect("code", each.text, "awk", self._folder))
+            self.found += interpreted(name, rest, body, self._folder)
 
     def _git(self, rest: Sequence[Text]) -> None:
         from hornbook.execute.hooks.shell_git import git_use
@@ -258,55 +205,34 @@ class _Walk:
         self._folder = outer
 
     def _xargs(self, rest: Sequence[Text]) -> None:
-        takes = "-I -n -P -d -L -s -E -a --max-args --max-procs --delimiter --replace --arg-file"
-        found = arguments(rest, takes, until_operand=True)
-        marks = [each.text for each in found.values("-I", "--replace")]
-        if marks:
-            inner = [Text(each.text.replace(marks[0], UNKNOWN)) for each in found.operands]
-        else:
-            inner = [*found.operands, Text(UNKNOWN)]
-        if found.operands:
+        from hornbook.execute.hooks.shell_finding import appended
+
+        inner = appended(rest)
+        if inner:
             self._program(inner, None, apart=True)
 
     def _find(self, rest: Sequence[Text]) -> None:
-        plain = [each.text for each in rest]
-        starts = next((n for n, text in enumerate(plain) if text[:1] in {"-", "(", "!"}), len(rest))
-        roots = list(rest[:starts]) or [Text(".")]
-        names = tuple(
-            plain[place + 1]
-            for place in range(starts, len(plain) - 1)
-            if plain[place] in {"-name", "-iname"}
-        )
-        filters = {"-path", "-not", "!", "-o", "-or", "-regex", "-newer", "-prune", "-maxdepth"}
-        told = not filters & set(plain[starts:])
-        if "-delete" in plain:
-            self._each(roots, names, told=told)
-        for place in range(starts, len(plain) - 1):
-            if plain[place] in {"-fprint", "-fls", "-fprintf", "-fprint0"}:
-                self._write(rest[place + 1], "file")
-            elif plain[place] in {"-exec", "-execdir", "-ok", "-okdir"}:
-                self._for_each(rest[place + 1 :], roots, names, told=told)
+        from hornbook.execute.hooks.shell_finding import EACH, finding
 
-    def _for_each(
-        self, rest: Sequence[Text], roots: list[Text], names: tuple[str, ...], *, told: bool
-    ) -> None:
-        end = next((n for n, each in enumerate(rest) if each.text in {";", "+"}), len(rest))
-        inner = _Walk(self._folder, self._home, self._depth + 1)
-        words = [Text(each.text.replace("{}", _EACH), each.wild) for each in rest[:end]]
-        if words:
+        search = finding(rest)
+        self._writes([(each, "file") for each in search.lists])
+        if search.deletes:
+            self._each(search.roots, search.names)
+        for words in search.commands:
+            inner = _Walk(self._folder, self._home, self._depth + 1)
             inner._program(words, None, apart=True)
-        for effect in inner.found:
-            if effect.kind == "write" and effect.text == _EACH:
-                self._each(roots, names, told=told)
-            else:
-                self.found.append(effect._replace(text=effect.text.replace(_EACH, UNKNOWN)))
+            for effect in inner.found:
+                if effect.kind == "write" and effect.text == EACH:
+                    self._each(search.roots, search.names)
+                else:
+                    self.found.append(effect._replace(text=effect.text.replace(EACH, UNKNOWN)))
 
-    def _each(self, roots: list[Text], names: tuple[str, ...], *, told: bool) -> None:
+    def _each(self, roots: Sequence[Text], names: tuple[str, ...] | None) -> None:
         for root in roots:
-            if told:
-                self._write(root, "found", names)
-            else:
+            if names is None:
                 self._write(Text(UNKNOWN), "file")
+            else:
+                self._write(root, "found", names)
 
 
 def _is_stream(text: str) -> bool:

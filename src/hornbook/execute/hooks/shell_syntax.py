@@ -6,21 +6,26 @@ heredocs. What a word stands for is left open: `shell_words` says that with the 
 
 import re
 
+from hornbook.execute.hooks.shell_reader import (
+    DEEPEST,
+    Piece,
+    ShellSyntax,
+    Word,
+    WordReader,
+    literal,
+)
 from hornbook.execute.hooks.values import NamedTuple
+
+__all__ = ["ENTER", "LEAVE", "Command", "Redirect", "ShellSyntax", "Word", "literal", "read"]
 
 ENTER = "("
 LEAVE = ")"
 """Around what runs in a process of its own: a `cd` or an assignment inside ends with it."""
 
 # Rare syntax is left to regexes that are compiled when they are met: that takes start-up time.
-_NAME = r"[A-Za-z_]\w*"
 _ASSIGNMENT = r"([A-Za-z_]\w*)(?:\[[^\]]*\])?(\+?)="
-_ANSI = r"(?s)\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))"
-_ENDS_PLAIN = frozenset(" \t\n\r\f\v\\'\"`$;&|<>()")
-_ENDS_QUOTED = frozenset('\\"`$')
 _REDIRECTS = ("&>>", "&>", ">>", ">|", ">&", "<<<", "<<-", "<<", "<>", "<&", ">", "<")
 _OPERATORS = ("&&", "||", ";;&", ";;", ";&", "|&", ";", "&", "|")
-_ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
 _SKIPPED = frozenset(
     [
         "if",
@@ -39,22 +44,6 @@ _SKIPPED = frozenset(
         "coproc",
     ]
 )
-_DEEPEST = 40
-
-
-class ShellSyntax(ValueError):
-    """The text is no command line that can be read."""
-
-
-class Piece(NamedTuple):
-    """Part of a word: `text`, a `variable` by name, or an `unknown` value."""
-
-    kind: str
-    text: str
-    quoted: bool
-
-
-Word = tuple[Piece, ...]
 
 
 class Redirect(NamedTuple):
@@ -92,13 +81,6 @@ def read(text: str, depth: int = 0) -> list[Command | str]:
     return reader.items
 
 
-def literal(word: Word) -> str | None:
-    """What the word says if nothing in it is quoted or expanded."""
-    if len(word) == 1 and word[0].kind == "text" and not word[0].quoted:
-        return word[0].text
-    return None
-
-
 class _Building:
     """A command while it is read."""
 
@@ -117,14 +99,10 @@ class _Building:
         return Command(self.assignments, self.words, self.redirects, self.apart)
 
 
-class _Reader:
+class _Reader(WordReader):
     def __init__(self, text: str, depth: int) -> None:
-        if depth > _DEEPEST:
-            raise ShellSyntax("the nesting is too deep")
+        super().__init__(text, depth)
         self.items: list[Command | str] = []
-        self._text = text
-        self._at = 0
-        self._depth = depth
         self._awaited: list[tuple[str, bool, bool, list[str]]] = []
         self._now = _Building()
 
@@ -180,13 +158,6 @@ class _Reader:
     def _one_of(self, marks: tuple[str, ...], at: int) -> str:
         return next((mark for mark in marks if self._text.startswith(mark, at)), "")
 
-    def _run_of(self, ends: frozenset[str]) -> str:
-        """The text up to the next mark that may mean something."""
-        start = self._at
-        while self._at < len(self._text) and self._text[self._at] not in ends:
-            self._at += 1
-        return self._text[start : self._at]
-
     def _finish(self) -> None:
         built = self._now.built()
         if built is not None:
@@ -209,11 +180,12 @@ class _Reader:
                 raise ShellSyntax("`(` in the middle of a command")
             self._at += 1
             self._now = _Building()
-        elif not self._arithmetic("(("):
+        elif not self.arithmetic("(("):
             self._at += 1
-            self._nested()
+            self.nested()
 
-    def _nested(self) -> None:
+    def nested(self) -> None:
+        """Read the commands up to the closing bracket, as those of a subshell."""
         self._deeper()
         self.items.append(ENTER)
         self.commands(")")
@@ -222,13 +194,13 @@ class _Reader:
 
     def _deeper(self) -> None:
         self._depth += 1
-        if self._depth > _DEEPEST:
+        if self._depth > DEEPEST:
             raise ShellSyntax("the nesting is too deep")
 
     # Words in a command
 
     def _word_of_command(self) -> None:
-        word = self._word()
+        word = self.word()
         plain = literal(word)
         if not self._now.words and self._is_assignment(word):
             return
@@ -243,13 +215,13 @@ class _Reader:
             self._loop()
         elif word == "case":
             self._skip_blanks()
-            self._word()
+            self.word()
             self._skip_blanks()
             if self._text.startswith("in", self._at):
                 self._at += 2
         elif word == "function":
             self._skip_blanks()
-            self._word()
+            self.word()
         elif word == "[[":
             self._test()
         else:
@@ -258,9 +230,9 @@ class _Reader:
 
     def _loop(self) -> None:
         self._skip_blanks()
-        if self._arithmetic("(("):
+        if self.arithmetic("(("):
             return
-        name = literal(self._word()) or ""
+        name = literal(self.word()) or ""
         values: list[Word] = []
         self._skip_blanks()
         if self._text.startswith("in", self._at):
@@ -275,7 +247,7 @@ class _Reader:
             self._skip_blanks()
             if self._at >= len(self._text) or self._text[self._at] in ends:
                 return words
-            words.append(self._word())
+            words.append(self.word())
 
     def _test(self) -> None:
         """Skip `[[ … ]]`, where `<` and `>` compare; what it substitutes still runs."""
@@ -284,7 +256,7 @@ class _Reader:
                 self._at += 1
             if self._at >= len(self._text):
                 raise ShellSyntax("`]]` is missing")
-            if literal(self._word()) == "]]":
+            if literal(self.word()) == "]]":
                 return
 
     def _is_assignment(self, word: Word) -> bool:
@@ -321,7 +293,7 @@ class _Reader:
         self._skip_blanks()
         if self._at >= len(text) or text[self._at] in "\n;|)":
             raise ShellSyntax(f"`{operator}` leads nowhere")
-        target = self._word()
+        target = self.word()
         redirect = Redirect(operator, target, [])
         self._now.redirects.append(redirect)
         if operator in {"<<", "<<-"}:
@@ -345,179 +317,14 @@ class _Reader:
                 lines.append(line)
             body.append("\n".join(lines))
             if not quoted:
-                self._run_inside(body[0])
+                self.inner(body[0], quoted=True)
 
-    def _run_inside(self, text: str) -> None:
-        """Keep the commands that a text with expansions in it runs."""
-        inner = _Reader(text, self._depth + 1)
-        inner.quoted_pieces("")
-        self.items += inner.items
-
-    # Words
-
-    def _word(self) -> Word:
-        pieces: list[Piece] = []
-        start = self._at
-        while self._at < len(self._text):
-            found = self._piece(pieces)
-            if not found:
-                break
-        if self._at == start:
-            raise ShellSyntax(f"`{self._text[start : start + 1]}` stands where a word must be")
-        return tuple(pieces) or (Piece("text", "", quoted=True),)
-
-    def _piece(self, pieces: list[Piece]) -> bool:
-        text, character = self._text, self._text[self._at]
-        if text.startswith(("<(", ">("), self._at) and not pieces:
-            self._at += 2
-            self._nested()
-            pieces.append(Piece("text", "/dev/fd/63", quoted=True))
-        elif plain := self._run_of(_ENDS_PLAIN):
-            pieces.append(Piece("text", plain, quoted=False))
-        elif character == "'":
-            pieces.append(Piece("text", self._up_to("'", self._at + 1), quoted=True))
-        elif character == '"':
-            self._at += 1
-            pieces += self.quoted_pieces('"') or [Piece("text", "", quoted=True)]
-        elif character == "\\":
-            self._escape(pieces)
-        elif character in "$`":
-            pieces.append(self._expansion(quoted=False))
+    def inner(self, text: str, *, quoted: bool) -> None:
+        """Keep the commands that a text runs: the text itself, or the expansions in it."""
+        reader = _Reader(text, self._depth + 1)
+        if quoted:
+            reader.quoted_pieces("")
+            self.items += reader.items
         else:
-            return False
-        return True
-
-    def _escape(self, pieces: list[Piece]) -> None:
-        following = self._text[self._at + 1 : self._at + 2]
-        self._at += 2
-        if following != "\n":
-            pieces.append(Piece("text", following or "\\", quoted=True))
-
-    def _up_to(self, mark: str, start: int) -> str:
-        end = self._text.find(mark, start)
-        if end < 0:
-            raise ShellSyntax(f"`{mark}` does not end")
-        self._at = end + len(mark)
-        return self._text[start:end]
-
-    def quoted_pieces(self, closing: str) -> list[Piece]:
-        """The pieces up to the closing quote, or to the end if there is none."""
-        pieces: list[Piece] = []
-        while self._at < len(self._text):
-            character = self._text[self._at]
-            if character == closing:
-                self._at += 1
-                return pieces
-            if plain := self._run_of(_ENDS_QUOTED):
-                pieces.append(Piece("text", plain, quoted=True))
-            elif character == "\\":
-                pieces.append(Piece("text", self._escaped_in_quotes(), quoted=True))
-            elif character in "$`":
-                pieces.append(self._expansion(quoted=True))
-            else:
-                self._at += 1
-        if closing:
-            raise ShellSyntax(f"`{closing}` does not end")
-        return pieces
-
-    def _escaped_in_quotes(self) -> str:
-        following = self._text[self._at + 1 : self._at + 2]
-        self._at += 2
-        if following == "\n":
-            return ""
-        return following if following in {"$", "`", '"', "\\"} else "\\" + following
-
-    # Expansions
-
-    def _expansion(self, *, quoted: bool) -> Piece:
-        unknown = Piece("unknown", "", quoted)
-        text, at = self._text, self._at
-        if text[at] == "`":
-            self._backticks()
-            return unknown
-        if self._arithmetic("$(("):
-            return unknown
-        if text.startswith("$(", at):
-            self._at += 2
-            self._nested()
-            return unknown
-        if text.startswith("${", at):
-            return self._braced(quoted=quoted)
-        if not quoted and text.startswith("$'", at):
-            return Piece("text", self._ansi(), quoted=True)
-        if not quoted and text.startswith('$"', at):
-            self._at += 2
-            pieces = self.quoted_pieces('"')
-            return pieces[0] if len(pieces) == 1 else unknown
-        return self._named(quoted=quoted)
-
-    def _named(self, *, quoted: bool) -> Piece:
-        found = re.match(_NAME, self._text[self._at + 1 : self._at + 256])
-        if found:
-            self._at += 1 + found.end()
-            return Piece("variable", found[0], quoted)
-        special = self._text[self._at + 1 : self._at + 2]
-        if special and special in "0123456789@*#?-$!":
-            self._at += 2
-            return Piece("unknown", "", quoted)
-        self._at += 1
-        return Piece("text", "$", quoted=True)
-
-    def _braced(self, *, quoted: bool) -> Piece:
-        start = self._at + 2
-        end, depth = start, 1
-        while depth:
-            if end >= len(self._text):
-                raise ShellSyntax("`${` does not end")
-            character = self._text[end]
-            depth += (character == "{") - (character == "}")
-            end += 2 if character == "\\" else 1
-        inner = self._text[start : end - 1]
-        self._at = end
-        if re.fullmatch(_NAME, inner):
-            return Piece("variable", inner, quoted)
-        self._run_inside(inner)
-        return Piece("unknown", "", quoted)
-
-    def _arithmetic(self, opening: str) -> bool:
-        """Skip an arithmetic expression if one stands here; `((a); b)` is a subshell instead."""
-        start = self._at + len(opening)
-        if not self._text.startswith(opening, self._at):
-            return False
-        end, depth = start, 2
-        while depth and end < len(self._text):
-            depth += (self._text[end] == "(") - (self._text[end] == ")")
-            end += 1
-        if depth or self._text[end - 2 : end] != "))":
-            return False
-        self._at = end
-        self._run_inside(self._text[start : end - 2])
-        return True
-
-    def _backticks(self) -> None:
-        end = self._at + 1
-        while end < len(self._text) and self._text[end] != "`":
-            end += 2 if self._text[end] == "\\" else 1
-        if end >= len(self._text):
-            raise ShellSyntax("a backtick does not end")
-        inner = re.sub(r"\\([\\`$])", r"\1", self._text[self._at + 1 : end])
-        self._at = end + 1
-        self.items += [ENTER, *read(inner, self._depth + 1), LEAVE]
-
-    def _ansi(self) -> str:
-        start = end = self._at + 2
-        while end < len(self._text) and self._text[end] != "'":
-            end += 2 if self._text[end] == "\\" else 1
-        if end >= len(self._text):
-            raise ShellSyntax("`$'` does not end")
-        self._at = end + 1
-        return re.sub(_ANSI, _ansi_character, self._text[start:end])
-
-
-def _ansi_character(found: re.Match[str]) -> str:
-    code = found[1] or found[2] or found[3]
-    if code:
-        return chr(min(int(code, 16), 0x10FFFF))
-    if found[4]:
-        return chr(int(found[4], 8))
-    return _ANSI_LETTERS.get(found[5], found[5])
+            reader.commands("")
+            self.items += [ENTER, *reader.items, LEAVE]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import islice, product
 
-from hornbook.execute.hooks.shell_syntax import Piece, Word
+from hornbook.execute.hooks.shell_reader import Piece, Word
 from hornbook.execute.hooks.values import NamedTuple
 
 UNKNOWN = "\0"
