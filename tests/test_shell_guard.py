@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.execute.hooks import program_names, shell_programs, shell_wrappers
+from hornbook.execute.hooks import program_names, shell_interpreters, shell_programs, shell_wrappers
 from hornbook.execute.hooks.shell_effects import effects
 from hornbook.execute.hooks.shell_syntax import ShellSyntax, read
 from tests.hooking import ask, decision, events, guarded, payload
@@ -215,6 +215,7 @@ DENIED = [
     "hornbook decide --decision a --reason b --impact c",
     "hornbook --root . plan Wider",
     "python -m hornbook plan Wider",
+    "python -m hornbook --root . plan Wider",
     "uv run hornbook promote",
     "uv run python -m hornbook promote",
     "./.venv/bin/hornbook promote",
@@ -469,6 +470,12 @@ def test_the_names_that_load_a_closer_look_are_those_it_knows() -> None:
         *shell_programs._READERS,
     }
     assert known == program_names.WRITERS
+    codes = {
+        *shell_interpreters._CODE_OPTIONS,
+        *shell_interpreters._SAME,
+        *shell_interpreters._AWKS,
+    }
+    assert codes == program_names.INTERPRETERS
     assert {*shell_wrappers._WRAPPERS, *shell_wrappers._RUNNERS} == program_names.WRAPPERS
 
 
