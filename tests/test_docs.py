@@ -128,8 +128,10 @@ def options(command: click.Command) -> set[str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_a_command_is_documented_and_no_other(name: str) -> None:
-    listed = rows(section(text_of("commands"), name), "option", "meaning")
-    assert {codes(cell)[0] for cell, _ in listed} == options(app.commands[name])
+    wanted = options(app.commands[name])
+    text = section(text_of("commands"), name)
+    listed = rows(text, "option", "meaning") if wanted or "| option |" in text else []
+    assert {codes(cell)[0] for cell, _ in listed} == wanted
 
 
 def test_every_global_option_is_documented() -> None:

@@ -75,7 +75,8 @@ def test_the_public_surface_is_what_all_says() -> None:
 @pytest.mark.parametrize(
     ("module", "unwanted"),
     [
-        ("hornbook.cli.main", "yaml msgspec pyoxigraph rich markdown_it tree_sitter strawberry"),
+        ("hornbook.cli.main", "click dataclasses typing pathlib json"),
+        ("hornbook.cli.app", "yaml msgspec pyoxigraph rich markdown_it tree_sitter strawberry"),
         (
             "hornbook.workspace.workspace",
             "rich markdown_it frontmatter tree_sitter tiktoken rdflib pyshacl strawberry fastapi",

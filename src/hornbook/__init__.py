@@ -1,7 +1,6 @@
 """Hornbook: the referee for coding agents."""
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # importing typing would cost every hook some of its start-up time
 if TYPE_CHECKING:
     from hornbook.workspace.workspace import Workspace
 

@@ -1,80 +1,53 @@
-"""The `hornbook` command. Each command imports what it needs when it runs."""
+"""The `hornbook` command: hooks start without the command line's libraries, all else with them."""
 
-import io
 import sys
 
-import click
+TYPE_CHECKING = False  # importing typing would cost every hook some of its start-up time
+if TYPE_CHECKING:
+    from hornbook.cli.app import app
 
-from hornbook import __version__
-from hornbook.cli import (
-    ask,
-    context,
-    deprecated,
-    gates,
-    mcp_command,
-    plans,
-    read,
-    reviewing,
-    serving,
-    setup,
-    templates,
-    workflows,
-)
-from hornbook.cli.output import note
-from hornbook.errors import ConfigError, HornbookError, UsageError
+    __all__ = ["app", "main"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--root",
-    metavar="DIR",
-    help="The repository; else HORNBOOK_ROOT, else the nearest parent with .hornbook or .git.",
-)
-@click.version_option(__version__, prog_name="hornbook", message="%(prog)s %(version)s")
-@click.pass_context
-def app(here: click.Context, root: str | None) -> None:
-    """The referee for coding agents: which rules bind a change, whole, and why."""
-    here.obj = root
+def __getattr__(name: str) -> object:
+    """Load the commands only when they are asked for."""
+    if name == "app":
+        from hornbook.cli.app import app
 
-
-for command in (
-    *setup.COMMANDS,
-    *read.COMMANDS,
-    *context.COMMANDS,
-    *reviewing.COMMANDS,
-    *gates.COMMANDS,
-    *plans.COMMANDS,
-    *templates.COMMANDS,
-    *workflows.COMMANDS,
-    *ask.COMMANDS,
-    *serving.COMMANDS,
-    *mcp_command.COMMANDS,
-    *deprecated.COMMANDS,
-):
-    app.add_command(command)
+        return app
+    raise AttributeError(f"module 'hornbook.cli.main' has no attribute {name!r}")
 
 
 def main() -> None:
     """Run the command line; 0 done, 1 found something or refused, 2 usage or configuration."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    called = hook_call(sys.argv[1:])
+    if called is None:
+        from hornbook.cli.app import run
+
+        run()
+        return
     try:
-        app(prog_name="hornbook")
-    except ConfigError as error:
-        for problem in error.problems:
-            note(f"error: {problem}")
-        sys.exit(2)
-    except HornbookError as error:
-        note(f"error: {error}")
-        sys.exit(2 if isinstance(error, UsageError) else 1)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        note(f"error: {where}{error.strerror or error}: check the path, its rights and the disk.")
-        sys.exit(1)
+        from hornbook.cli.hooking import answer
+
+        code = answer(*called)
+    except BaseException as problem:  # noqa: BLE001  # any other code than 2 would let the call through
+        sys.stderr.write(f"hornbook: {type(problem).__name__}: {problem}\n")
+        code = 2
+    sys.exit(code)
+
+
+def hook_call(arguments: list[str]) -> tuple[str, str | None] | None:
+    """The event and the root of `[--root DIR] hook EVENT`; None if it is another command."""
+    rest = list(arguments)
+    root = None
+    if rest[:1] == ["--root"] and len(rest) > 1:
+        root = rest[1]
+        del rest[:2]
+    elif rest and rest[0].startswith("--root="):
+        root = rest.pop(0).partition("=")[2]
+    if len(rest) == 2 and rest[0] == "hook" and not rest[1].startswith("-"):
+        return rest[1], root
+    return None
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 CONFIG_PATH = ".hornbook/config.yaml"
 
 
+class HooksAnswer(TypedDict):
+    """Where hooks were added, and for which events of the host."""
+
+    path: str
+    added: list[str]
+
+
 @click.command()
 @click.option(
     "--gates",
@@ -25,9 +32,14 @@ CONFIG_PATH = ".hornbook/config.yaml"
     help="Configure the gates of a language, or of those that are found here.",
 )
 @click.option("--examples", is_flag=True, help="Copy example SOPs for Go, Python and TypeScript.")
+@click.option(
+    "--hooks",
+    type=click.Choice(["claude"]),
+    help="Add our hooks to the settings of an agent host.",
+)
 @json_option
 @root_of
-def init(root: str | None, stack: str, *, examples: bool, as_json: bool) -> None:
+def init(root: str | None, stack: str, *, examples: bool, hooks: str | None, as_json: bool) -> None:
     """Create .hornbook/ here, and report the rule files that are already in the repository.
 
     Nothing that exists is overwritten.
@@ -35,6 +47,7 @@ def init(root: str | None, stack: str, *, examples: bool, as_json: bool) -> None
     from hornbook.workspace.workspace import Workspace
 
     with Workspace.open(root) as work:
+        hooked = _hook_up(work) if hooks else None
         gates = _gates_block(work, stack)
         made = _make(work, gates, examples=examples)
         with progress_bar() as progress:
@@ -47,12 +60,16 @@ def init(root: str | None, stack: str, *, examples: bool, as_json: bool) -> None
         answer = {"created": made, "formats": formats, "problems": report.problems}
         written = bool(gates) and CONFIG_PATH in made
         told = {"block": gates, "written": written} if stack != "none" else None
-        print_json({**answer, "reserve": reserve_answer(reserve), "gates": told})
+        more = {} if hooked is None else {"hooks": hooked}
+        print_json({**answer, "reserve": reserve_answer(reserve), "gates": told, **more})
         return
     for path in made:
         write(f"created {path}\n")
     if not made:
         write("nothing to create: this is a workspace already\n")
+    if hooked is not None:
+        events = ", ".join(hooked["added"]) or "nothing: they are there already"
+        write(f"added hooks to {hooked['path']}: {events}\n")
     found = ", ".join(f"{count} {tool}" for tool, count in sorted(formats.items()))
     write(f"found {report.documents} documents ({found or 'no rule files yet'})\n")
     print_problems(report.problems)
@@ -60,6 +77,12 @@ def init(root: str | None, stack: str, *, examples: bool, as_json: bool) -> None
     if stack != "none":
         _print_gates(stack, gates, written=CONFIG_PATH in made)
     write("next: `hornbook why FILE` says which rules bind a file\n")
+
+
+def _hook_up(work: "Workspace") -> "HooksAnswer":
+    from hornbook.execute.hooks.claude_settings import SETTINGS, install
+
+    return {"path": SETTINGS.as_posix(), "added": install(work.root)}
 
 
 def _gates_block(work: "Workspace", stack: str) -> str:

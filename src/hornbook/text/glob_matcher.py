@@ -30,18 +30,30 @@ class Matcher:
 
     def matches(self, path: str) -> bool:
         """Return whether an alternative fits the whole of a canonical path."""
-        weight = self._weight
-        if weight <= MAX_REGEX_WEIGHT and weight * len(path) <= MAX_REGEX_STEPS:
+        if self.regex is not None and self.weight * len(path) <= MAX_REGEX_STEPS:
             return self._regex.match(path) is not None
         return self._machine.accepts(path)
 
     @cached_property
-    def _weight(self) -> int:
+    def weight(self) -> int:
+        """About how many steps the regex may take at one place of a path."""
         return sum(_weight(segment) for segments in self.alternatives for segment in segments)
 
     @cached_property
+    def regex(self) -> str | None:
+        """A regex that matches at the start of the paths that fit; None if it would be too large.
+
+        It is good for paths up to `MAX_REGEX_STEPS` by `weight`; for longer ones ask `matches`.
+        """
+        return self._pattern if self.weight <= MAX_REGEX_WEIGHT else None
+
+    @cached_property
+    def _pattern(self) -> str:
+        return "|".join(map(_regex, self.alternatives))
+
+    @cached_property
     def _regex(self) -> re.Pattern[str]:
-        return re.compile("|".join(map(_regex, self.alternatives)))
+        return re.compile(self._pattern)
 
     @cached_property
     def _machine(self) -> glob_machine.Machine:

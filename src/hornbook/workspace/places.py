@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 IGNORED = """\
-# Written by Hornbook. Local to one machine: the index (disposable), past texts and
-# logs. Not committed.
+# Written by Hornbook. Local to one machine: the disposable index, past texts, logs. Not committed.
 /store/
 /objects/
 /worktrees/
+/spool/
 /logs/
+/active.json
 *.db
 *.db-*
 """

@@ -5,11 +5,12 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
 from hornbook.errors import BadGlob, ConfigError, UsageError
+from hornbook.execute.hooks.tools import DEFAULT_TOOLS
 from hornbook.gates.definitions import define
 from hornbook.gates.settings import GateSettings
 from hornbook.model.budget import CAPABILITIES, SHIPPED_MODELS, Budget, Endpoint, Models
 from hornbook.model.terms import Severity
-from hornbook.text.globs import parse
+from hornbook.text.globs import parse, parse_set
 from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER
 from hornbook.workspace.config_file import ConfigReading
 
@@ -54,6 +55,20 @@ class EngineSettings:
         metadata={
             "meaning": "The URL of a shared database for events; empty is SQLite in `.hornbook`."
         },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GuardSettings:
+    """What the guard of agent hosts lets each role do."""
+
+    tools: dict[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata={"meaning": "For developer, reviewer, planner: the tools that replace its list."},
+    )
+    scratch: tuple[str, ...] = field(
+        default=(),
+        metadata={"meaning": "Folders outside the repository that a developer may write to."},
     )
 
 
@@ -120,6 +135,9 @@ class Settings:
     )
     engine: EngineSettings = field(
         default=EngineSettings(), metadata={"meaning": "Where events are kept."}
+    )
+    guard: GuardSettings = field(
+        default=GuardSettings(), metadata={"meaning": "What agents may use and write."}
     )
 
     @property
@@ -203,6 +221,7 @@ def parse_settings(data: bytes) -> Settings:
     _check(settings, reading)
     _check_models(settings.models, reading)
     reading.problems += define(settings.gates).problems
+    _check_guard(settings.guard, reading)
     reading.finish()
     return settings
 
@@ -307,6 +326,21 @@ def _check_models(models: ModelSettings, reading: ConfigReading) -> None:
             near = get_close_matches(name, endpoints, 1)
             hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(endpoints)}."
             reading.check(key, f"no endpoint `{name}`: {hint}", valid=name in endpoints)
+
+
+def _check_guard(guard: GuardSettings, reading: ConfigReading) -> None:
+    for role, patterns in guard.tools.items():
+        key = f"guard.tools.{role}"
+        near = get_close_matches(role, DEFAULT_TOOLS, 1)
+        hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(DEFAULT_TOOLS)}."
+        reading.check(key, f"no role `{role}`: {hint}", valid=role in DEFAULT_TOOLS)
+        try:
+            parse_set(patterns)
+        except BadGlob as problem:
+            reading.check(key, str(problem), valid=False)
+    for folder in guard.scratch:
+        text = f"`guard.scratch` has {folder!r}: write the whole path of a folder."
+        reading.check("guard.scratch", text, valid=Path(folder).is_absolute())
 
 
 def _is_reserve(text: str) -> bool:

@@ -1,0 +1,23 @@
+"""The command that agent hosts call: hook."""
+
+import sys
+
+import click
+
+from hornbook.cli.read import root_of
+from hornbook.execute.hooks.entry import EVENTS
+
+
+@click.command(
+    help=f"Answer a hook of an agent host, whose payload is on stdin: {', '.join(EVENTS)}."
+)
+@click.argument("event", metavar="EVENT", type=click.Choice(EVENTS))
+@root_of
+def hook(root: str | None, event: str) -> None:
+    """Answer a hook of an agent host."""
+    from hornbook.cli.hooking import answer
+
+    sys.exit(answer(event, root))
+
+
+COMMANDS = (hook,)

@@ -1,0 +1,35 @@
+"""Answers a hook of an agent host; standard library only until a plan must be compiled."""
+
+import os
+import sys
+
+from hornbook.execute.hooks.active import Active
+from hornbook.execute.hooks.entry import EVENTS, Surroundings, run
+
+
+def answer(event: str, root: str | None) -> int:
+    """Answer the event on stdin; the exit code, which is never 1."""
+    if event not in EVENTS:
+        sys.stderr.write(f"hornbook: no hook {event!r}: known are {', '.join(EVENTS)}.\n")
+        return 2
+    return run(event, Surroundings(os.environ, _folder(), root, _compile, None, _work_tree))
+
+
+def _folder() -> str:
+    return os.getcwd()  # noqa: PTH109  # pathlib costs start-up time
+
+
+def _compile(root: str) -> Active:
+    from pathlib import Path
+
+    from hornbook.workspace.guarding import compile_guard
+
+    return compile_guard(Path(root))
+
+
+def _work_tree(root: str) -> str | None:
+    from pathlib import Path
+
+    from hornbook.git.work_tree import fingerprint
+
+    return fingerprint(Path(root))
