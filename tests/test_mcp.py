@@ -412,3 +412,43 @@ def test_two_clients_at_once_get_answers_of_one_version_each(root: Path) -> None
     pair(0)
     seen = anyio.run(ask)
     assert len(seen) > 3
+
+
+def test_a_review_is_checked_with_the_receipt_that_the_server_gave(root: Path) -> None:
+    lazy = {
+        "verdict": "approved",
+        "rejection_type": None,
+        "sop_review": [{"sop_id": ERRORS, "status": "passed", "evidence": "fine"}],
+        "confidence": 0.9,
+        "feedback": "good",
+    }
+
+    async def ask(printed: object) -> Any:
+        async with in_process(root) as client:
+            receipt = await call(client, "review_context", diff="HEAD~1..HEAD")
+            del receipt["text"]
+            return await call(client, "check_review", review=printed, receipt=receipt)
+
+    for printed in (lazy, f"Here it is:\n{json.dumps(lazy)}"):
+        found = anyio.run(ask, printed)
+        assert found["outcome"] == "invalid"
+        assert {each["code"] for each in found["problems"]} == {
+            "missing_sop",
+            "unresolved_evidence",
+        }
+
+
+def test_plan_status_shows_the_active_plan(root: Path) -> None:
+    async def ask() -> Any:
+        async with in_process(root) as client:
+            return await call(client, "plan_status")
+
+    assert anyio.run(ask) == {"active": None, "plans": [], "plan": None}
+    with Workspace.open(root) as work:
+        work.plan_book().explore("Paging for users")
+    found = anyio.run(ask)
+    assert found["active"] == "paging-for-users"
+    assert found["plans"] == [
+        {"slug": "paging-for-users", "title": "Paging for users", "status": "exploring"}
+    ]
+    assert found["plan"]["id"] == "plan.paging-for-users"

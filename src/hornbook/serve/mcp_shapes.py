@@ -1,12 +1,13 @@
 """What the tools take and answer: the source of their JSON schemas."""
 
-from typing import Annotated
+from typing import Annotated, Any  # a review, a receipt and gate results are checked, not typed
 
 import msgspec
 from msgspec import Meta, Struct
 
 from hornbook.model import Category, Severity
 from hornbook.model.context import LeftOut, Outcome, Reason, Section
+from hornbook.model.plan import Constraints, PlanDecision, PlanTask, Risk
 from hornbook.workspace.report import FileAnswer
 
 MOST_FILES = 200
@@ -187,3 +188,62 @@ class SizeAsked(_Arguments, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=1)] | None,
         Meta(description="A window in tokens, instead of a model's."),
     ] = None
+
+
+class CheckAsked(_Arguments, frozen=True, kw_only=True):
+    """What `check_review` takes."""
+
+    review: Annotated[
+        str | dict[str, Any],
+        Meta(description="The review: the object, or the text as the reviewer printed it."),
+    ]
+    receipt: Annotated[
+        dict[str, Any],
+        Meta(description="The receipt that review_context gave for the diff, unchanged."),
+    ]
+    gates: Annotated[
+        dict[str, Any] | None,
+        Meta(description="What `hornbook gates run --json` printed; without it none count."),
+    ] = None
+
+
+class PlanAsked(_Arguments, frozen=True, kw_only=True):
+    """What `plan_status` takes."""
+
+    slug: Annotated[
+        Text | None, Meta(description="The plan; without it the active one, if there is one.")
+    ] = None
+
+
+class PlanLine(Struct, frozen=True):
+    """A plan in a list."""
+
+    slug: str
+    title: str
+    status: str
+
+
+class PlanDetails(Struct, frozen=True):
+    """One plan as it stands."""
+
+    id: str
+    slug: str
+    title: str
+    status: str
+    situation: str
+    mission: str
+    execution: str
+    constraints: Constraints
+    coordination: str
+    decisions: list[PlanDecision]
+    risks: list[Risk]
+    tasks: list[PlanTask]
+    problems: list[str]
+
+
+class PlanStatusAnswer(Struct, frozen=True):
+    """What `plan_status` answers."""
+
+    active: str | None
+    plans: list[PlanLine]
+    plan: PlanDetails | None = None

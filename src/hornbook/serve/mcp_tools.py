@@ -10,15 +10,22 @@ from msgspec import Struct
 from hornbook.assemble.receipt import receipt
 from hornbook.assemble.sizing import Sizing
 from hornbook.errors import UsageError
+from hornbook.execute.plan_store import PlanView
+from hornbook.model.review import Judgement
 from hornbook.serve.mcp_arguments import read_arguments, schema_of
 from hornbook.serve.mcp_cursors import cursor_for, place_of
 from hornbook.serve.mcp_paths import inside
 from hornbook.serve.mcp_shapes import (
+    CheckAsked,
     EntityAnswer,
     EntityAsked,
     FileAnswers,
     FilesAsked,
     FoundEntity,
+    PlanAsked,
+    PlanDetails,
+    PlanLine,
+    PlanStatusAnswer,
     ReviewAnswer,
     ReviewAsked,
     SearchAnswer,
@@ -28,6 +35,7 @@ from hornbook.serve.mcp_shapes import (
 )
 from hornbook.vocabulary.names import within
 from hornbook.workspace.contexts import Packet
+from hornbook.workspace.reviewing import Printed, read_gates
 from hornbook.workspace.selection import Filter
 from hornbook.workspace.snapshot import Snapshot, Thing
 from hornbook.workspace.workspace import Workspace
@@ -159,6 +167,41 @@ def _size_task(work: Workspace, asked: SizeAsked) -> Sizing:
     )
 
 
+def _check_review(work: Workspace, asked: CheckAsked) -> Judgement:
+    printed = asked.review
+    data = printed.encode() if isinstance(printed, str) else msgspec.json.encode(printed)
+    gates = read_gates(msgspec.json.encode(asked.gates)) if asked.gates is not None else None
+    return work.check_review([Printed("review", data)], [asked.receipt], gates=gates)
+
+
+def _plan_status(work: Workspace, asked: PlanAsked) -> PlanStatusAnswer:
+    book = work.plan_book()
+    active = book.active()
+    views = book.views()
+    lines = [PlanLine(each.plan.slug, each.plan.title, each.state.status) for each in views]
+    slug = asked.slug or active
+    return PlanStatusAnswer(active, lines, _plan(work.plan(slug)) if slug is not None else None)
+
+
+def _plan(view: PlanView) -> PlanDetails:
+    plan = view.plan
+    return PlanDetails(
+        id=plan.id,
+        slug=plan.slug,
+        title=plan.title,
+        status=view.state.status,
+        situation=plan.situation,
+        mission=plan.mission,
+        execution=plan.execution,
+        constraints=plan.constraints,
+        coordination=plan.coordination,
+        decisions=list(view.state.current_decisions),
+        risks=list(view.state.risks),
+        tasks=list(view.state.tasks),
+        problems=[problem.message for problem in view.problems],
+    )
+
+
 TOOLS = (
     Tool(
         "rules_for_files",
@@ -213,5 +256,26 @@ TOOLS = (
         SizeAsked,
         Sizing,
         _size_task,
+    ),
+    Tool(
+        "check_review",
+        "Check a review",
+        "Whether a review is accepted, and what follows: `outcome` is approved, rejected, escalate "
+        "or invalid, `problems` name every defect with its remedy, `route` says who works next. "
+        "Every rule of the receipt must be answered with evidence that exists in the reviewed "
+        "commit; the rules are computed again from git. Nothing is recorded.",
+        CheckAsked,
+        Judgement,
+        _check_review,
+    ),
+    Tool(
+        "plan_status",
+        "Plans and their state",
+        "The plans with their status, and one of them whole: situation, mission, execution, "
+        "constraints (what may be changed and what must not be touched), the decisions that "
+        "stand, risks and tasks. Without a slug it is the active plan.",
+        PlanAsked,
+        PlanStatusAnswer,
+        _plan_status,
     ),
 )
