@@ -11,6 +11,7 @@ from tests.benchmarks import (
     questions,
     rules,
     startup,
+    survival,
 )
 
 
@@ -25,13 +26,15 @@ def main() -> None:
     """Run the benchmarks that were asked for."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--documents", type=int, nargs="*", default=[1_000, 10_000])
+    parser.add_argument("--rules", type=int, nargs="*", default=[1_000, 10_000])
     chosen = parser.parse_args()
     show("Start-up and size", startup.measure())
     show("Chunking", chunking.measure())
     show("Glob index", glob_index.measure())
     show("Rules of files", rules.measure())
     show("Bounded questions", questions.measure())
-    show("Contexts", contexts.measure())
+    show("Contexts", contexts.measure(chosen.rules))
+    show("Survival", survival.measure())
     show("MCP calls", mcp_calls.measure())
     for count in chosen.documents:
         show(f"Ingest of {count} documents", ingest.measure(count))

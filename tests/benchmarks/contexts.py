@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hornbook import Workspace
@@ -59,12 +59,15 @@ def _times(count: int) -> tuple[float, float]:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def measure() -> dict[str, float]:
-    """The ratios for twenty files at 1k and 10k rules."""
-    small, large = _times(1_000), _times(10_000)
-    return {
-        "review of 20 files at 10k rules, ms": large[0] * 1000,
-        "review / reads and one count, 1k rules": small[0] / small[1],
-        "review / reads and one count, 10k rules": large[0] / large[1],
-        "review at 10k rules / at 1k": large[0] / small[0],
-    }
+def measure(sizes: Sequence[int] = (1_000, 10_000)) -> dict[str, float]:
+    """The ratios for twenty files at each number of rules, and from each to the next."""
+    found: dict[str, float] = {}
+    before: tuple[int, float] | None = None
+    for rules in sizes:
+        review, floor = _times(rules)
+        found[f"review of 20 files at {rules} rules, ms"] = review * 1000
+        found[f"review / reads and one count, {rules} rules"] = review / floor
+        if before is not None:
+            found[f"review at {rules} rules / at {before[0]}"] = review / before[1]
+        before = (rules, review)
+    return found
