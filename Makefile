@@ -5,7 +5,7 @@ WHEELS := .venv/wheelhouse
 STAMP := .venv/.ready
 PORT ?= 8765
 
-.PHONY: setup test lint types contracts pytest demo bench lock clean
+.PHONY: setup test lint types contracts pytest fuzz demo bench lock clean
 
 setup: $(STAMP)
 
@@ -34,6 +34,10 @@ contracts: setup
 
 pytest: setup
 	$(BIN)/pytest -n auto
+
+# Other examples than the steady ones of `make test`, in search of more.
+fuzz: setup
+	HYPOTHESIS_PROFILE=exploring $(BIN)/pytest -n auto
 
 demo: setup
 	$(BIN)/python -m tests.demo --port $(PORT)

@@ -213,6 +213,7 @@ def test_edit_reaches_no_further_than_the_next_large_parts(
     large = [number for number, text in enumerate(old) if words(text) >= limits.minimum]
     first = max([number for number in large if number < at], default=0)
     last = [number for number in large if number > at][1:2] or [len(old)]
+    opening = f"## Part {last[0]}\n"  # what is small at its top may join what is before it
 
     def untouched(chunks: tuple[Chunk, ...]) -> list[str]:
         spans = [re.findall(r"^## Part (\d+)$", piece.content, re.MULTILINE) for piece in chunks]
@@ -224,7 +225,7 @@ def test_edit_reaches_no_further_than_the_next_large_parts(
         return [
             piece.content
             for piece, numbers in zip(chunks, reach, strict=True)
-            if max(numbers) < first or min(numbers) >= last[0]
+            if max(numbers) < first or (min(numbers) >= last[0] and opening not in piece.content)
         ]
 
     before = untouched(chunk("".join(old), words, limits))
