@@ -135,43 +135,6 @@ class EntityFilter:
         )
 
 
-@strawberry.type(description="A rule that binds a file, and why.")
-class BoundRule:
-    """A rule that binds a file."""
-
-    id: strawberry.ID
-    path: str
-    title: str
-    category: str
-    severity: str
-    activation: str
-    pattern: str
-    pattern_line: int | None
-    revision: strawberry.ID
-    tokens: int
-
-
-@strawberry.type(description="A rule that is known but binds nothing, and why.")
-class NotEnforced:
-    """A rule that is known but not enforced."""
-
-    id: strawberry.ID
-    activation: str
-    reason: str
-
-
-@strawberry.type(description="The rules of one file.")
-class FileAnswer:
-    """The rules of one file and how they sit with the reserve."""
-
-    path: str
-    rules: list[BoundRule]
-    tokens: int
-    reserve: int
-    fits: bool
-    not_enforced: list[NotEnforced]
-
-
 def entity_of(thing: Thing) -> Entity:
     """A thing as a GraphQL entity."""
     return Entity(id=strawberry.ID(thing.id), thing=thing)

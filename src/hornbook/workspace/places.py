@@ -10,6 +10,8 @@ IGNORED = """\
 /worktrees/
 *.db
 *.db-*
+# Secrets of `hornbook serve`.
+/tokens
 """
 
 

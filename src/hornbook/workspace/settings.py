@@ -9,6 +9,7 @@ from hornbook.model.budget import CAPABILITIES, SHIPPED_MODELS, Budget, Endpoint
 from hornbook.text.globs import parse
 from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER
 from hornbook.workspace.config_file import ConfigReading
+from hornbook.workspace.serve_settings import ServeSettings, check_serve
 
 CONFIG = Path(".hornbook") / "config.yaml"
 
@@ -81,6 +82,9 @@ class Settings:
     models: ModelSettings = field(
         default=ModelSettings(), metadata={"meaning": "Models and what they are used for."}
     )
+    serve: ServeSettings = field(
+        default=ServeSettings(), metadata={"meaning": "Who may ask the server, and for how much."}
+    )
 
     @property
     def reserve_tokens(self) -> int:
@@ -125,6 +129,7 @@ def template() -> str:
         lines.append(f"# {each.name}:")
         for part in fields(each.default):
             value = getattr(each.default, part.name)
+            value = "[]" if value == () else value
             lines.append(f"#   {part.name}: {value}  # {part.metadata['meaning']}")
         lines.append("")
     return "\n".join(lines)
@@ -156,6 +161,7 @@ def parse_settings(data: bytes) -> Settings:
     settings = reading.read(text, Settings)
     _check(settings, reading)
     _check_models(settings.models, reading)
+    check_serve(settings.serve, reading)
     reading.finish()
     return settings
 
