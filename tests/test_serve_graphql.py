@@ -2,6 +2,8 @@
 
 import json
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -246,33 +248,32 @@ def test_a_stream_tells_of_the_next_version(tmp_path: Path) -> None:
         connection.close()
 
 
-def greeted(found: TestClient) -> Any:
-    socket = found.websocket_connect(SOCKET, subprotocols=["graphql-transport-ws"])
-    socket.__enter__()
-    socket.send_json({"type": "connection_init"})
-    assert socket.receive_json() == {"type": "connection_ack"}
-    return socket
+@contextmanager
+def greeted(found: TestClient) -> Iterator[Any]:
+    with found.websocket_connect(SOCKET, subprotocols=["graphql-transport-ws"]) as socket:
+        socket.send_json({"type": "connection_init"})
+        assert socket.receive_json() == {"type": "connection_ack"}
+        yield socket
 
 
 def test_a_socket_answers_queries_errors_and_subscriptions(local: TestClient) -> None:
-    socket = greeted(local)
-    socket.send_json({"type": "ping"})
-    assert socket.receive_json() == {"type": "pong"}
-    socket.send_json({"type": "subscribe", "id": "1", "payload": {"query": "{__typename}"}})
-    assert socket.receive_json() == {
-        "type": "next",
-        "id": "1",
-        "payload": {"data": {"__typename": "Query"}},
-    }
-    assert socket.receive_json() == {"type": "complete", "id": "1"}
-    socket.send_json({"type": "subscribe", "id": "2", "payload": {"query": "{nothing}"}})
-    assert socket.receive_json()["type"] == "error"
-    socket.send_json({"type": "subscribe", "id": "3", "payload": {"query": VERSIONS}})
-    assert socket.receive_json()["payload"]["data"]["graphVersions"]["documents"] == 4
-    socket.send_json({"type": "complete", "id": "3"})
-    socket.send_json({"type": "subscribe", "id": "3", "payload": {"query": "{__typename}"}})
-    assert socket.receive_json()["id"] == "3"
-    socket.close()
+    with greeted(local) as socket:
+        socket.send_json({"type": "ping"})
+        assert socket.receive_json() == {"type": "pong"}
+        socket.send_json({"type": "subscribe", "id": "1", "payload": {"query": "{__typename}"}})
+        assert socket.receive_json() == {
+            "type": "next",
+            "id": "1",
+            "payload": {"data": {"__typename": "Query"}},
+        }
+        assert socket.receive_json() == {"type": "complete", "id": "1"}
+        socket.send_json({"type": "subscribe", "id": "2", "payload": {"query": "{nothing}"}})
+        assert socket.receive_json()["type"] == "error"
+        socket.send_json({"type": "subscribe", "id": "3", "payload": {"query": VERSIONS}})
+        assert socket.receive_json()["payload"]["data"]["graphVersions"]["documents"] == 4
+        socket.send_json({"type": "complete", "id": "3"})
+        socket.send_json({"type": "subscribe", "id": "3", "payload": {"query": "{__typename}"}})
+        assert socket.receive_json()["id"] == "3"
 
 
 @pytest.mark.parametrize(
@@ -309,16 +310,17 @@ def test_a_socket_without_our_protocol_is_closed(local: TestClient) -> None:
 def test_there_are_only_so_many_streams(tmp_path: Path) -> None:
     root = workspace(tmp_path, "serve:\n  streams: 1\n")
     with client(root) as found:
-        first = greeted(found)
-        with found.websocket_connect(SOCKET, subprotocols=["graphql-transport-ws"]) as socket:
+        with (
+            greeted(found),
+            found.websocket_connect(SOCKET, subprotocols=["graphql-transport-ws"]) as socket,
+        ):
             with pytest.raises(WebSocketDisconnect) as closed:
                 socket.receive_text()
             assert closed.value.code == 1013
-        answer = found.post(
-            "/graphql", json={"query": VERSIONS}, headers={"accept": "text/event-stream"}
-        )
-        assert (answer.status_code, answer.json()["code"]) == (503, "streams")
-        first.close()
+            answer = found.post(
+                "/graphql", json={"query": VERSIONS}, headers={"accept": "text/event-stream"}
+            )
+            assert (answer.status_code, answer.json()["code"]) == (503, "streams")
 
 
 def test_every_answer_comes_from_one_version_while_ingests_run(tmp_path: Path) -> None:
