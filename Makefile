@@ -5,7 +5,7 @@ WHEELS := .venv/wheelhouse
 STAMP := .venv/.ready
 PORT ?= 8765
 
-.PHONY: setup test lint types contracts pytest demo bench lock clean
+.PHONY: setup test lint types contracts pytest demo bench conformance lock clean
 
 setup: $(STAMP)
 
@@ -37,6 +37,10 @@ pytest: setup
 
 demo: setup
 	$(BIN)/python -m tests.demo --port $(PORT)
+
+# Suites and clients that others wrote; those for Node are installed into .venv/conformance.
+conformance: setup
+	$(BIN)/python -m tests.conformance
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks

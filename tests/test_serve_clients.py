@@ -121,10 +121,12 @@ def test_graphql_and_sparql_and_rest_say_the_same(root: Path) -> None:
 
     with TestClient(create_app(root), base_url=HERE) as client:
         entity = "decision.0002-rust"
-        by_graphql = ask(client, f'{{ entity(id: "{entity}") {{ triples {{ predicate object }} }} }}')
+        by_graphql = ask(
+            client, f'{{ entity(id: "{entity}") {{ triples {{ predicate object }} }} }}'
+        )
         by_rest = client.get(f"/api/v1/entities/{entity}").json()
         assert by_graphql["data"]["entity"]["triples"] == by_rest["triples"]
-        text = f"SELECT ?p ?o {{ <https://w3id.org/hornbook/id/decision/0002-rust> ?p ?o }}"
+        text = "SELECT ?p ?o { <https://w3id.org/hornbook/id/decision/0002-rust> ?p ?o }"
         rows = client.get("/sparql", params={"query": text}).json()["results"]["bindings"]
         assert len({(row["p"]["value"], row["o"]["value"]) for row in rows}) == len(
             by_rest["triples"]

@@ -56,7 +56,8 @@ def test_loopback_names_are_answered(local: TestClient, host: str) -> None:
 
 @pytest.mark.parametrize("path", EVERYWHERE)
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example", "null", "http://127.0.0.1:9999", "http://127.0.0.1:8765.evil"]
+    "origin",
+    ["https://evil.example", "null", "http://127.0.0.1:9999", "http://127.0.0.1:8765.evil"],
 )
 def test_pages_of_other_origins_get_nowhere(local: TestClient, path: str, origin: str) -> None:
     answer = local.get(path, headers={"origin": origin})
@@ -116,9 +117,7 @@ def test_a_socket_from_another_origin_or_host_is_refused(local: TestClient) -> N
     for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
         with (
             pytest.raises(WebSocketDisconnect),
-            local.websocket_connect(
-                SOCKET, subprotocols=["graphql-transport-ws"], headers=headers
-            ),
+            local.websocket_connect(SOCKET, subprotocols=["graphql-transport-ws"], headers=headers),
         ):
             pass
 
@@ -252,7 +251,9 @@ def test_all_problems_of_tokens_are_told_without_them(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as told:
         load_tokens(
             tmp_path / "none",
-            {"HORNBOOK_TOKENS": f"a:read:short,b:admin:{READER},c:read,d:read:{READER},d:read:{WRITER}"},
+            {
+                "HORNBOOK_TOKENS": f"a:read:short,b:admin:{READER},c:read,d:read:{READER},d:read:{WRITER}"
+            },
         )
     assert len(told.value.problems) == 4
     assert READER not in str(told.value)

@@ -38,7 +38,7 @@ def told(root: Path, *arguments: str) -> object:
         ("context/develop", {"files": ["handlers/user.go"], "description": "x"}, ["context", "develop", "--description", "x", "--files"]),
     ],
 )  # fmt: skip
-def test_an_answer_is_that_of_the_command(
+def test_an_answer_is_that_of_the_command(  # noqa: PLR0917  # pytest passes by name
     local: TestClient, root: Path, route: str, body: dict[str, object], arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     monkeypatch.chdir(root)
@@ -81,7 +81,7 @@ def test_an_entity_has_a_tag_by_which_it_is_not_sent_again(local: TestClient, ro
         ("POST", "/api/v1/ingest", {"paths": ["../x"]}, 422, "refused"),
     ],
 )
-def test_a_refusal_is_a_problem(
+def test_a_refusal_is_a_problem(  # noqa: PLR0917  # pytest passes by name
     local: TestClient, method: str, path: str, body: object, status: int, code: str
 ) -> None:
     answer = local.request(method, path, json=body)

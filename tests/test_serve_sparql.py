@@ -87,7 +87,9 @@ def test_a_form_that_does_not_fit_is_refused(local: TestClient) -> None:
 
 def test_graphs_of_the_request_are_what_is_asked(local: TestClient) -> None:
     def titles(**graphs: str) -> list[str]:
-        text = "SELECT ?t { { ?s source.doc:title ?t } UNION { GRAPH ?g { ?s source.doc:title ?t } } }"
+        text = (
+            "SELECT ?t { { ?s source.doc:title ?t } UNION { GRAPH ?g { ?s source.doc:title ?t } } }"
+        )
         answer = local.get("/sparql", params={"query": text, **graphs}).json()
         return [row["t"]["value"] for row in answer["results"]["bindings"]]
 
@@ -118,7 +120,7 @@ def test_graphs_of_the_request_are_what_is_asked(local: TestClient) -> None:
         ("PUT", {}, b"", "", 405),
     ],
 )  # fmt: skip
-def test_what_is_refused_has_its_status(
+def test_what_is_refused_has_its_status(  # noqa: PLR0917  # pytest passes by name
     local: TestClient, method: str, parameters: dict[str, str], body: bytes | None, kind: str, status: int
 ) -> None:  # fmt: skip
     headers = {"content-type": kind} if kind else {}
@@ -195,5 +197,7 @@ def test_before_anything_is_ingested_the_graph_is_empty(tmp_path: Path) -> None:
         ("A/A ; Q=1.000", "a/a"),
     ],
 )
-def test_negotiation_follows_quality_and_precision(accept: str | None, expected: str | None) -> None:
+def test_negotiation_follows_quality_and_precision(
+    accept: str | None, expected: str | None
+) -> None:
     assert best(accept, ("a/a", "b/b"), "b/b") == expected
