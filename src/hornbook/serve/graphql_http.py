@@ -20,7 +20,9 @@ from hornbook.serve.graphql_request import (
 from hornbook.serve.graphql_socket import Socket
 from hornbook.serve.query_page import query_page
 from hornbook.serve.sending import as_json, send_bytes
+from hornbook.serve.shapes import Plain
 from hornbook.serve.style import PAGE_HEADERS
+from hornbook.serve.swift import Swift
 from hornbook.serve.tokens import Tokens
 from hornbook.serve.visit import Visit, visit_of
 
@@ -34,6 +36,8 @@ class GraphQLRoom:
     def __init__(
         self, engine: Engine, desk: Desk, pool: Executor, *, page: bool, tokens: Tokens
     ) -> None:
+        megabytes = desk.leases.settings.serve.cache_megabytes
+        self._swift = Swift(engine.schema, megabytes * 1024 * 1024)
         self._engine = engine
         self._desk = desk
         self._pool = pool
@@ -79,27 +83,36 @@ class GraphQLRoom:
             answer = await self.answer(ready, visit)
         else:
             answer = ready
+        body = answer if isinstance(answer, bytes) else as_json(answer)
         # Those who take plain JSON are told by the body, not by the status.
-        failed = "data" not in answer and request.media_type != JSON
+        failed = isinstance(answer, dict) and "data" not in answer and request.media_type != JSON
         form = RESPONSE if request.media_type == RESPONSE else JSON
         media_type = f"{form}; charset=utf-8"
-        await send_bytes(send, 400 if failed else 200, media_type, as_json(answer))
+        await send_bytes(send, 400 if failed else 200, media_type, body)
 
-    async def answer(self, ready: Ready, visit: Visit) -> Answer:
-        """The answer to a query or mutation, worked out in a thread."""
+    async def answer(self, ready: Ready, visit: Visit) -> Answer | bytes:
+        """The answer to a query or mutation: at once if it is ready, else from a thread."""
         if ready.kind == "mutation":
             visit.take_time()
+        plan = self._swift.plan(ready)
+        if plan is not None:
+            with self._desk.leases.workspace() as work:
+                context = Context(work, work.snapshot(), visit.may_write, self._desk)
+                found = self._swift.at_once(plan, context)
+            if found is not None:
+                return found
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, self._work, ready, visit.may_write)
+        return await loop.run_in_executor(self._pool, self._work, ready, plan, visit.may_write)
 
-    def _work(self, ready: Ready, may_write: bool) -> Answer:  # run_in_executor passes no names
+    def _work(self, ready: Ready, plan: Plain | None, may_write: bool) -> Answer | bytes:
         with self._desk.leases.workspace() as work:
             context = Context(work, work.snapshot(), may_write, self._desk)
-            return self._engine.run(ready, context)
+            found = self._swift.answer(plan, context) if plan is not None else None
+            return found if found is not None else self._engine.run(ready, context)
 
     async def _stream(self, ready: Ready, visit: Visit, receive: Receive, send: Send) -> None:
         with self._desk.stream():
-            found: AsyncIterator[Answer] | Answer
+            found: AsyncIterator[Answer | bytes] | Answer
             if ready.kind == "subscription":
                 found = await self._engine.events(ready, Following(self._desk))
                 if isinstance(found, dict):
@@ -119,11 +132,13 @@ def _check_way(ready: Ready, request: GraphQLRequest) -> None:
         raise BadRequest(406, f"a subscription needs `Accept: {EVENTS}`, or a WebSocket.")
 
 
-async def _one(answer: Answer) -> AsyncIterator[Answer]:
+async def _one(answer: Answer | bytes) -> AsyncIterator[Answer | bytes]:
     yield answer
 
 
-async def _send_events(answers: AsyncIterator[Answer], receive: Receive, send: Send) -> None:
+async def _send_events(
+    answers: AsyncIterator[Answer | bytes], receive: Receive, send: Send
+) -> None:
     """Send answers as events until they end or the client leaves."""
     headers = [
         (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -150,7 +165,8 @@ async def _send_events(answers: AsyncIterator[Answer], receive: Receive, send: S
             if answer is None:
                 await write(b"event: complete\ndata:\n\n", more=False)
                 return
-            await write(b"event: next\ndata: " + as_json(answer) + b"\n\n")
+            body = answer if isinstance(answer, bytes) else as_json(answer)
+            await write(b"event: next\ndata: " + body + b"\n\n")
             following = asyncio.ensure_future(anext(answers, None))
     finally:
         left.cancel()

@@ -22,7 +22,7 @@ LARGEST_MESSAGE = 1_048_576
 MOST_OPERATIONS = 20
 
 Message = dict[str, Any]  # what a client sends is checked key by key
-Answering = Callable[[Ready, Visit], Awaitable[Answer]]
+Answering = Callable[[Ready, Visit], Awaitable[Answer | bytes]]
 
 
 class _Closed(Exception):  # it ends the conversation, which is no error
@@ -161,7 +161,7 @@ class Socket:
         self._operations.pop(name, None)
         await self._say({"type": "complete", "id": name})
 
-    async def _answered(self, ready: Ready) -> Answer:
+    async def _answered(self, ready: Ready) -> Answer | bytes:
         refusal = self._visit.spend()
         if refusal is None:
             try:

@@ -32,7 +32,7 @@ class Entity:
     def triples(self, predicate_prefix: str | None = None) -> list[Triple]:
         """Its statements, sorted."""
         return [
-            Triple(predicate=name, object_text=text, value=_typed(name, text))
+            Triple(predicate=name, object_text=text, value=typed(name, text))
             for name, text in self.thing.triples
             if predicate_prefix is None or within(name, predicate_prefix)
         ]
@@ -146,7 +146,8 @@ def predicate_of(name: str) -> Predicate:
     return Predicate(name=name, datatype=term.datatype, many=term.many)
 
 
-def _typed(name: str, text: str) -> JSON:
+def typed(name: str, text: str) -> JSON:
+    """A value in the type that its predicate has."""
     term = PREDICATES.get(name)
     if term is not None and term.datatype is Datatype.INTEGER:
         return JSON(int(text))
