@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,15 +23,15 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def local(root: Path) -> "TestClient":  # type: ignore[misc]  # pytest closes it
+def local(root: Path) -> Iterator[TestClient]:
     with client(root) as found:
-        yield found  # type: ignore[misc]
+        yield found
 
 
 @pytest.fixture(scope="module")
-def guarded(root: Path) -> "TestClient":  # type: ignore[misc]  # pytest closes it
+def guarded(root: Path) -> Iterator[TestClient]:
     with client(root, host="0.0.0.0", environment=TOKENS) as found:
-        yield found  # type: ignore[misc]
+        yield found
 
 
 def bearer(token: str) -> dict[str, str]:

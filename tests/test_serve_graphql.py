@@ -25,9 +25,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def local(root: Path) -> "TestClient":  # type: ignore[misc]  # pytest closes it
+def local(root: Path) -> Iterator[TestClient]:
     with client(root) as found:
-        yield found  # type: ignore[misc]
+        yield found
 
 
 def data(found: TestClient, query: str, **variables: object) -> Any:

@@ -1,6 +1,7 @@
 """How much one request may cost."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def local(root: Path) -> "TestClient":  # type: ignore[misc]  # pytest closes it
+def local(root: Path) -> Iterator[TestClient]:
     with client(root) as found:
-        yield found  # type: ignore[misc]
+        yield found
 
 
 def bomb(levels: int, inside: str) -> str:

@@ -1,6 +1,7 @@
 """REST: the answers of the command line, problem details, ETags, a true description."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def local(root: Path) -> "TestClient":  # type: ignore[misc]  # pytest closes it
+def local(root: Path) -> Iterator[TestClient]:
     with client(root) as found:
-        yield found  # type: ignore[misc]
+        yield found
 
 
 def told(root: Path, *arguments: str) -> object:

@@ -1,6 +1,7 @@
 """The SPARQL 1.1 protocol: forms, graphs, and what is refused."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def local(root: Path) -> "TestClient":  # type: ignore[misc]  # pytest closes it
+def local(root: Path) -> Iterator[TestClient]:
     with client(root) as found:
-        yield found  # type: ignore[misc]
+        yield found
 
 
 @pytest.mark.parametrize(

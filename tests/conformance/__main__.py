@@ -13,7 +13,11 @@ HERE = Path(__file__).parent
 MODULES = Path(sys.prefix) / "conformance"
 PACKAGES = ("graphql@16", "graphql-http@1", "graphql-ws@6", "graphql-sse@2", "ws@8")
 SEEDS = (1, 2, 3)
-SCHEMATHESIS = ("--checks", "all", "--max-examples", "30", "--phases", "coverage,fuzzing")
+# A file that is not there is refused, which no description of a path can say.
+SCHEMATHESIS = (
+    *("--checks", "all", "--exclude-checks", "positive_data_acceptance"),
+    *("--max-examples", "30", "--phases", "coverage,fuzzing"),
+)
 
 
 def node_suites(address: str) -> Iterator[list[str]]:
@@ -31,12 +35,11 @@ def node_suites(address: str) -> Iterator[list[str]]:
 
 def python_suites(address: str) -> Iterator[list[str]]:
     """The command lines of the suites that need only Python."""
-    run = [str(Path(sys.executable).with_name("schemathesis")), "run"]
-    # A file that is not there is refused, which no description of a path can say.
-    apart = ["--exclude-checks", "positive_data_acceptance"]
+    command = str(Path(sys.executable).with_name("schemathesis"))
+    run = [command, "--config-file", str(HERE / "schemathesis.toml"), "run"]
     for seed in SEEDS:
         chosen = [*SCHEMATHESIS, "--seed", str(seed)]
-        yield [*run, f"{address}/openapi.json", *chosen, *apart]
+        yield [*run, f"{address}/openapi.json", *chosen]
     yield [sys.executable, "-m", "pytest", "-n", "0", "tests/test_serve_clients.py"]
 
 
