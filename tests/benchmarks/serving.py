@@ -119,6 +119,7 @@ def _each(rounds: dict[str, tuple[Server, int, Callable[[], object]]]) -> dict[s
     found: dict[str, list[float]] = {name: [] for name in rounds}
     for _ in range(ROUNDS):
         for name, (server, count, call) in rounds.items():
+            server.connection.close()  # it is opened anew: the other end may have let it go
             before = server.cpu()
             for _ in range(count):
                 call()

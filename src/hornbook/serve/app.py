@@ -82,6 +82,7 @@ def create_app(
         leases.close()
 
     app = make_framework(desk, metrics, lifespan, pages=open_)
+    app.state.rooms = tuple(added)
     served: dict[str, ASGIApp] = {
         "/graphql": GraphQLRoom(engine, desk, pool, page=open_, tokens=tokens),
         "/sparql": SparqlRoom(askers, settings),

@@ -23,7 +23,7 @@ from hornbook.serve.visit import visit_of
 
 DESCRIPTION = (
     "Which rules bind a change, whole, and why. Errors are problem details (RFC 9457). "
-    "GraphQL is at `/graphql`, SPARQL at `/sparql`, MCP at `/mcp`."
+    "GraphQL is at `/graphql`, SPARQL at `/sparql`."
 )
 _PROBLEM: dict[str, object] = {
     "title": "Problem",
@@ -62,6 +62,7 @@ def make_framework(
         openapi_url=None,
     )
     app.state.desk = desk
+    app.state.rooms = ()
     app.include_router(router)
     _add_health(app, desk)
     _add_pages(app, desk, metrics, pages=pages)
@@ -101,7 +102,7 @@ def _add_pages(app: FastAPI, desk: Desk, metrics: Metrics, *, pages: bool) -> No
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def status() -> HTMLResponse:
         with desk.leases.workspace() as work:
-            text = status_page(work.root, work.snapshot(), pages=pages)
+            text = status_page(work.root, work.snapshot(), pages=pages, rooms=app.state.rooms)
         return HTMLResponse(text, headers=PAGE_HEADERS)
 
     if not pages:

@@ -1,7 +1,7 @@
 """The status page: which folder, what is ingested, its problems, and where to ask."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 from pathlib import Path
 
@@ -13,8 +13,8 @@ SHOWN = 50
 _RANK = {"error": 0, "warning": 1, "info": 2}
 
 
-def status_page(root: Path, snapshot: Snapshot, *, pages: bool) -> str:
-    """The page as HTML; `pages` says whether there are others to link to."""
+def status_page(root: Path, snapshot: Snapshot, *, pages: bool, rooms: Collection[str] = ()) -> str:
+    """The page as HTML; `pages` says whether there are others, `rooms` what else is served."""
     entries = snapshot.catalog.entries
     problems = sorted(
         (problem for entry in entries for problem in entry.problems),
@@ -36,7 +36,7 @@ def status_page(root: Path, snapshot: Snapshot, *, pages: bool) -> str:
 <p class="muted">graph <code>{escape(snapshot.version[:12]) or "nothing is ingested yet"}</code></p>
 <h2>What is ingested</h2>{_kinds(snapshot)}
 <h2>Problems</h2>{_problems(problems)}
-<h2>Where to ask</h2>{_places()}
+<h2>Where to ask</h2>{_places(rooms)}
 </body></html>
 """
 
@@ -68,12 +68,12 @@ def _problems(problems: Sequence[Problem]) -> str:
     return f"<table>{rows}</table>{rest}"
 
 
-def _places() -> str:
+def _places(rooms: Collection[str]) -> str:
     places = (
         ("POST /graphql", "GraphQL, also as a stream of events or over a WebSocket"),
         ("GET|POST /sparql", "SPARQL 1.1, read-only"),
         ("/api/v1", "REST"),
-        ("POST /mcp", "MCP for agents"),
+        *((path, "for agents") for path in sorted(rooms)),
         ("/healthz, /readyz, /metrics", "for those who run it"),
     )
     rows = "".join(
