@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from typing import Any
 
 import msgspec
@@ -49,6 +50,7 @@ class Socket:
         self._acknowledged = False
         self._operations: dict[str, asyncio.Task[None]] = {}
         self._sending = asyncio.Lock()
+        self._open = ExitStack()
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Talk until one side ends it."""
@@ -58,13 +60,13 @@ class Socket:
         accept = {"type": "websocket.accept", "subprotocol": PROTOCOL if spoken else None}
         await send(accept)
         try:
-            with self._desk.stream():
-                await self._talk(spoken=spoken)
+            await self._talk(spoken=spoken)
         except Refusal as refusal:
             await self._close(1013, refusal.detail)
         except _Closed as closed:
             await self._close(closed.code, closed.reason)
         finally:
+            self._open.close()
             for task in self._operations.values():
                 task.cancel()
             await asyncio.gather(*self._operations.values(), return_exceptions=True)
@@ -120,6 +122,8 @@ class Socket:
             self._visit.caller = self._tokens.caller(str(given.get("authorization", "")))
         if self._visit.caller is None:
             raise _Closed(4403, "Forbidden: send authorization in the payload")
+        # Only those who may ask take one of the streams.
+        self._open.enter_context(self._desk.stream())
         self._acknowledged = True
         await self._say({"type": "connection_ack"})
 
