@@ -318,6 +318,7 @@ def test_there_are_only_so_many_streams(tmp_path: Path) -> None:
         greeted(found),
         found.websocket_connect(SOCKET, subprotocols=["graphql-transport-ws"]) as socket,
     ):
+        socket.send_json({"type": "connection_init"})
         with pytest.raises(WebSocketDisconnect) as closed:
             socket.receive_text()
         assert closed.value.code == 1013
