@@ -202,3 +202,13 @@ def test_negotiation_follows_quality_and_precision(
     accept: str | None, expected: str | None
 ) -> None:
     assert best(accept, ("a/a", "b/b"), "b/b") == expected
+
+
+def test_a_query_that_takes_too_much_memory_is_ended(tmp_path: Path) -> None:
+    root = workspace(tmp_path, "serve:\n  sparql_megabytes: 200\n  sparql_seconds: 25\n")
+    many = " ".join(f"?a{n} ?b{n} ?c{n} ." for n in range(4))
+    with client(root) as found:
+        answer = found.get("/sparql", params={"query": f"SELECT * {{ {many} }} ORDER BY ?c0"})
+        assert (answer.status_code, answer.json()["code"]) == (504, "deadline")
+        assert "200 MB" in answer.json()["detail"]
+        assert found.get("/sparql", params={"query": "ASK {}"}).json()["boolean"] is True
