@@ -5,7 +5,7 @@ WHEELS := .venv/wheelhouse
 STAMP := .venv/.ready
 PORT ?= 8765
 
-.PHONY: setup test lint types contracts pytest fuzz demo bench lock clean
+.PHONY: setup test lint types contracts pytest fuzz demo bench conformance lock clean
 
 setup: $(STAMP)
 
@@ -41,6 +41,10 @@ fuzz: setup
 
 demo: setup
 	$(BIN)/python -m tests.demo --port $(PORT)
+
+# Suites and clients that others wrote; those for Node are installed into .venv/conformance.
+conformance: setup
+	$(BIN)/python -m tests.conformance
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks

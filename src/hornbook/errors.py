@@ -6,6 +6,10 @@ HornbookError
 │   ├── ConfigError       .hornbook/config.yaml or another definition is wrong
 │   ├── BadGlob           a pattern is not in the dialect
 │   └── BadQuery          a SPARQL or GraphQL text is refused
+│       ├── NoForm        its answer cannot be had in a form that was asked for
+│       └── TooLarge      its answer is larger than allowed
+├── TooSlow               a query was ended: it took too long or too much memory
+├── Busy                  something is going on that the request would have to wait for
 ├── NotFound              no such entity, revision or file (exit 1)
 ├── StoreError            the index on disk cannot be used; `ingest --rebuild` makes it anew
 └── EventLogError         the log of a plan is damaged, or its export contradicts it
@@ -42,6 +46,22 @@ class BadGlob(UsageError):
 
 class BadQuery(UsageError):
     """A query text that does not parse or asks for what is not allowed."""
+
+
+class NoForm(BadQuery):
+    """A query whose answer cannot be had in a form that was asked for."""
+
+
+class TooLarge(BadQuery):
+    """A query whose answer is larger than allowed; it is refused, never cut."""
+
+
+class TooSlow(HornbookError):
+    """A query was ended because it took too long or too much memory."""
+
+
+class Busy(HornbookError):
+    """Something is going on that the request would have to wait for."""
 
 
 class NotFound(HornbookError):

@@ -10,6 +10,7 @@ from tests.benchmarks import (
     mcp_calls,
     questions,
     rules,
+    serving,
     startup,
     survival,
 )
@@ -36,6 +37,7 @@ def main() -> None:
     show("Contexts", contexts.measure(chosen.rules))
     show("Survival", survival.measure())
     show("MCP calls", mcp_calls.measure())
+    show("Serving", serving.measure())
     for count in chosen.documents:
         show(f"Ingest of {count} documents", ingest.measure(count))
 

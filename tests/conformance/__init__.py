@@ -1,0 +1,1 @@
+"""Suites and clients that others wrote, against a real server: `make conformance`."""

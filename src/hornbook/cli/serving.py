@@ -4,13 +4,18 @@ import socket
 
 import click
 
-from hornbook.cli.output import note
+from hornbook.cli.output import counted, note, progress_bar
 from hornbook.cli.read import root_of
 from hornbook.errors import UsageError
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on; beyond loopback tokens are needed.",
+)
 @click.option(
     "--port",
     default=8765,
@@ -18,22 +23,24 @@ from hornbook.errors import UsageError
     type=click.IntRange(1, 65535),
     help="The port to listen on.",
 )
+@click.option("--ingest", is_flag=True, help="Ingest before serving.")
+@click.option("--watch", is_flag=True, help="Ingest whenever a source changes.")
 @root_of
-def serve(root: str | None, host: str, port: int) -> None:
-    """Serve GraphQL and a status page on loopback."""
-    import uvicorn
-
-    from hornbook.serve.app import LOOPBACK, create_app
+def serve(root: str | None, host: str, port: int, *, ingest: bool, watch: bool) -> None:
+    """Serve GraphQL, REST and SPARQL over HTTP until stopped."""
+    from hornbook.serve.running import run
     from hornbook.workspace.workspace import Workspace
 
-    if host not in LOOPBACK:
-        raise UsageError(f"{host} is not a loopback address: use one of {', '.join(LOOPBACK)}.")
     with Workspace.open(root) as work:
-        place = str(work.root)
-    _refuse_taken(host, port)
+        place = work.root
+        _refuse_taken(host, port)
+        if ingest:
+            with progress_bar() as progress:
+                report = work.ingest(progress=progress)
+            note(f"ingested {counted(report.documents, 'document')}")
     shown = f"[{host}]" if ":" in host else host
     note(f"serving {place} on http://{shown}:{port}")
-    uvicorn.run(create_app(place), host=host, port=port, log_level="warning")
+    run(place, host, port, watch=watch)
 
 
 def _refuse_taken(host: str, port: int) -> None:

@@ -8,7 +8,7 @@ import gc
 import io
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,13 +127,30 @@ class OxigraphStore:
             return iter(sorted(self._store.quads_for_pattern(None, None, None, None), key=str))
 
     def query(
-        self, text: str, prefixes: dict[str, str], *, union: bool
+        self,
+        text: str,
+        prefixes: dict[str, str],
+        *,
+        union: bool,
+        default: Sequence[str] | None = None,
+        named: Sequence[str] | None = None,
     ) -> "ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples":
         """The raw results of a query; the caller consumes them at once.
 
-        With `union` it sees all graphs as one, else those that it names itself.
+        With `union` it sees all graphs as one, else those that it names itself, or those that
+        are named here: then its default graph is `default` merged, and it can only name `named`.
+
+        Raises:
+            ValueError: A graph is not named by an IRI.
         """
-        return self._store.query(text, prefixes=prefixes, use_default_graph_as_union=union)
+        if default is None and named is None:
+            return self._store.query(text, prefixes=prefixes, use_default_graph_as_union=union)
+        return self._store.query(
+            text,
+            prefixes=prefixes,
+            default_graph=[ox.NamedNode(each) for each in default or ()],
+            named_graphs=[ox.NamedNode(each) for each in named or ()],
+        )
 
     def close(self) -> None:
         """Write what is buffered and give the folder free; the store cannot be used afterwards."""

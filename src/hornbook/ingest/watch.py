@@ -1,5 +1,6 @@
 """Follows a folder: tells whenever a file that might be a source changes."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,8 +21,8 @@ def _matters(root: Path, path: str) -> bool:
     return is_text(path, relative.name) or relative.name.startswith(".") or not relative.suffix
 
 
-def changes(root: Path) -> Iterator[set[str]]:
-    """The paths of each burst of edits, creations, renames and deletions.
+def changes(root: Path, stop: threading.Event | None = None) -> Iterator[set[str]]:
+    """The paths of each burst of edits, creations, renames and deletions, until it is stopped.
 
     The first burst is empty and comes when the watch stands: what changed before it is not told.
     """
@@ -34,6 +35,7 @@ def changes(root: Path) -> Iterator[set[str]]:
         rust_timeout=300,
         yield_on_timeout=True,
         raise_interrupt=True,
+        stop_event=stop,
     ):
         if burst or not standing:
             yield {path for _, path in burst}

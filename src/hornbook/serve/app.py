@@ -1,54 +1,98 @@
-"""The HTTP service: GraphQL and a status page, on loopback."""
+"""The HTTP service: every part of it put together."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
-from fastapi import Depends, FastAPI
-from fastapi.middleware.trustedhost import TrustedHostMiddleware
-from fastapi.responses import HTMLResponse
-from strawberry.fastapi import GraphQLRouter
+from fastapi import FastAPI
+from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
-from hornbook import __version__
+from hornbook.errors import UsageError
+from hornbook.serve.desk import Desk
+from hornbook.serve.documents import Limits
+from hornbook.serve.doors import Doors
+from hornbook.serve.engine import Engine
+from hornbook.serve.framework import make_framework
+from hornbook.serve.gateway import Gateway, House
+from hornbook.serve.graphql_http import GraphQLRoom
 from hornbook.serve.leases import Leases
-from hornbook.serve.page import status_page
-from hornbook.serve.schema import Context, schema
+from hornbook.serve.metrics import Metrics
+from hornbook.serve.schema import graphql_schema
+from hornbook.serve.sparql import Askers, SparqlRoom
+from hornbook.serve.tokens import VARIABLE, load_tokens
+from hornbook.workspace.snapshot import Snapshot
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK = "127.0.0.1"
+WORKERS = 8
+
+# A part that other modules add: its application, made from the leases; if that is a Starlette
+# application, its lifespan runs with ours.
+Room = Callable[[Leases], ASGIApp]
 
 
-def create_app(root: str) -> FastAPI:
-    """The application that serves the workspace at `root`."""
-    leases = Leases(root)
+def create_app(
+    root: str | Path,
+    *,
+    host: str = LOOPBACK,
+    environment: Mapping[str, str] | None = None,
+    rooms: Mapping[str, Room] | None = None,
+) -> FastAPI:
+    """The application that serves the workspace at `root` to those who reach `host`.
+
+    `rooms` are further applications by their path, each made once from the leases; they stand
+    behind the same gate, and `visit_of(scope)` tells them who asks.
+
+    Raises:
+        ConfigError: The tokens are wrong.
+        UsageError: The server would be reached from elsewhere, and there are no tokens.
+    """
+    metrics = Metrics()
+    leases = Leases(root, lambda snapshot: _count(metrics, snapshot))
+    settings = leases.settings.serve
+    tokens = load_tokens(leases.root / settings.tokens, environment or {})
+    doors = Doors.of(host, settings.hosts, settings.origins)
+    if not doors.loopback and not tokens:
+        leases.close()
+        raise UsageError(
+            f"{host} is reached from other machines, and there are no tokens: write some to "
+            f"{settings.tokens} or set {VARIABLE}; docs/serving.md shows how."
+        )
+    open_ = settings.introspection == "always" or (
+        settings.introspection == "loopback" and doors.loopback
+    )
+    desk = Desk(leases, metrics, settings.streams)
+    askers = Askers(leases.store_folder, settings)
+    pool = ThreadPoolExecutor(WORKERS, "graphql")
+    engine = Engine(graphql_schema, Limits.of(settings, introspection=open_))
+
+    added = {path: make(leases) for path, make in (rooms or {}).items()}
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with AsyncExitStack() as running:
+            for room in added.values():
+                if isinstance(room, Starlette):
+                    await running.enter_async_context(room.router.lifespan_context(room))
+            yield
+            desk.closing.set()
+        askers.close()
+        pool.shutdown(wait=False, cancel_futures=True)
         leases.close()
 
-    def context() -> Iterator[Context]:
-        with leases.lease() as snapshot:
-            yield Context(snapshot=snapshot)
-
-    async def graphql_context(
-        found: Context = Depends(context),  # noqa: B008  # FastAPI's way to ask for it
-    ) -> dict[str, Any]:  # what strawberry's router takes
-        return {**found}
-
-    app = FastAPI(title="Hornbook", version=__version__, lifespan=lifespan, docs_url=None)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])
-    router = GraphQLRouter(
-        schema, context_getter=graphql_context, graphql_ide=None, allow_queries_via_get=False
-    )
-    app.include_router(router, prefix="/graphql")
-
-    @app.get("/healthz")
-    def healthz() -> dict[str, str]:
-        return {"status": "ok"}
-
-    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
-    def page() -> str:
-        with leases.lease() as snapshot:
-            return status_page(snapshot)
-
+    app = make_framework(desk, metrics, lifespan, pages=open_)
+    app.state.rooms = tuple(added)
+    served: dict[str, ASGIApp] = {
+        "/graphql": GraphQLRoom(engine, desk, pool, page=open_, tokens=tokens),
+        "/sparql": SparqlRoom(askers, settings),
+        **added,
+    }
+    app.add_middleware(Gateway, house=House(doors, tokens, settings, metrics, served))
     return app
+
+
+def _count(metrics: Metrics, snapshot: Snapshot) -> None:
+    metrics.versions.inc()
+    metrics.documents.set(len(snapshot.catalog.entries))
+    metrics.triples.set(sum(entry.triples for entry in snapshot.catalog.entries))

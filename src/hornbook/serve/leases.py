@@ -1,8 +1,9 @@
 """Gives each request one version of the graph, the newest one, for as long as it needs it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from hornbook.workspace.snapshot import Snapshot
 from hornbook.workspace.workspace import Workspace
@@ -11,7 +12,7 @@ from hornbook.workspace.workspace import Workspace
 class _Shared:
     """A workspace opened on one version, and how many requests are reading it."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str | Path) -> None:
         self.workspace = Workspace.open(root)
         self.snapshot = self.workspace.snapshot()
         self.readers = 0
@@ -20,10 +21,16 @@ class _Shared:
 class Leases:
     """Opens a version when it is published and closes it when its last reader is done."""
 
-    def __init__(self, root: str) -> None:
-        self._root = root
+    def __init__(
+        self, root: str | Path, opened: Callable[[Snapshot], None] = lambda _snapshot: None
+    ) -> None:
         self._lock = threading.Lock()
         self._current = _Shared(root)
+        self._opened = opened
+        self.root = self._current.workspace.root
+        self.settings = self._current.workspace.settings
+        self.store_folder = self._current.workspace.places.store
+        opened(self._current.snapshot)
 
     @contextmanager
     def lease(self) -> Iterator[Snapshot]:
@@ -36,18 +43,23 @@ class Leases:
 
     @contextmanager
     def workspace(self) -> Iterator[Workspace]:
-        """The workspace, opened on the newest version of the graph: it must not be refreshed."""
+        """A workspace that answers from the newest version; it is shared: only ask it."""
         shared = self._take()
         try:
             yield shared.workspace
         finally:
             self._give_back(shared)
 
+    def published(self) -> str:
+        """A name for what is published now; it changes when something else is."""
+        return self._current.workspace.published()
+
     def _take(self) -> _Shared:
         with self._lock:
             if self._current.workspace.is_outdated():
                 before = self._current
-                self._current = _Shared(self._root)
+                self._current = _Shared(self.root)
+                self._opened(self._current.snapshot)
                 if not before.readers:
                     before.workspace.close()
             self._current.readers += 1

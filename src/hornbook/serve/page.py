@@ -1,69 +1,82 @@
-"""The status page: what is ingested, its problems, and a place to ask."""
+"""The status page: which folder, what is ingested, its problems, and where to ask."""
 
+from collections import Counter
+from collections.abc import Collection, Sequence
 from html import escape
+from pathlib import Path
 
+from hornbook.model import Problem
+from hornbook.serve.style import STYLE
 from hornbook.workspace.snapshot import Snapshot
 
-_STYLE = """
-:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
-body { max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.4rem; margin-bottom: 0; } h2 { font-size: 1.05rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .3rem .8rem .3rem 0; vertical-align: top; }
-th, td { border-bottom: 1px solid #8884; }
-code, textarea, pre { font: 13px/1.45 ui-monospace, monospace; }
-textarea { width: 100%; height: 7rem; box-sizing: border-box; padding: .6rem; }
-pre { background: #8881; padding: .8rem; overflow: auto; max-height: 28rem; }
-.error { color: #c22; } .warning { color: #b70; } .muted { opacity: .65; }
-"""
-
-_QUERY = """{ entities(filter: { predicatePrefix: "source.doc.sops" }) {
-    id triples { predicate object } } }"""
-
-_SCRIPT = """
-const ask = async () => {
-  const answer = await fetch('/graphql', { method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query: document.getElementById('query').value }) });
-  document.getElementById('answer').textContent = JSON.stringify(await answer.json(), null, 2);
-};
-document.getElementById('ask').addEventListener('click', ask);
-"""
+SHOWN = 50
+_RANK = {"error": 0, "warning": 1, "info": 2}
 
 
-def status_page(snapshot: Snapshot) -> str:
-    """The page as HTML."""
+def status_page(root: Path, snapshot: Snapshot, *, pages: bool, rooms: Collection[str] = ()) -> str:
+    """The page as HTML; `pages` says whether there are others, `rooms` what else is served."""
     entries = snapshot.catalog.entries
-    problems = [problem for entry in entries for problem in entry.problems]
-    kinds: dict[tuple[str, str], int] = {}
-    for entry in entries:
-        key = (entry.category, entry.activation)
-        kinds[key] = kinds.get(key, 0) + 1
-    counts = "".join(
-        f"<tr><td>{escape(category)}</td><td>{escape(activation)}</td><td>{count}</td></tr>"
-        for (category, activation), count in sorted(kinds.items())
+    problems = sorted(
+        (problem for entry in entries for problem in entry.problems),
+        key=lambda each: (_RANK.get(each.level, 3), each.path, each.line or 0),
     )
-    told = "".join(
-        f"<tr><td class={escape(each.level)}>{escape(each.level)}</td>"
-        f"<td><code>{escape(each.path)}{f':{each.line}' if each.line else ''}</code></td>"
-        f"<td>{escape(each.message)}</td></tr>"
-        for each in problems[:50]
+    figures = (
+        ("documents", len(entries)),
+        ("rules", len(snapshot.rules.enforced)),
+        ("triples", sum(entry.triples for entry in entries)),
+        ("problems", len(problems)),
     )
+    shown = "".join(f"<div><strong>{count}</strong>{name}</div>" for name, count in figures)
+    links = '<a href="/graphql">GraphQL</a><a href="/docs">REST</a>' if pages else ""
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Hornbook</title>
-<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>
-<h1>Hornbook</h1>
-<p class="muted">{len(entries)} documents,
- graph <code>{escape(snapshot.version[:12] or "empty")}</code>
- · GraphQL at <code>/graphql</code></p>
-<h2>What is ingested</h2>
-<table><tr><th>category</th><th>activation</th><th>documents</th></tr>{counts}</table>
-<h2>Problems ({len(problems)})</h2>
-<table>{told or "<tr><td>none</td></tr>"}</table>
-<h2>Ask</h2>
-<textarea id="query" aria-label="GraphQL query">{escape(_QUERY)}</textarea>
-<p><button id="ask">Run</button></p>
-<pre id="answer" aria-live="polite"></pre>
-<script>{_SCRIPT}</script>
+<html lang="en"><head><meta charset="utf-8"><title>Hornbook – {escape(root.name)}</title>
+<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>
+<header><h1>Hornbook</h1><code>{escape(str(root))}</code><nav>{links}</nav></header>
+<div class="figures">{shown}</div>
+<p class="muted">graph <code>{escape(snapshot.version[:12]) or "nothing is ingested yet"}</code></p>
+<h2>What is ingested</h2>{_kinds(snapshot)}
+<h2>Problems</h2>{_problems(problems)}
+<h2>Where to ask</h2>{_places(rooms)}
 </body></html>
 """
+
+
+def _kinds(snapshot: Snapshot) -> str:
+    counts = Counter(
+        (str(entry.category), str(entry.activation)) for entry in snapshot.catalog.entries
+    )
+    if not counts:
+        return "<p>Nothing yet: run <code>hornbook ingest</code>.</p>"
+    rows = "".join(
+        f"<tr><td>{escape(category)}</td><td>{escape(activation)}</td><td>{count}</td></tr>"
+        for (category, activation), count in sorted(counts.items())
+    )
+    return f"<table><tr><th>category</th><th>activation</th><th>documents</th></tr>{rows}</table>"
+
+
+def _problems(problems: Sequence[Problem]) -> str:
+    if not problems:
+        return "<p>None.</p>"
+    rows = "".join(
+        f'<tr><td class="{escape(each.level)}">{escape(each.level)}</td>'
+        f"<td><code>{escape(each.path)}{f':{each.line}' if each.line else ''}</code></td>"
+        f"<td>{escape(each.message)}</td></tr>"
+        for each in problems[:SHOWN]
+    )
+    more = len(problems) - SHOWN
+    rest = f"<p>and {more} more: <code>hornbook ingest --json</code></p>" if more > 0 else ""
+    return f"<table>{rows}</table>{rest}"
+
+
+def _places(rooms: Collection[str]) -> str:
+    places = (
+        ("POST /graphql", "GraphQL, also as a stream of events or over a WebSocket"),
+        ("GET|POST /sparql", "SPARQL 1.1, read-only"),
+        ("/api/v1", "REST"),
+        *((path, "for agents") for path in sorted(rooms)),
+        ("/healthz, /readyz, /metrics", "for those who run it"),
+    )
+    rows = "".join(
+        f"<tr><td><code>{place}</code></td><td>{what}</td></tr>" for place, what in places
+    )
+    return f"<table>{rows}</table>"

@@ -32,7 +32,7 @@ class Entity:
     def triples(self, predicate_prefix: str | None = None) -> list[Triple]:
         """Its statements, sorted."""
         return [
-            Triple(predicate=name, object_text=text, value=_typed(name, text))
+            Triple(predicate=name, object_text=text, value=typed(name, text))
             for name, text in self.thing.triples
             if predicate_prefix is None or within(name, predicate_prefix)
         ]
@@ -135,43 +135,6 @@ class EntityFilter:
         )
 
 
-@strawberry.type(description="A rule that binds a file, and why.")
-class BoundRule:
-    """A rule that binds a file."""
-
-    id: strawberry.ID
-    path: str
-    title: str
-    category: str
-    severity: str
-    activation: str
-    pattern: str
-    pattern_line: int | None
-    revision: strawberry.ID
-    tokens: int
-
-
-@strawberry.type(description="A rule that is known but binds nothing, and why.")
-class NotEnforced:
-    """A rule that is known but not enforced."""
-
-    id: strawberry.ID
-    activation: str
-    reason: str
-
-
-@strawberry.type(description="The rules of one file.")
-class FileAnswer:
-    """The rules of one file and how they sit with the reserve."""
-
-    path: str
-    rules: list[BoundRule]
-    tokens: int
-    reserve: int
-    fits: bool
-    not_enforced: list[NotEnforced]
-
-
 def entity_of(thing: Thing) -> Entity:
     """A thing as a GraphQL entity."""
     return Entity(id=strawberry.ID(thing.id), thing=thing)
@@ -183,7 +146,8 @@ def predicate_of(name: str) -> Predicate:
     return Predicate(name=name, datatype=term.datatype, many=term.many)
 
 
-def _typed(name: str, text: str) -> JSON:
+def typed(name: str, text: str) -> JSON:
+    """A value in the type that its predicate has."""
     term = PREDICATES.get(name)
     if term is not None and term.datatype is Datatype.INTEGER:
         return JSON(int(text))

@@ -13,6 +13,8 @@ IGNORED = """\
 /active.json
 *.db
 *.db-*
+# Secrets of `hornbook serve`.
+/tokens
 """
 
 

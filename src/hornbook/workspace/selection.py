@@ -29,6 +29,7 @@ class Filter:
     """Which entities are asked for; what is None does not matter."""
 
     predicate_prefix: str | None = None
+    carries: str | None = None
     id_prefix: str | None = None
     category: str | None = None
     severity: str | None = None
@@ -94,7 +95,12 @@ class Selection:
             rows = self._store.rows("inbound", objects=entity(asked.derived_from))
             derived = {subject for subject, name, _ in rows if name == p.DERIVED_FROM.name}
             among = derived if among is None else among & derived
-        return lambda entry: (among is None or entry.id in among) and _fits(entry, asked)
+        carriers = self._carriers(asked.carries)
+        return lambda entry: (
+            (among is None or entry.id in among)
+            and (asked.carries is None or entry.signature in carriers)
+            and _fits(entry, asked)
+        )
 
     def _with_parts(self, asked: Filter) -> list[str]:
         """Every id that fits, chunks and revisions among them, sorted."""

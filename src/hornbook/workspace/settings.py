@@ -13,6 +13,7 @@ from hornbook.model.terms import Severity
 from hornbook.text.globs import parse, parse_set
 from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER
 from hornbook.workspace.config_file import ConfigReading
+from hornbook.workspace.serve_settings import ServeSettings, check_serve
 
 CONFIG = Path(".hornbook") / "config.yaml"
 FOREIGN_CONFIG = Path(".semspec") / "config.yaml"
@@ -139,6 +140,9 @@ class Settings:
     guard: GuardSettings = field(
         default=GuardSettings(), metadata={"meaning": "What agents may use and write."}
     )
+    serve: ServeSettings = field(
+        default=ServeSettings(), metadata={"meaning": "Who may ask the server, and for how much."}
+    )
 
     @property
     def reserve_tokens(self) -> int:
@@ -222,6 +226,7 @@ def parse_settings(data: bytes) -> Settings:
     _check_models(settings.models, reading)
     reading.problems += define(settings.gates).problems
     _check_guard(settings.guard, reading)
+    check_serve(settings.serve, reading)
     reading.finish()
     return settings
 

@@ -167,6 +167,14 @@ class Workspace:
         mine = self._generation.name if self._generation is not None else None
         return newest is not None and newest != mine
 
+    def published(self) -> str:
+        """The name of what is published now, whatever this workspace has open; "" if nothing is.
+
+        Raises:
+            StoreError: What is published cannot be told.
+        """
+        return self._generations.published() or ""
+
     def ingested(self) -> Snapshot:
         """The graph, for answers that must not be given without one.
 

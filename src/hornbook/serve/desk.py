@@ -1,0 +1,104 @@
+"""What the server does beside answering: ingests on request, and tells of new versions."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hornbook.errors import Busy
+from hornbook.serve.leases import Leases
+from hornbook.serve.metrics import Metrics
+from hornbook.serve.paths import inside
+from hornbook.serve.problems import Refusal
+from hornbook.workspace.report import IngestReport
+from hornbook.workspace.workspace import Workspace
+
+LOOK_EVERY = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of the graph that readers can open."""
+
+    version: str
+    documents: int
+
+
+def ingest(root: Path, paths: Sequence[str] = ()) -> IngestReport:
+    """Read documents into the graph, in a workspace of its own: readers keep theirs.
+
+    Raises:
+        UsageError: A path leads out of the root.
+    """
+    with Workspace.open(root) as work:
+        return work.ingest([root / path for path in inside(root, paths)])
+
+
+class Desk:
+    """Lets one request at a time ingest, and keeps count of streams."""
+
+    def __init__(self, leases: Leases, metrics: Metrics, most_streams: int) -> None:
+        self.leases = leases
+        self.root = leases.root
+        self.closing = asyncio.Event()
+        self._metrics = metrics
+        self._most_streams = most_streams
+        self._streams = 0
+        self._ingesting = threading.Lock()
+
+    def ingest(self, paths: Sequence[str] = (), *, wait: bool = False) -> IngestReport:
+        """Read documents into the graph; with `wait`, after an ingest that is going on.
+
+        Raises:
+            Busy: This server is ingesting already.
+        """
+        if not self._ingesting.acquire(blocking=wait):
+            raise Busy("this server is ingesting already: ask again when it is done.")
+        try:
+            report = ingest(self.root, paths)
+        except Exception:
+            self._metrics.ingests.labels("failed").inc()
+            raise
+        finally:
+            self._ingesting.release()
+        self._metrics.ingests.labels("done").inc()
+        return report
+
+    @contextmanager
+    def stream(self) -> Iterator[None]:
+        """Be one of the open streams.
+
+        Raises:
+            Refusal: There are too many.
+        """
+        if self._streams >= self._most_streams:
+            raise Refusal(
+                503,
+                "streams",
+                f"{self._streams} streams are open: close one.",
+                headers={"retry-after": "5"},
+            )
+        self._streams += 1
+        self._metrics.streams.set(self._streams)
+        try:
+            yield
+        finally:
+            self._streams -= 1
+            self._metrics.streams.set(self._streams)
+
+    async def versions(self) -> AsyncIterator[Version]:
+        """The version of the graph, and every later one as soon as it is published."""
+        told: str | None = None
+        while not self.closing.is_set():
+            name = self.leases.published()
+            if name != told or told is None:
+                told = name
+                with self.leases.lease() as snapshot:
+                    yield Version(snapshot.version, len(snapshot.catalog.entries))
+            told = told or ""
+            try:
+                await asyncio.wait_for(self.closing.wait(), LOOK_EVERY)
+            except TimeoutError:
+                continue

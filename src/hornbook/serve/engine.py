@@ -1,0 +1,163 @@
+"""Runs GraphQL documents: one way for HTTP, streams, WebSockets and the command line."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphql import (
+    ExecutionResult,
+    GraphQLError,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    execute_sync,
+    get_operation_ast,
+    subscribe,
+)
+
+from hornbook.errors import Busy, HornbookError, NotFound, StoreError, UsageError
+from hornbook.serve.documents import Documents, Limits, Prepared, coded
+from hornbook.serve.logs import log
+from hornbook.serve.problems import Refusal
+
+Answer = dict[str, object]
+_CODES: tuple[tuple[type[HornbookError], str], ...] = (
+    (Busy, "BUSY"),
+    (NotFound, "NOT_FOUND"),
+    (UsageError, "BAD_USER_INPUT"),
+    (StoreError, "STORE_DAMAGED"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One operation that is asked for."""
+
+    text: str
+    variables: Mapping[str, object] = field(default_factory=dict)
+    operation_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An operation that may be run."""
+
+    prepared: Prepared
+    operation: OperationDefinitionNode
+    asked: Asked
+
+    @property
+    def kind(self) -> str:
+        """query, mutation or subscription."""
+        return self.operation.operation.value
+
+
+class Engine:
+    """Runs documents against one schema, within limits."""
+
+    def __init__(self, schema: GraphQLSchema, limits: Limits | None = None) -> None:
+        self.schema = schema
+        self.documents = Documents(schema, limits)
+
+    def ready(self, asked: Asked) -> Ready | Answer:
+        """What is asked for, ready to be run, or the errors for which it is not."""
+        if not asked.text.strip():
+            return told([coded("the document is empty: write a query.", "GRAPHQL_PARSE_FAILED")])
+        prepared = self.documents.prepare(asked.text)
+        if prepared.errors or prepared.document is None:
+            return told(prepared.errors)
+        operation = get_operation_ast(prepared.document, asked.operation_name)
+        if operation is None:
+            return told([_no_operation(asked.operation_name)])
+        error = self.documents.over_limit(prepared, operation, asked.variables)
+        return told([error]) if error is not None else Ready(prepared, operation, asked)
+
+    def run(self, ready: Ready, context: object) -> Answer:
+        """The answer to a query or mutation."""
+        document = ready.prepared.document
+        if document is None:
+            raise TypeError("a document with errors is never ready")
+        result = execute_sync(
+            self.schema,
+            document,
+            context_value=context,
+            variable_values=dict(ready.asked.variables),
+            operation_name=ready.asked.operation_name,
+        )
+        return answer_of(result)
+
+    async def events(self, ready: Ready, context: object) -> AsyncIterator[Answer] | Answer:
+        """The answers of a subscription, or the errors for which there are none."""
+        document = ready.prepared.document
+        if document is None:
+            raise TypeError("a document with errors is never ready")
+        found: Any = subscribe(  # graphql-core gives a value or something to await
+            self.schema,
+            document,
+            context_value=context,
+            variable_values=dict(ready.asked.variables),
+            operation_name=ready.asked.operation_name,
+        )
+        if hasattr(found, "__await__"):
+            found = await found
+        if isinstance(found, ExecutionResult):
+            return answer_of(found)
+        return _answers(found)
+
+
+async def _answers(results: AsyncIterator[ExecutionResult]) -> AsyncIterator[Answer]:
+    try:
+        async for result in results:
+            yield answer_of(result)
+    finally:
+        close = getattr(results, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def answer_of(result: ExecutionResult) -> Answer:
+    """A result as the object that is sent; without `data` when nothing was executed."""
+    if not result.errors:
+        return {"data": result.data}
+    errors = [formatted(error) for error in result.errors]
+    if result.data is None and all(error.path is None for error in result.errors):
+        return {"errors": errors}
+    return {"data": result.data, "errors": errors}
+
+
+def told(errors: "list[GraphQLError] | tuple[GraphQLError, ...]") -> Answer:
+    """Errors for which nothing was executed."""
+    return {"errors": [formatted(error) for error in errors]}
+
+
+def formatted(error: GraphQLError) -> dict[str, Any]:
+    """An error as it is sent: with a code, and without the insides of the server."""
+    cause = error.original_error
+    while isinstance(cause, GraphQLError):
+        cause = cause.original_error
+    shown: dict[str, Any] = dict(error.formatted)
+    extensions = dict(shown.get("extensions") or {})
+    if isinstance(cause, HornbookError):
+        found = next((code for kind, code in _CODES if isinstance(cause, kind)), "REFUSED")
+        extensions.setdefault("code", found)
+    elif isinstance(cause, Refusal):
+        extensions["code"] = cause.code.upper()
+        shown["message"] = cause.detail
+    elif cause is not None and "code" not in extensions:
+        log.error("a field failed", exc_info=cause, extra={"facts": {"path": error.path}})
+        shown["message"] = "the server failed; its log tells why."
+        extensions["code"] = "INTERNAL_SERVER_ERROR"
+    extensions.setdefault("code", "BAD_USER_INPUT")
+    shown["extensions"] = extensions
+    return shown
+
+
+def _no_operation(name: str | None) -> GraphQLError:
+    if name is None:
+        return coded(
+            "the document has no single operation: name one in `operationName`.",
+            "OPERATION_RESOLUTION_FAILURE",
+        )
+    return coded(
+        f"the document has no operation {name!r}: name one that it has.",
+        "OPERATION_RESOLUTION_FAILURE",
+    )

@@ -1,0 +1,186 @@
+"""GraphQL over HTTP: queries, mutations, and subscriptions as server-sent events."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import Executor
+
+from starlette.types import Receive, Scope, Send
+
+from hornbook.serve.context import Context, Following
+from hornbook.serve.desk import Desk
+from hornbook.serve.engine import Answer, Engine, Ready
+from hornbook.serve.graphql_request import (
+    EVENTS,
+    JSON,
+    RESPONSE,
+    BadRequest,
+    GraphQLRequest,
+    read_request,
+)
+from hornbook.serve.graphql_socket import Socket
+from hornbook.serve.query_page import query_page
+from hornbook.serve.sending import as_json, send_bytes
+from hornbook.serve.shapes import Plain
+from hornbook.serve.style import PAGE_HEADERS
+from hornbook.serve.swift import Swift
+from hornbook.serve.tokens import Tokens
+from hornbook.serve.visit import Visit, visit_of
+
+KEEP_ALIVE = 12.0
+_HTML_HEADERS = [(name.encode(), value.encode()) for name, value in PAGE_HEADERS.items()]
+
+
+class GraphQLRoom:
+    """The application behind `/graphql`."""
+
+    def __init__(
+        self, engine: Engine, desk: Desk, pool: Executor, *, page: bool, tokens: Tokens
+    ) -> None:
+        megabytes = desk.leases.settings.serve.cache_megabytes
+        self._swift = Swift(engine.schema, megabytes * 1024 * 1024)
+        self._engine = engine
+        self._desk = desk
+        self._pool = pool
+        self._page = page
+        self._tokens = tokens
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        visit = visit_of(scope)
+        if scope["type"] == "websocket":
+            socket = Socket(self._engine, self._desk, self.answer, visit, tokens=self._tokens)
+            await socket.serve(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        if self._wants_page(scope, headers):
+            await send_bytes(send, 200, "text/html; charset=utf-8", query_page(), _HTML_HEADERS)
+            return
+        try:
+            request = await read_request(scope, receive, headers)
+            await self._serve(request, visit, receive, send)
+        except BadRequest as problem:
+            allow = ((b"allow", problem.allow.encode()),) if problem.allow else ()
+            answer = {"errors": [_error(problem.message, "BAD_REQUEST")]}
+            await send_bytes(send, problem.status, f"{JSON}; charset=utf-8", as_json(answer), allow)
+
+    def _wants_page(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
+        return (
+            self._page
+            and scope["method"] == "GET"
+            and not scope["query_string"]
+            and b"text/html" in headers.get(b"accept", b"")
+        )
+
+    async def _serve(
+        self, request: GraphQLRequest, visit: Visit, receive: Receive, send: Send
+    ) -> None:
+        ready = self._engine.ready(request.asked)
+        if isinstance(ready, Ready):
+            _check_way(ready, request)
+            if request.media_type == EVENTS:
+                await self._stream(ready, visit, receive, send)
+                return
+            answer = await self.answer(ready, visit)
+        else:
+            answer = ready
+        body = answer if isinstance(answer, bytes) else as_json(answer)
+        # Those who take plain JSON are told by the body, not by the status.
+        failed = isinstance(answer, dict) and "data" not in answer and request.media_type != JSON
+        form = RESPONSE if request.media_type == RESPONSE else JSON
+        media_type = f"{form}; charset=utf-8"
+        await send_bytes(send, 400 if failed else 200, media_type, body)
+
+    async def answer(self, ready: Ready, visit: Visit) -> Answer | bytes:
+        """The answer to a query or mutation: at once if it is ready, else from a thread."""
+        if ready.kind == "mutation":
+            visit.take_time()
+        plan = self._swift.plan(ready)
+        if plan is not None:
+            with self._desk.leases.workspace() as work:
+                context = Context(work, work.snapshot(), visit.may_write, self._desk)
+                found = self._swift.at_once(plan, context)
+            if found is not None:
+                return found
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, self._work, ready, plan, visit.may_write)
+
+    def _work(self, ready: Ready, plan: Plain | None, may_write: bool) -> Answer | bytes:
+        with self._desk.leases.workspace() as work:
+            context = Context(work, work.snapshot(), may_write, self._desk)
+            found = self._swift.answer(plan, context) if plan is not None else None
+            return found if found is not None else self._engine.run(ready, context)
+
+    async def _stream(self, ready: Ready, visit: Visit, receive: Receive, send: Send) -> None:
+        with self._desk.stream():
+            found: AsyncIterator[Answer | bytes] | Answer
+            if ready.kind == "subscription":
+                found = await self._engine.events(ready, Following(self._desk))
+                if isinstance(found, dict):
+                    media_type = f"{JSON}; charset=utf-8"
+                    await send_bytes(send, 400, media_type, as_json(found))
+                    return
+                visit.stay()
+            else:
+                found = _one(await self.answer(ready, visit))
+            await _send_events(found, receive, send)
+
+
+def _check_way(ready: Ready, request: GraphQLRequest) -> None:
+    if ready.kind == "mutation" and request.method == "GET":
+        raise BadRequest(405, "a mutation is never sent by GET: use POST.", "POST")
+    if ready.kind == "subscription" and request.media_type != EVENTS:
+        raise BadRequest(406, f"a subscription needs `Accept: {EVENTS}`, or a WebSocket.")
+
+
+async def _one(answer: Answer | bytes) -> AsyncIterator[Answer | bytes]:
+    yield answer
+
+
+async def _send_events(
+    answers: AsyncIterator[Answer | bytes], receive: Receive, send: Send
+) -> None:
+    """Send answers as events until they end or the client leaves."""
+    headers = [
+        (b"content-type", b"text/event-stream; charset=utf-8"),
+        (b"cache-control", b"no-cache"),
+        (b"x-accel-buffering", b"no"),
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    async def write(text: bytes, *, more: bool = True) -> None:
+        await send({"type": "http.response.body", "body": text, "more_body": more})
+
+    await write(b":\n\n")
+    left = asyncio.ensure_future(_left(receive))
+    following = asyncio.ensure_future(anext(answers, None))
+    try:
+        while not left.done():
+            await asyncio.wait(
+                {left, following}, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not following.done():
+                await write(b":\n\n")
+                continue
+            answer = following.result()
+            if answer is None:
+                await write(b"event: complete\ndata:\n\n", more=False)
+                return
+            body = answer if isinstance(answer, bytes) else as_json(answer)
+            await write(b"event: next\ndata: " + body + b"\n\n")
+            following = asyncio.ensure_future(anext(answers, None))
+    finally:
+        left.cancel()
+        following.cancel()
+        await asyncio.gather(left, following, return_exceptions=True)
+        close = getattr(answers, "aclose", None)
+        if close is not None:
+            await close()
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _error(message: str, code: str) -> dict[str, object]:
+    return {"message": message, "extensions": {"code": code}}

@@ -1,0 +1,169 @@
+"""The questions of the GraphQL schema, each a thin adapter over the workspace."""
+
+import strawberry
+
+from hornbook.errors import NotFound
+from hornbook.model import Category
+from hornbook.serve.answer_types import FileAnswer, ReviewContext, file_answer, review_context
+from hornbook.serve.context import Asking, Context, files_inside, refuse
+from hornbook.serve.paging import PAGE, cursor, page
+from hornbook.serve.types import (
+    Direction,
+    Entity,
+    EntityConnection,
+    EntityEdge,
+    EntityFilter,
+    Neighbourhood,
+    PageInfo,
+    Predicate,
+    entity_of,
+    predicate_of,
+)
+from hornbook.serve.walking import Walk
+from hornbook.workspace.selection import Filter
+
+DEEPEST = 8
+
+
+def _described(context: Context, ids: list[str]) -> list[Entity]:
+    return [entity_of(thing) for thing in context.snapshot.describe(ids)]
+
+
+def _listed(context: Context, asked: Filter, first: int, after: str | None) -> list[Entity]:
+    return _described(context, page(context, asked, first, after).ids)
+
+
+@strawberry.type
+class Query:
+    """What can be asked."""
+
+    @strawberry.field(description="Entities in id order.")
+    def entities(
+        self,
+        info: Asking,
+        filter: EntityFilter | None = None,  # noqa: A002  # the documented name
+        first: int = PAGE,
+        after: str | None = None,
+    ) -> list[Entity]:
+        """Entities in id order."""
+        wanted = filter.asked() if filter is not None else Filter()
+        return _listed(info.context, wanted, first, after)
+
+    @strawberry.field(description="Entities in id order, in Relay's form.")
+    def entities_connection(
+        self,
+        info: Asking,
+        filter: EntityFilter | None = None,  # noqa: A002  # the documented name
+        first: int = PAGE,
+        after: str | None = None,
+    ) -> EntityConnection:
+        """Entities in id order, in Relay's form."""
+        wanted = filter.asked() if filter is not None else Filter()
+        found = page(info.context, wanted, first, after)
+        nodes = _described(info.context, found.ids)
+        edges = [EntityEdge(cursor=cursor(each.id), node=each) for each in nodes]
+        return EntityConnection(
+            edges=edges,
+            page_info=PageInfo(
+                has_next_page=found.more,
+                has_previous_page=after is not None,
+                start_cursor=edges[0].cursor if edges else None,
+                end_cursor=edges[-1].cursor if edges else None,
+            ),
+        )
+
+    @strawberry.field(description="Entities that carry a predicate, or one below it.")
+    def entities_by_predicate(
+        self, info: Asking, predicate: str, first: int = PAGE, after: str | None = None
+    ) -> list[Entity]:
+        """Entities that carry a predicate."""
+        return _listed(info.context, Filter(carries=predicate), first, after)
+
+    @strawberry.field(description="Entities whose id equals a prefix or lies below it at a dot.")
+    def entities_by_prefix(
+        self, info: Asking, prefix: str, first: int = PAGE, after: str | None = None
+    ) -> list[Entity]:
+        """Entities below an id."""
+        return _listed(info.context, Filter(id_prefix=prefix), first, after)
+
+    @strawberry.field(description="One entity, also a chunk, a revision or a removed document.")
+    def entity(self, info: Asking, id: strawberry.ID) -> Entity | None:  # noqa: A002  # documented
+        """One entity or null."""
+        try:
+            return entity_of(info.context.snapshot.thing(id))
+        except NotFound:
+            return None
+
+    @strawberry.field(description="What can be reached from an entity over links.")
+    def traverse(  # noqa: PLR0917  # GraphQL arguments are always named
+        self,
+        info: Asking,
+        start: strawberry.ID,
+        depth: int = 1,
+        direction: Direction = Direction.OUTBOUND,
+        predicate_prefix: str | None = None,
+        include_revisions: bool = False,
+    ) -> Neighbourhood:
+        """What can be reached from an entity over links; the start comes first."""
+        if not 1 <= depth <= DEEPEST:
+            raise refuse("depth", f"depth is {depth}", f"ask for 1 to {DEEPEST}")
+        snapshot = info.context.snapshot
+        walk = Walk(snapshot, direction, predicate_prefix, include_revisions=include_revisions)
+        ids, edges = walk.from_(start, depth)
+        found = [thing for thing in snapshot.describe(ids) if thing.triples]
+        return Neighbourhood(nodes=[entity_of(thing) for thing in found], edges=edges)
+
+    @strawberry.field(description="The predicates that something in the graph carries.")
+    def predicates(self, info: Asking, prefix: str | None = None) -> list[Predicate]:
+        """The predicates that something in the graph carries."""
+        return [predicate_of(name) for name in info.context.snapshot.predicates(prefix)]
+
+    @strawberry.field(description="The families of ids that documents have.")
+    def collections(self, info: Asking) -> list[str]:
+        """The ids of current documents without their last segment."""
+        return list(info.context.snapshot.registry.collections)
+
+    @strawberry.field(description="The version of the graph that this answer is made from.")
+    def version(self, info: Asking) -> str:
+        """The version of the graph."""
+        return info.context.snapshot.version
+
+    @strawberry.field(
+        description="The SOPs that bind any of some files; all of them without files."
+    )
+    def sops(self, info: Asking, files: list[str] | None = None) -> list[Entity]:
+        """The SOPs that bind any of some files."""
+        snapshot = info.context.snapshot
+        if files is None:
+            ids = [each.id for each in snapshot.catalog.entries if each.category is Category.SOP]
+        else:
+            answers = snapshot.why(files_inside(info.context, files))
+            ids = sorted({rule.id for answer in answers for rule in answer.rules})
+        return _described(info.context, ids)
+
+    @strawberry.field(description="Which rules bind each file, and why.")
+    def why(self, info: Asking, files: list[str]) -> list[FileAnswer]:
+        """Which rules bind each file, and why."""
+        paths = files_inside(info.context, files)
+        return [file_answer(each) for each in info.context.workspace.why(paths)]
+
+    @strawberry.field(description="Decisions; those derived from a plan if one is named.")
+    def decisions(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[Entity]:
+        """Decisions in id order."""
+        asked = Filter(category=Category.DECISION.value, derived_from=plan_id)
+        ids, _ = info.context.snapshot.select(asked, len(info.context.snapshot.ids) + 1, None)
+        return _described(info.context, ids)
+
+    @strawberry.field(description="What a reviewer of some files must see: whole, or a refusal.")
+    def review_context(
+        self, info: Asking, files: list[str], plan_id: strawberry.ID | None = None
+    ) -> ReviewContext:
+        """What a reviewer must see."""
+        paths = files_inside(info.context, files)
+        if not paths:
+            raise refuse("files", "no file is named", "name the files under review")
+        if plan_id is not None:
+            raise refuse(
+                "planId", f"no plan {plan_id!r} is known here", "leave it out: files name the rules"
+            )
+        return review_context(info.context.workspace.review_context(paths))

@@ -1,0 +1,151 @@
+"""REST under `/api/v1`: each route is a thin adapter over one method of the workspace."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Path as InPath
+
+from hornbook.assemble.sizing import Sizing
+from hornbook.errors import UsageError
+from hornbook.model.context import Context
+from hornbook.serve.desk import Desk
+from hornbook.serve.paths import inside
+from hornbook.serve.rest_bodies import (
+    DevelopBody,
+    EntityAnswer,
+    IngestBody,
+    ReviewAnswer,
+    ReviewBody,
+    SizeBody,
+    Statement,
+    WhyAnswer,
+    WhyBody,
+    review_answer,
+)
+from hornbook.serve.visit import visit_of
+from hornbook.workspace.report import IngestReport
+
+# Every route may refuse so; the handlers in `framework` make the bodies.
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The body cannot be read."},
+    401: {"description": "A token is needed."},
+    403: {"description": "The token or the page may not do this."},
+    413: {"description": "The body is too large."},
+    415: {"description": "The body is not JSON."},
+    421: {"description": "The request is addressed to another server."},
+    422: {"description": "The request is understood and refused."},
+    429: {"description": "The token has used up its requests."},
+    503: {"description": "The server is busy, or its store is damaged."},
+    504: {"description": "There was no answer in time."},
+}
+_MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "Nothing has that name."}}
+_BUSY: dict[int | str, dict[str, Any]] = {409: {"description": "An ingest is running."}}
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A request with the desk that it came to."""
+
+    request: Request
+    response: Response
+    desk: Desk
+
+    def note(self, version: str) -> None:
+        """Say which version of the graph the answer comes from."""
+        self.response.headers["etag"] = f'"{version}"'
+
+
+async def _asking(request: Request, response: Response) -> Asking:
+    return Asking(request, response, request.app.state.desk)
+
+
+async def _writing(request: Request, response: Response) -> Asking:
+    visit = visit_of(request.scope)
+    visit.needs_write()
+    visit.take_time()
+    return Asking(request, response, request.app.state.desk)
+
+
+Reading = Annotated[Asking, Depends(_asking)]
+Writing = Annotated[Asking, Depends(_writing)]
+
+router = APIRouter(prefix="/api/v1", responses=REFUSALS)
+
+
+@router.post("/ingest", responses=_BUSY, tags=["documents"])
+def ingest(body: IngestBody, asking: Writing) -> IngestReport:
+    """Read documents into the graph; needs the scope write."""
+    return asking.desk.ingest(body.paths)
+
+
+@router.post("/why", responses=_MISSING, tags=["rules"])
+def why(body: WhyBody, asking: Reading) -> WhyAnswer:
+    """Say which rules bind each file, and why."""
+    with asking.desk.leases.workspace() as work:
+        asking.note(work.snapshot().version)
+        return WhyAnswer(tuple(work.why(inside(work.root, body.files), at=body.at)))
+
+
+@router.post("/size", responses=_MISSING, tags=["contexts"])
+def size(body: SizeBody, asking: Reading) -> Sizing:
+    """Say whether a task fits a model's window."""
+    with asking.desk.leases.workspace() as work:
+        asking.note(work.snapshot().version)
+        return work.size(
+            inside(work.root, body.files),
+            description=body.description,
+            criteria=body.criteria,
+            model=body.model,
+            window=body.window,
+        )
+
+
+@router.post("/context/review", responses=_MISSING, tags=["contexts"])
+def review_context(body: ReviewBody, asking: Reading) -> ReviewAnswer:
+    """Assemble what a reviewer must see, whole, or say why not."""
+    if bool(body.files) == bool(body.diff):
+        raise UsageError("name what is reviewed: either files, or a diff BASE..HEAD.")
+    with asking.desk.leases.workspace() as work:
+        asking.note(work.snapshot().version)
+        files = inside(work.root, body.files)
+        packet = work.review_packet(files, diff=body.diff, model=body.model)
+        return review_answer(packet.context, packet.made_for)
+
+
+@router.post("/context/develop", tags=["contexts"])
+def develop_context(body: DevelopBody, asking: Reading) -> Context:
+    """Assemble what a developer sees: the task and its files, no rule's text."""
+    with asking.desk.leases.workspace() as work:
+        asking.note(work.snapshot().version)
+        return work.develop_context(
+            inside(work.root, body.files),
+            description=body.description,
+            criteria=body.criteria,
+            model=body.model,
+        )
+
+
+@router.get(
+    "/entities/{id}",
+    responses={**_MISSING, 304: {"description": "It is what you have."}},
+    response_model=EntityAnswer,
+    tags=["graph"],
+)
+def entity(
+    id: Annotated[str, InPath(min_length=1, max_length=1000)],  # noqa: A002  # the documented name
+    asking: Reading,
+) -> EntityAnswer | Response:
+    """One entity, also a chunk, a revision or a removed document."""
+    with asking.desk.leases.lease() as snapshot:
+        tag = f'"{snapshot.version}"'
+        thing = snapshot.thing(id)
+        if tag in _tags(asking.request):
+            return Response(status_code=304, headers={"etag": tag})
+        asking.note(snapshot.version)
+        return EntityAnswer(thing.id, tuple(Statement(*each) for each in thing.triples))
+
+
+def _tags(request: Request) -> set[str]:
+    given = request.headers.get("if-none-match", "")
+    return {each.strip().removeprefix("W/") for each in given.split(",")}

@@ -1,0 +1,118 @@
+"""What the REST interface takes and gives; the answers are those of the command line's `--json`."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from hornbook.assemble.receipt import Circumstances
+from hornbook.model.context import Context
+from hornbook.serve.paths import MOST_FILES
+from hornbook.workspace.report import FileAnswer
+
+# Characters that no path, revision or name has; a lone surrogate cannot even be sent.
+_PLAIN = r"^[^\x00-\x1f\x7f]*$"
+Path = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=_PLAIN)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PLAIN)]
+Text = Annotated[str, StringConstraints(max_length=100_000)]
+Files = Annotated[list[Path], Field(min_length=1, max_length=MOST_FILES)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class IngestBody(_Body):
+    """What to ingest; everything that is configured without paths."""
+
+    paths: Annotated[list[Path], Field(max_length=MOST_FILES)] = []
+
+
+class WhyBody(_Body):
+    """The files whose rules are asked for, at a commit if one is named."""
+
+    files: Files
+    at: Name | None = None
+
+
+class SizeBody(_Body):
+    """A task to be sized."""
+
+    files: Files
+    description: Text = ""
+    criteria: Annotated[list[Text], Field(max_length=100)] = []
+    model: Name | None = None
+    window: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+
+
+class ReviewBody(_Body):
+    """What is reviewed: files, or a change `BASE..HEAD`."""
+
+    files: Annotated[list[Path], Field(max_length=MOST_FILES)] = []
+    diff: Name | None = None
+    model: Name | None = None
+
+
+class DevelopBody(_Body):
+    """A task to be developed."""
+
+    files: Files
+    description: Text
+    criteria: Annotated[list[Text], Field(max_length=100)] = []
+    model: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WhyAnswer:
+    """The rules of each file."""
+
+    files: tuple[FileAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement about an entity."""
+
+    predicate: str
+    object: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntityAnswer:
+    """An entity with its statements, sorted."""
+
+    id: str
+    triples: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewAnswer(Context):
+    """A reviewer's context, and what it was made for."""
+
+    files: tuple[str, ...] = ()
+    base: str | None = None
+    head: str | None = None
+    model: str | None = None
+    findings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether the server runs, and what it serves."""
+
+    status: str
+    version: str
+    documents: int
+
+
+def review_answer(context: Context, made_for: Circumstances) -> ReviewAnswer:
+    """A reviewer's context as it is answered."""
+    facts = {name: getattr(context, name) for name in Context.__dataclass_fields__}
+    return ReviewAnswer(
+        **facts,
+        files=made_for.files,
+        base=made_for.base,
+        head=made_for.head,
+        model=made_for.model,
+        findings=made_for.findings,
+    )

@@ -1,0 +1,63 @@
+"""A request as the parts of the server see it: who asks, its name, and its deadline."""
+
+import asyncio
+from dataclasses import dataclass
+
+from starlette.types import Scope
+
+from hornbook.serve.problems import Refusal
+from hornbook.serve.tokens import Caller
+from hornbook.serve.turns import Rates, Turn
+
+KEY = "hornbook.visit"
+
+
+@dataclass(slots=True)
+class Visit:
+    """One request that was let in; `caller` is None until a WebSocket says who it is."""
+
+    request_id: str
+    caller: Caller | None
+    deadline: asyncio.Timeout | None = None
+    turn: Turn | None = None
+    rates: Rates | None = None
+
+    def spend(self) -> Refusal | None:
+        """Count one more request of the caller, as each operation over a WebSocket is."""
+        if self.rates is None or self.caller is None:
+            return None
+        return self.rates.spend(self.caller.name)
+
+    @property
+    def may_write(self) -> bool:
+        """Whether the caller may change something."""
+        return self.caller is not None and self.caller.may_write
+
+    def take_time(self) -> None:
+        """Lift the deadline: what is asked for may take long."""
+        if self.deadline is not None:
+            self.deadline.reschedule(None)
+
+    def stay(self) -> None:
+        """Become a stream: it has no deadline, and takes no other request's turn."""
+        self.take_time()
+        if self.turn is not None:
+            self.turn.give_up()
+
+    def needs_write(self) -> None:
+        """Go on only if the caller may change something.
+
+        Raises:
+            Refusal: It may not.
+        """
+        if not self.may_write:
+            name = self.caller.name if self.caller is not None else "nobody"
+            raise Refusal(
+                403, "scope", f"token {name!r} may only read: use one with the scope write."
+            )
+
+
+def visit_of(scope: Scope) -> Visit:
+    """The visit that a request belongs to."""
+    found: Visit = scope[KEY]
+    return found
