@@ -49,8 +49,3 @@ def confinement_of(
         around = (surroundings.top,)
     kept = (*around, whole / ".git", *shown)
     return Confinement(folder, (whole, *state), kept, tuple(hidden))
-
-
-def gate_confinement(folder: Path, *, worktree: Path, network: bool = False) -> Confinement:
-    """What a gate may do: write its worktree, and no network unless it is given."""
-    return Confinement(folder, (worktree,), network=network)

@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -18,6 +18,15 @@ LANDLOCK = Path(__file__).with_name("landlock.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 _TCP_FROM = 4
 _PROBE_SECONDS = 20
+# Where build tools keep what they fetched and compiled, when nothing else is said.
+_CACHES = {
+    "XDG_CACHE_HOME": ".cache",
+    "GOCACHE": ".cache/go-build",
+    "GOMODCACHE": "go/pkg/mod",
+    "CARGO_HOME": ".cargo",
+    "RUSTUP_HOME": ".rustup",
+    "npm_config_cache": ".npm",
+}
 
 
 class Means(StrEnum):
@@ -69,6 +78,20 @@ class Confined:
     command: tuple[str, ...]
     means: Means
     warnings: tuple[str, ...] = ()
+
+
+def gate_confinement(
+    folder: Path,
+    *,
+    worktree: Path,
+    environment: Mapping[str, str],
+    network: bool = False,
+) -> Confinement:
+    """What a gate may do: write its worktree and build caches; no network unless it is given."""
+    home = Path(environment.get("HOME") or Path.home())
+    caches = {Path(environment.get(name) or home / below) for name, below in _CACHES.items()}
+    found = sorted(path for path in caches if path.is_dir())
+    return Confinement(folder, (worktree, *found), network=network)
 
 
 @cache
@@ -151,10 +174,9 @@ def landlock(confinement: Confinement, scratch: Path, *, apart: bool) -> dict[st
         "apart": apart,
     }
     if hidden:
-        shown = [confinement.folder, *confinement.kept]
-        order["read"] = sorted(
-            {*map(str, _without(hidden)), *(str(path.resolve()) for path in shown)}
-        )
+        shown = [path.resolve() for path in (confinement.folder, *confinement.kept)]
+        inside = [path for path in shown if not set(hidden).isdisjoint(path.parents)]
+        order["read"] = sorted({*map(str, _without(hidden)), *map(str, inside)})
         order["list"] = ["/"]
     return order
 
