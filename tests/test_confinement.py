@@ -276,6 +276,14 @@ def test_landlock_reads_everything_but_what_is_hidden(root: Path) -> None:
     assert landlock(Confinement(root), root, apart=True).keys() == {"write", "network", "apart"}
 
 
+def test_landlock_allows_nothing_through_a_link_beside_what_is_hidden(root: Path) -> None:
+    (root.parent / "newest").symlink_to(root, target_is_directory=True)
+    confinement = confinement_of(Role.DEVELOPER, tree(root), around(root))
+    read = landlock(confinement, root, apart=True)["read"]
+    assert isinstance(read, list)
+    assert str(root.parent / "newest") not in read
+
+
 def test_a_machine_that_confines_nothing_says_so(tmp_path: Path) -> None:
     machine = Machine(None, 0, apart=False)
     confined = confine(["true"], Confinement(tmp_path), scratch=tmp_path, machine=machine)

@@ -190,7 +190,8 @@ def _without(hidden: Iterable[Path]) -> Iterator[Path]:
             continue
         for entry in os.scandir(folder):
             path = Path(entry.path)
-            if path not in shut and path not in above:
+            # A link has no right of its own; what it leads to is allowed where that lies, or not.
+            if not entry.is_symlink() and path not in shut and path not in above:
                 yield path
 
 

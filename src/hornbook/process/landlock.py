@@ -70,7 +70,7 @@ def confine(order: dict[str, object]) -> None:
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
-        found = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        found = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (FileNotFoundError, PermissionError):
         return  # what is not there, or not ours to reach, needs no right
     try:
