@@ -151,7 +151,9 @@ def test_a_confined_reviewer_reads_everything_and_writes_nothing(
     root: Path, tmp_path: Path, machine: Machine
 ) -> None:
     confinement = confinement_of(Role.REVIEWER, tree(root), around(root))
-    read = run(f"cat app.py {root}/.hornbook/sources/docs/sops/rule.md", confinement, machine, tmp_path)
+    read = run(
+        f"cat app.py {root}/.hornbook/sources/docs/sops/rule.md", confinement, machine, tmp_path
+    )
     assert read.code == 0
     for attempt in ("echo bad > app.py", "echo bad > new", "rm app.py", f"rm {root}/app.py"):
         assert run(attempt, confinement, machine, tmp_path).code != 0
@@ -217,9 +219,7 @@ def test_the_git_file_of_a_worktree_cannot_be_replaced_under_bubblewrap(
     assert (tree(root) / ".git").read_text() == "gitdir: elsewhere\n"
 
 
-def test_a_command_that_cannot_be_confined_as_told_does_not_run(
-    root: Path, tmp_path: Path
-) -> None:
+def test_a_command_that_cannot_be_confined_as_told_does_not_run(root: Path, tmp_path: Path) -> None:
     if this_machine().landlock == 0:
         pytest.skip("this kernel has no Landlock")
     confinement = Confinement(tree(root), (tree(root),))
