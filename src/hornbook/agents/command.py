@@ -233,8 +233,8 @@ def _answered(printed: Printed, said: Said) -> Answer:
 
 
 def _worktree(folder: Path) -> Path:
-    """The worktree that the folder lies in: where its `.git` is."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+    """The worktree that the folder lies in: a linked one has a file named `.git`."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").is_file()), folder)
 
 
 def _short(argument: str) -> str:

@@ -6,12 +6,13 @@ RATE_LIMITED = 60.0
 SERVER_DOWN = 15.0
 LONGEST = 6 * 3600.0
 _RATE = re.compile(
-    r"rate.?limit|too many requests|\b429\b|\b529\b|quota exceeded|resource.?exhausted|overloaded"
+    r"rate.?limit|too many requests|quota exceeded|resource.?exhausted|overloaded"
+    r"|(?:status|code|http|error|api)\W.{0,12}\b(?:429|529)\b"
     r"|usage limit|(?:reached|hit) your .{0,20}limit",
     re.IGNORECASE,
 )
 _SERVER = re.compile(
-    r"\b50[0234]\b|internal server error|bad gateway|service (?:is |temporarily )?unavailable"
+    r"(?:status|code|http|error|api)\W.{0,12}\b50[0234]\b|internal server error|bad gateway|service (?:is |temporarily )?unavailable"
     r"|gateway time-?out|server_error|\bECONNRE(?:SET|FUSED)\b|\bETIMEDOUT\b",
     re.IGNORECASE,
 )
