@@ -83,8 +83,7 @@ def _run(rule: str, in_rule: int, text: str, in_text: int) -> str:
     """The longest run around two places that hold the same."""
     before = 0
     while (
-        before < min(in_rule, in_text)
-        and rule[in_rule - before - 1] == text[in_text - before - 1]
+        before < min(in_rule, in_text) and rule[in_rule - before - 1] == text[in_text - before - 1]
     ):
         before += 1
     after = 0

@@ -8,16 +8,22 @@ from pathlib import Path
 
 from hornbook.agents.command import CommandAgent
 from hornbook.agents.confining import Surroundings
-from hornbook.agents.profile import SHIPPED, OwnCommand, Profile, own_profile, shipped
+from hornbook.agents.profile import (
+    EMBEDDED,
+    RESERVED,
+    SCRIPTED,
+    SHIPPED,
+    OwnCommand,
+    Profile,
+    own_profile,
+    shipped,
+)
 from hornbook.agents.protocol import Agent
 from hornbook.agents.script import Script
 from hornbook.agents.scripted import ScriptedAgent
 from hornbook.errors import UsageError
 from hornbook.model.budget import Models
 from hornbook.process.confinement import Machine
-
-SCRIPTED, EMBEDDED = "scripted", "embedded"
-RESERVED = (*SHIPPED, SCRIPTED, EMBEDDED)
 
 Builder = Callable[[], Agent]
 

@@ -214,7 +214,9 @@ class _Call:
             return None
         errors = self._errors.read_text("utf-8", errors="replace") if self._errors.exists() else ""
         words = tail(errors) if errors.strip() else tail(printed.text)
-        return f"it answered nothing ({ended}): {words}" if not printed.text else f"{ended}: {words}"
+        return (
+            f"it answered nothing ({ended}): {words}" if not printed.text else f"{ended}: {words}"
+        )
 
 
 def _answered(printed: Printed, said: Said) -> Answer:

@@ -39,13 +39,13 @@ def confinement_of(
     own log-in and sessions, which stays writable; `shown` must be readable wherever it lies.
     """
     whole = worktree or folder
-    around = () if surroundings is None else (surroundings.top, surroundings.history)
+    around = [] if surroundings is None else [surroundings.top, surroundings.history]
     if role is not Role.DEVELOPER:
         return Confinement(folder, tuple(state), (*around, whole, *shown))
     hidden: list[Path] = []
     if surroundings is not None and surroundings.blind:
         hidden = [surroundings.root / name for name in RULE_FOLDERS]
         hidden.append(surroundings.history)
-        around = (surroundings.top,)
+        around.remove(surroundings.history)
     kept = (*around, whole / ".git", *shown)
     return Confinement(folder, (whole, *state), kept, tuple(hidden))

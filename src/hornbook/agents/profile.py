@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
@@ -15,6 +15,8 @@ import yaml
 from hornbook.model.agents import Role
 
 SHIPPED = ("claude", "codex", "opencode", "gemini", "aider")
+SCRIPTED, EMBEDDED = "scripted", "embedded"
+RESERVED = (*SHIPPED, SCRIPTED, EMBEDDED)
 PLACEHOLDERS = (
     "prompt",
     "prompt_file",
@@ -27,6 +29,7 @@ PLACEHOLDERS = (
     "files",
     "role",
 )
+_PATHS = ("text", "error", "input_tokens", "output_tokens", "cost", "files")
 
 
 class PromptBy(StrEnum):
@@ -138,9 +141,7 @@ def _value(key: str, value: Any) -> Any:  # what YAML gives; a test holds it aga
 
 
 def _reading(entry: dict[str, Any]) -> Reading:
-    return Reading(
-        entry["path"], tuple(entry.get("where", {}).items()), entry.get("take", "last")
-    )
+    return Reading(entry["path"], tuple(entry.get("where", {}).items()), entry.get("take", "last"))
 
 
 def own_profile(name: str, own: OwnCommand) -> Profile:
@@ -148,9 +149,7 @@ def own_profile(name: str, own: OwnCommand) -> Profile:
     program, *rest = shlex.split(own.command)
     reviewing = shlex.split(own.reviewer) if own.reviewer else [program, *rest]
     values: dict[str, Any] = {
-        key: (Reading(path),)
-        for key in ("text", "error", "input_tokens", "output_tokens", "cost", "files")
-        if (path := getattr(own, key)) is not None
+        key: (Reading(path),) for key in _PATHS if (path := getattr(own, key)) is not None
     }
     return Profile(
         name=name,
@@ -174,26 +173,30 @@ def problems_of(name: str, own: OwnCommand, reserved: tuple[str, ...]) -> list[t
     found: list[tuple[str, str]] = []
     if name in reserved:
         found.append(("", f"`{name}` is shipped with Hornbook: give yours another name."))
-    for key, kinds in (("prompt", PromptBy), ("output", Output)):
+    kinds: tuple[tuple[str, type[StrEnum]], ...] = (("prompt", PromptBy), ("output", Output))
+    for key, kind in kinds:
         value = getattr(own, key)
-        if value not in list(kinds):
-            said = f"`agents.{name}.{key}` is {value!r}: write {', '.join(kinds)}."
-            found.append((key, said))
+        if value not in list(kind):
+            found.append((key, f"`agents.{name}.{key}` is {value!r}: write {', '.join(kind)}."))
     for key in ("command", "reviewer"):
-        if getattr(own, key) is not None:
-            found += [(key, text) for text in _template(f"agents.{name}.{key}", getattr(own, key), own)]
-    if own.output != Output.TEXT and own.text is None:
-        said = f"`agents.{name}` prints {own.output}: say with `text` where the answer stands."
-        found.append(("output", said))
+        template = getattr(own, key)
+        if template is not None:
+            found += ((key, said) for said in _template(f"agents.{name}.{key}", template, own))
+    return [*found, *_paths(name, own)]
+
+
+def _paths(name: str, own: OwnCommand) -> list[tuple[str, str]]:
+    """Paths in JSON are for output that is JSON, and then the answer's is needed."""
     if own.output == Output.TEXT:
-        for each in fields(OwnCommand):
-            if each.name in _PATHS and getattr(own, each.name) is not None:
-                said = f"`agents.{name}.{each.name}` is a path in JSON: set `output` to json."
-                found.append((each.name, said))
-    return found
-
-
-_PATHS = ("text", "error", "input_tokens", "output_tokens", "cost", "files")
+        return [
+            (key, f"`agents.{name}.{key}` is a path in JSON: set `output` to json.")
+            for key in _PATHS
+            if getattr(own, key) is not None
+        ]
+    if own.text is None:
+        said = f"`agents.{name}` prints {own.output}: say with `text` where the answer stands."
+        return [("output", said)]
+    return []
 
 
 def _template(key: str, template: str, own: OwnCommand) -> list[str]:

@@ -1,5 +1,6 @@
 """Scripts for scripted agents: what each role does, by task and attempt, as YAML or JSON."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -33,6 +34,7 @@ DEFECTS = (
     "unparsable",
     "empty",
 )
+_MODE = re.compile(r"[0-7]{3}")
 VERDICTS = ("approved", "fixable", "misscoped", "architectural", "too_big")
 
 
@@ -238,5 +240,8 @@ def _operations(
         keys = OPERATIONS[name]
         if not isinstance(details, dict) or set(details) != set(keys):
             problems.append(f"{at}: `{name}` needs exactly {', '.join(keys)}.")
+            continue
+        if name == "mode" and not _MODE.fullmatch(str(details["mode"])):
+            problems.append(f"{at}: `mode` is {details['mode']!r}: write three digits, '755'.")
             continue
         yield name, {key: str(details[key]) for key in keys}

@@ -112,19 +112,23 @@ def _spoilt(review: dict[str, object], entries: list[dict[str, object]], defect:
         return ""
     if defect == "unparsable":
         return json.dumps(review)[:-20]
+    if defect == "low_confidence":
+        review["confidence"] = 0.3
+    elif defect == "missing_feedback":
+        review |= {"verdict": "rejected", "rejection_type": "fixable", "feedback": ""}
+    elif defect is not None:
+        _spoil_coverage(entries, defect)
+        _spoil_evidence(entries, defect)
+    return json.dumps(review, ensure_ascii=False, indent=2)
+
+
+def _spoil_coverage(entries: list[dict[str, object]], defect: str) -> None:
     if defect == "missing_sop":
         entries[:] = entries[:-1]
     elif defect == "unknown_sop":
         entries.append(_as_entry("source.doc.sops.no-such-rule", "not_applicable", "None.", []))
     elif defect == "duplicate_sop":
         entries.extend(entries[:1])
-    elif defect == "low_confidence":
-        review["confidence"] = 0.3
-    elif defect == "missing_feedback":
-        review |= {"verdict": "rejected", "rejection_type": "fixable", "feedback": ""}
-    elif defect is not None:
-        _spoil_evidence(entries, defect)
-    return json.dumps(review, ensure_ascii=False, indent=2)
 
 
 def _spoil_evidence(entries: list[dict[str, object]], defect: str) -> None:

@@ -45,7 +45,7 @@ def _created(path: str, note: str) -> str:
         return f'"""Made for {note}."""\n\n\ndef {name}() -> str:\n    """Say what it is for."""\n    return "{note}"\n'
     if pure.suffix == ".go":
         package = pure.parent.name.replace("-", "") or "main"
-        return f"package {package}\n\n// {name} says what it is for: {note}.\nfunc {name.title()}() string {{\n\treturn \"{note}\"\n}}\n"
+        return f'package {package}\n\n// {name} says what it is for: {note}.\nfunc {name.title()}() string {{\n\treturn "{note}"\n}}\n'
     return _comment(path, note)
 
 

@@ -12,7 +12,8 @@ _RATE = re.compile(
     re.IGNORECASE,
 )
 _SERVER = re.compile(
-    r"(?:status|code|http|error|api)\W.{0,12}\b50[0234]\b|internal server error|bad gateway|service (?:is |temporarily )?unavailable"
+    r"(?:status|code|http|error|api)\W.{0,12}\b50[0234]\b|internal server error|bad gateway"
+    r"|service (?:is |temporarily )?unavailable"
     r"|gateway time-?out|server_error|\bECONNRE(?:SET|FUSED)\b|\bETIMEDOUT\b",
     re.IGNORECASE,
 )

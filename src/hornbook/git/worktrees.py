@@ -243,9 +243,9 @@ def _intruding(path: Path) -> tuple[str, ...]:
         here = Path(folder)
         folders[:] = [name for name in folders if name != ".git" and name not in DEPENDENCIES]
         inside = _is_hidden(here.relative_to(path).as_posix())
-        for name in (*files, *(each for each in folders if (here / each).is_symlink())):
-            if inside or name in HIDDEN:
-                found.append((here / name).relative_to(path).as_posix())
+        named = (*files, *(each for each in folders if (here / each).is_symlink()))
+        wrong = [name for name in named if inside or name in HIDDEN]
+        found += ((here / name).relative_to(path).as_posix() for name in wrong)
     return tuple(sorted(found))
 
 

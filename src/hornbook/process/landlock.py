@@ -106,14 +106,14 @@ def main(arguments: list[str]) -> None:
         return
     order = json.loads(arguments[0])
     try:
-        if order.get("network") is False and order.get("apart") and not leave_network():
-            raise OSError("cannot leave the network")
+        if order.get("network") is False and order.get("apart"):
+            _checked(0 if leave_network() else -1, "leave the network")
         confine(order)
     except OSError as problem:
         sys.stderr.write(f"cannot confine {arguments[1]}: {problem}\n")
         sys.exit(REFUSED)
     try:
-        os.execvp(arguments[1], arguments[1:])
+        os.execvp(arguments[1], arguments[1:])  # noqa: S606
     except OSError as problem:
         sys.stderr.write(f"{arguments[1]}: {problem.strerror}\n")
         sys.exit(127)

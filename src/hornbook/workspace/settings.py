@@ -4,6 +4,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
+from hornbook.agents.blindness import Sight
+from hornbook.agents.profile import RESERVED, OwnCommand, problems_of
 from hornbook.errors import BadGlob, ConfigError, UsageError
 from hornbook.gates.definitions import define
 from hornbook.gates.settings import GateSettings
@@ -106,6 +108,16 @@ class Settings:
         default=GateSettings(),
         metadata={"meaning": "Checks that run before a reviewer looks (docs/gates.md)."},
     )
+    agents: dict[str, OwnCommand] = field(
+        default_factory=dict,
+        metadata={"meaning": "Coding agents of your own by name: command, and how to read it."},
+    )
+    developer_sees: str = field(
+        default="blind",
+        metadata={
+            "meaning": "What a developer sees of the rules: `blind`, `requirements`, `full`."
+        },
+    )
 
     @property
     def reserve_tokens(self) -> int:
@@ -145,17 +157,18 @@ def template(gates: str = "") -> str:
     """
     lines = ["# Hornbook's settings; docs/settings.md explains them. Unknown keys are errors.\n"]
     for each in fields(Settings):
-        shown = "[]" if each.default == () else each.default
+        default = getattr(Settings(), each.name)
+        shown = "[]" if default == () else default
         lines.append(f"# {each.metadata['meaning']}")
-        if not is_dataclass(each.default):
+        if not is_dataclass(default):
             lines.append(f"# {each.name}: {shown}\n")
             continue
         if each.name == "gates" and gates:
             lines.append(gates)
             continue
         lines.append(f"# {each.name}:")
-        for part in fields(each.default):
-            value = getattr(each.default, part.name)
+        for part in fields(default):
+            value = getattr(default, part.name)
             value = "[]" if value == () else value
             lines.append(f"#   {part.name}: {value}  # {part.metadata['meaning']}")
         lines.append("")
@@ -185,6 +198,7 @@ def parse_settings(data: bytes) -> Settings:
     settings = reading.read(text, Settings)
     _check(settings, reading)
     _check_models(settings.models, reading)
+    _check_agents(settings, reading)
     reading.problems += define(settings.gates).problems
     reading.finish()
     return settings
@@ -284,6 +298,21 @@ def _check_models(models: ModelSettings, reading: ConfigReading) -> None:
             near = get_close_matches(name, endpoints, 1)
             hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(endpoints)}."
             reading.check(key, f"no endpoint `{name}`: {hint}", valid=name in endpoints)
+
+
+def _check_agents(settings: Settings, reading: ConfigReading) -> None:
+    reading.check(
+        "developer_sees",
+        f"`developer_sees` is {settings.developer_sees!r}: write {', '.join(Sight)}.",
+        valid=settings.developer_sees in list(Sight),
+    )
+    for name, own in settings.agents.items():
+        above = f"agents.{name}"
+        if f"{above}.command" not in reading.lines:
+            continue  # that it is missing was said
+        for key, text in problems_of(name, own, RESERVED):
+            stated = f"{above}.{key}" if f"{above}.{key}" in reading.lines else above
+            reading.check(stated, text, valid=False)
 
 
 def _is_reserve(text: str) -> bool:
