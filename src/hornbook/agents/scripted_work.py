@@ -42,10 +42,12 @@ def _created(path: str, note: str) -> str:
     if pure.suffix == ".py":
         if _is_test(pure):
             return f'"""Made for {note}."""\n\n\ndef {name}() -> None:\n    assert __file__\n'
-        return f'"""Made for {note}."""\n\n\ndef {name}() -> str:\n    """Say what it is for."""\n    return "{note}"\n'
+        says = f'    """Say what it is for."""\n    return "{note}"\n'
+        return f'"""Made for {note}."""\n\n\ndef {name}() -> str:\n{says}'
     if pure.suffix == ".go":
         package = pure.parent.name.replace("-", "") or "main"
-        return f'package {package}\n\n// {name} says what it is for: {note}.\nfunc {name.title()}() string {{\n\treturn "{note}"\n}}\n'
+        says = f'func {name.title()}() string {{\n\treturn "{note}"\n}}\n'
+        return f"package {package}\n\n// {name.title()} says what it is for.\n{says}"
     return _comment(path, note)
 
 
