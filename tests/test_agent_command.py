@@ -573,3 +573,49 @@ def test_an_agent_that_is_no_command_is_built(place: Path) -> None:
     crew = choose_agents({}, "embedded", TWO, workplace)
     assert crew.developer.agent is built
     assert (crew.developer.model, crew.reviewer.model) == ("small", "large")
+
+
+# The page about them
+
+PAGE = (Path(__file__).parents[1] / "docs/agents.md").read_text(encoding="utf-8")
+
+
+def rows(*heads: str) -> list[list[str]]:
+    start = PAGE.index(f"| {' | '.join(heads)} |")
+    table = PAGE[start:].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in table]
+
+
+def test_the_table_of_profiles_is_what_they_say() -> None:
+    heads = ("agent", "program", "prompt", "output", "told with the answer", "models of")
+    listed = rows(*heads)
+    assert [row[0] for row in listed] == list(SHIPPED)
+    for name, program, prompt, output, told, providers in listed:
+        profile = shipped(name)
+        parts = {
+            "tokens": profile.input_tokens or profile.input_pattern,
+            "cost": profile.cost or profile.cost_pattern,
+            "steps": profile.steps,
+            "files": profile.files,
+        }
+        assert told == ", ".join(part for part, found in parts.items() if found)
+        assert (program, prompt, output) == (profile.program, profile.prompt, profile.output)
+        assert providers == ", ".join(profile.providers)
+
+
+def test_every_key_of_an_own_command_is_documented_and_the_example_is_read() -> None:
+    assert [row[0] for row in rows("key", "default", "meaning")] == [
+        each.name for each in fields(OwnCommand)
+    ]
+    example = PAGE.split("```yaml\n")[1].split("```")[0]
+    assert sorted(parse_settings(example.encode()).agents) == ["ours", "plain"]
+    for name in PLACEHOLDERS:
+        assert f"`{{{name}}}`" in PAGE
+
+
+def test_the_example_of_a_form_is_read() -> None:
+    found = said_in("```json\n" + PAGE.split("```json\n")[1])
+    assert found.problems == ()
+    assert found.subtask is not None
+    assert (len(found.decisions), len(found.risks)) == (1, 1)
+    assert (found.files, found.escalation) == (("db.py",), "Which database is it?")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hornbook import Workspace
 from hornbook.agents.protocol import nowhere
-from hornbook.agents.script import DEFECTS, VERDICTS, Act, Script, parse_script
+from hornbook.agents.script import DEFECTS, KEYS, VERDICTS, Act, Script, parse_script
 from hornbook.agents.scripted import ScriptedAgent, ScriptedDeath
 from hornbook.agents.scripted_review import cited_lines, write_review
 from hornbook.assemble.receipt import receipt
@@ -355,3 +355,13 @@ def test_a_rule_that_looks_like_a_section_does_not_hide_the_others(root: Path) -
     git(root, "commit", "-qm", "tricky")
     judgement = reviewed(root, developed(root, DEFAULT, ("handlers/user.go",)), DEFAULT)
     assert (judgement.outcome, len(judgement.rules)) == ("approved", 4)
+
+
+def test_the_documented_script_is_read_and_every_key_is_documented() -> None:
+    page = (Path(__file__).parents[1] / "docs/agents.md").read_text(encoding="utf-8")
+    example = page.split("```yaml\n")[2].split("```")[0]
+    script = parse_script(example, "agents.md")
+    assert script.act(Role.REVIEWER, "task.p.1", 2).verdict == "fixable"
+    assert script.act(Role.DEVELOPER, "task.p.3", 1).die == "kill"
+    table = page.split("| key | role | meaning |\n|---|---|---|\n")[1].split("\n\n")[0]
+    assert set(KEYS) == {line.split("`")[1] for line in table.splitlines()}

@@ -119,7 +119,7 @@ def _hint(name: str, known: tuple[str, ...]) -> str:
     return f"did you mean `{near[0]}`?" if near else f"known are {', '.join(known)}."
 
 
-_KEYS = (
+KEYS = (
     "task",
     "attempt",
     "do",
@@ -143,9 +143,7 @@ def _act(entry: object, where: str, problems: list[str]) -> Act:
         problems.append(f"{where} is no mapping: write `task: …`.")
         return Act()
     problems += [
-        f"{where}: unknown key `{key}`: {_hint(str(key), _KEYS)}"
-        for key in entry
-        if key not in _KEYS
+        f"{where}: unknown key `{key}`: {_hint(str(key), KEYS)}" for key in entry if key not in KEYS
     ]
     values = _Values(entry, where, problems)
     operations = entry.get("do")
