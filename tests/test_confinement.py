@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from hornbook.agents.confining import Surroundings, confinement_of
+from hornbook.gates.running import run_gates
 from hornbook.model.agents import Role
+from hornbook.model.gates import Gate, GateStatus
 from hornbook.process.confinement import (
     Confinement,
+    GateShell,
     Machine,
     Means,
     bubblewrap,
@@ -89,6 +92,15 @@ def test_a_confined_developer_writes_its_worktree(
     assert (ended.code, ended.output) == (0, "")
     assert (tree(root) / "app.py").read_text() == "new\n"
     assert (tree(root) / "y").read_text() == "x\n"
+
+
+def test_a_developer_in_a_folder_of_its_worktree_writes_all_of_it(
+    root: Path, tmp_path: Path, machine: Machine
+) -> None:
+    write(tree(root), {"service/a.py": "a\n"})
+    folder = tree(root) / "service"
+    confinement = confinement_of(Role.DEVELOPER, folder, around(root), worktree=tree(root))
+    assert run("echo b > a.py && echo c > ../app.py", confinement, machine, tmp_path).code == 0
 
 
 @pytest.mark.parametrize(
@@ -190,6 +202,26 @@ def test_a_gate_has_no_network_unless_it_is_given(
     code = f"import socket; socket.create_connection(('127.0.0.1', {server}), 5)"
     ended = run([sys.executable, "-c", code], confinement, machine, tmp_path)
     assert (ended.code == 0) is network
+
+
+@pytest.mark.parametrize("network", [True, False])
+def test_gates_run_confined_by_the_shell_that_they_are_given(
+    root: Path, tmp_path: Path, machine: Machine, server: int, *, network: bool
+) -> None:
+    (tmp_path / "scratch").mkdir()
+    shell = GateShell(tree(root), tmp_path / "scratch", machine, network=network, shown=(root,))
+    reach = f"exec 3<>/dev/tcp/127.0.0.1/{server} && echo made > made"
+    gates = [
+        Gate(name="net", command=reach),
+        Gate(name="out", command=f"echo bad > {root}/app.py"),
+        Gate(name="fine", command="false | true; test -f app.py && echo ok > ok"),
+    ]
+    report = run_gates(gates, tree(root), logs=tmp_path / "logs", wrap=shell)
+    found = {each.name: each.status is GateStatus.PASSED for each in report.gates}
+    assert found == {"net": network, "out": False, "fine": True}
+    assert (tree(root) / "ok").exists()
+    assert (root / "app.py").read_text() == "print('app')\n"
+    assert shell.warnings({"PATH": os.environ["PATH"]}) == ()
 
 
 def test_a_gate_without_network_still_talks_to_itself(

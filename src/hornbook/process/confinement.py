@@ -7,12 +7,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from hornbook.process.running import run_command
+from hornbook.process.running import run_command, shell_of
 
 LANDLOCK = Path(__file__).with_name("landlock.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
@@ -94,6 +94,36 @@ def gate_confinement(
     return Confinement(folder, (worktree, *found), network=network)
 
 
+@dataclass(frozen=True, slots=True)
+class GateShell:
+    """Makes confined shell commands for the gates of a worktree: `scratch` is theirs alone.
+
+    `shown` must be readable wherever it lies.
+    """
+
+    worktree: Path
+    scratch: Path
+    machine: Machine
+    network: bool = False
+    shown: tuple[Path, ...] = ()
+
+    def __call__(self, command: str, folder: Path, environment: Mapping[str, str]) -> str:
+        """The command as one that `run_command` runs confined."""
+        return shlex.join(self._confined(command, folder, environment).command)
+
+    def warnings(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """What this machine cannot hold gates to."""
+        return self._confined("true", self.worktree, environment).warnings
+
+    def _confined(self, command: str, folder: Path, environment: Mapping[str, str]) -> Confined:
+        confinement = gate_confinement(
+            folder, worktree=self.worktree, environment=environment, network=self.network
+        )
+        shown = replace(confinement, kept=self.shown)
+        argv = (*shell_of(environment), command)
+        return confine(argv, shown, scratch=self.scratch, machine=self.machine)
+
+
 @cache
 def this_machine() -> Machine:
     """What can be used here, each tried once for real."""
@@ -149,9 +179,13 @@ def bubblewrap(program: str, confinement: Confinement) -> list[str]:
 
 def _mounts(confinement: Confinement) -> list[tuple[str, str]]:
     """Every path that differs from a root that is read-only, parents first."""
+    writable = {path.resolve() for path in confinement.writable}
+    folder = confinement.folder.resolve()
+    # The folder to work in may lie inside of what is writable, and then is as writable as that.
+    shown = () if writable.intersection(folder.parents) else (folder,)
     kinds = (
         ("hidden", confinement.hidden),
-        ("kept", (confinement.folder, *confinement.kept)),
+        ("kept", (*shown, *confinement.kept)),
         ("writable", confinement.writable),
     )
     found: dict[str, str] = {}
