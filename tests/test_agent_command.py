@@ -260,13 +260,14 @@ def test_standard_input_is_closed_after_the_prompt(place: Path) -> None:
 
 
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(place: Path) -> None:
-    body = f"(trap '' TERM; while :; do echo x > {place}/alive; done) & while :; do :; done"
-    answer = ask(own(place, body), assignment(place, limits=Limits(seconds=1)))
+    told: list[Mapping[str, object]] = []
+    mine = own(place, "(trap '' TERM; while :; do :; done) & while :; do :; done")
+    answer = mine.work(assignment(place, limits=Limits(seconds=1)), told.append)
     assert answer.error is not None
     assert answer.error.startswith("not done after 1 s")
     assert answer.retry_after is None
-    (place / "alive").unlink(missing_ok=True)
-    assert not (place / "alive").exists()
+    assert told[1]["timed_out"] is True
+    assert told[1]["left_running"] == 1
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Confines itself with Landlock and becomes a command: run as a script of its own, not imported.
 
 Its first argument is JSON: `write` has the paths that may be written, `read` those that may be
-read or is null for all of them, and `network` is false to take the network away. With `--probe`
-alone it prints what this machine can do. What it was told to do and cannot do ends it with 126:
+read or is null for all of them, and `network` is false to take the network away, by a network of
+its own if `apart` is true. With `--probe` alone it prints what this machine can do. What it was told to do and cannot do ends it with 126:
 it never runs a command less confined than it was told.
 """
 
@@ -52,7 +52,8 @@ def confine(order: dict[str, object]) -> None:
     allowed = order.get("read")
     handled = writing(abi) | (READING if allowed is not None else 0)
     without_network = order.get("network") is False
-    tcp = TCP if without_network and abi >= 4 else 0
+    # In a network of its own a command may talk to itself.
+    tcp = TCP if without_network and not order.get("apart") and abi >= 4 else 0
     scoped = SCOPED if abi >= 6 else 0
     fields = (handled, tcp, scoped)[: 1 if abi < 4 else 2 if abi < 6 else 3]
     data = struct.pack(f"={len(fields)}Q", *fields)
