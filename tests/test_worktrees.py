@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hornbook.agents.confining import Surroundings
 from hornbook.errors import UsageError
 from hornbook.gates.floors import scope
 from hornbook.git.approving import Proof, advance, begin, commit_approved, start_of
@@ -442,6 +443,13 @@ def test_a_workspace_below_the_top_has_its_folder_in_the_worktree(root: Path) ->
     write(tree.path, {"services/made.txt": "x\n", "services/new.py": "x = 1\n", "app.py": "y\n"})
     changes = change_set(tree, "HEAD", lambda path: path == "made.txt")
     assert changes.paths == ("../app.py", "new.py")
+
+
+def test_a_worktrees_surroundings_are_those_of_its_workspace(root: Path) -> None:
+    tree = start(root)
+    found = Surroundings.of(root, blind=True)
+    assert (found.root, found.top, found.history) == (root, root, root / ".git")
+    assert Surroundings.of(tree.path, blind=True).history == root / ".git"
 
 
 def test_the_merge_of_no_commit_is_refused(root: Path) -> None:

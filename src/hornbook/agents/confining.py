@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
+from hornbook.git.content import top_of
+from hornbook.git.writing import common_folder
 from hornbook.model.agents import Role
 from hornbook.process.confinement import Confinement
 
@@ -22,6 +25,15 @@ class Surroundings:
     top: Path
     history: Path
     blind: bool = True
+
+    @classmethod
+    def of(cls, root: Path, *, blind: bool) -> Self:
+        """Those of a workspace.
+
+        Raises:
+            UsageError: The root is in no repository.
+        """
+        return cls(root.resolve(), top_of(root), common_folder(root), blind=blind)
 
 
 def confinement_of(

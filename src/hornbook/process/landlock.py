@@ -2,8 +2,8 @@
 
 Its first argument is JSON: `write` has the paths that may be written, `read` those that may be
 read or is null for all of them, and `network` is false to take the network away, by a network of
-its own if `apart` is true. With `--probe` alone it prints what this machine can do. What it was told to do and cannot do ends it with 126:
-it never runs a command less confined than it was told.
+its own if `apart` is true. With `--probe` alone it prints what this machine can do. What it was
+told to do and cannot do ends it with 126: it never runs a command less confined than it was told.
 """
 
 import ctypes
