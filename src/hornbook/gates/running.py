@@ -21,6 +21,9 @@ from hornbook.process.running import Finished, ended_by, run_command
 Progress = Callable[[str, GateStatus | None], None]
 """Told a gate's name when it starts, with how it ended when it ends."""
 
+Wrap = Callable[[str, Path, Mapping[str, str]], str]
+"""Makes a confined command of a gate's command, its folder and its environment."""
+
 NO_GATES = GateResult(
     "gates",
     required=True,
@@ -43,11 +46,12 @@ def run_gates(
     logs: Path,
     parallel: int = 1,
     progress: Progress = silent,
+    wrap: Wrap | None = None,
 ) -> GateReport:
     """Run the gates over the files below the root; results come in the order of the gates.
 
     A gate waits for those that it names in `after`, and is skipped when one of them stopped. No
-    gate at all has not passed.
+    gate at all has not passed. `wrap` confines their commands.
 
     Raises:
         ConfigError: Two gates have the same name.
@@ -60,6 +64,13 @@ def run_gates(
     results = _unrunnable(gates)
     waiting = [gate for gate in gates if gate.name not in results]
     running: dict[Future[GateResult], Gate] = {}
+
+    def watched(gate: Gate, stop: int) -> GateResult:
+        progress(gate.name, None)
+        result = run_gate(gate, root, logs, stop, wrap=wrap)
+        progress(gate.name, result.status)
+        return result
+
     with _stoppable(parallel) as (pool, stop):
         while waiting or running:
             for gate in [each for each in waiting if _may_start(each, results)]:
@@ -69,7 +80,7 @@ def run_gates(
                     results[gate.name] = _skipped(gate, stopped)
                     progress(gate.name, GateStatus.SKIPPED)
                 else:
-                    running[pool.submit(_run, gate, root, logs, progress, stop)] = gate
+                    running[pool.submit(watched, gate, stop)] = gate
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 results[running.pop(future).name] = future.result()
@@ -136,14 +147,9 @@ def _skipped(gate: Gate, stopped: list[str]) -> GateResult:
     return GateResult(gate.name, gate.required, GateStatus.SKIPPED, message=words)
 
 
-def _run(gate: Gate, root: Path, logs: Path, progress: Progress, stop: int) -> GateResult:
-    progress(gate.name, None)
-    result = run_gate(gate, root, logs, stop)
-    progress(gate.name, result.status)
-    return result
-
-
-def run_gate(gate: Gate, root: Path, logs: Path, stop: int | None = None) -> GateResult:
+def run_gate(
+    gate: Gate, root: Path, logs: Path, stop: int | None = None, *, wrap: Wrap | None = None
+) -> GateResult:
     """Run one gate and judge how it ended."""
     folder = (root / gate.folder).resolve()
     if not folder.is_dir() or not folder.is_relative_to(root.resolve()):
@@ -153,11 +159,12 @@ def run_gate(gate: Gate, root: Path, logs: Path, stop: int | None = None) -> Gat
     log = logs / f"{_file_name(gate.name)}.log"
     # Another run may write at the same time: each writes a file of its own, the last one stays.
     own = log.with_name(f".{log.name}.{uuid.uuid4().hex}")
+    given = environment(os.environ, dict(gate.environment))
     try:
         finished = run_command(
-            gate.command,
+            gate.command if wrap is None else wrap(gate.command, folder, given),
             folder=folder,
-            environment=environment(os.environ, dict(gate.environment)),
+            environment=given,
             timeout=gate.timeout,
             log=own,
             stop=stop,

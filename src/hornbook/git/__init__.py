@@ -1,1 +1,1 @@
-"""Reads git repositories without touching the work tree."""
+"""Reads git repositories, and writes to them where a plan is carried out."""

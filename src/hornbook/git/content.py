@@ -140,13 +140,14 @@ def copy_of(
         if commit is not None:
             sure(folder, run(folder, "update-ref", "--no-deref", "HEAD", commit))
         sure(folder, run(folder, "read-tree", "--reset", "-u", tree))
-        _link_dependencies(top, folder)
+        link_dependencies(top, folder)
         start = folder / below
         start.mkdir(parents=True, exist_ok=True)
         yield start
 
 
-def _link_dependencies(top: Path, folder: Path) -> None:
+def link_dependencies(top: Path, folder: Path) -> None:
+    """Link dependencies that lie ignored in a work tree into another folder of the same files."""
     beside = [f"--exclude={name}/" for name in sorted(DEPENDENCIES)]
     options = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
     answer = sure(top, run(top, *options, *beside))

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
+from hornbook.agents.blindness import Sight
+from hornbook.agents.profile import RESERVED, OwnCommand, problems_of
 from hornbook.errors import BadGlob, ConfigError, UsageError
 from hornbook.execute.hooks.tools import DEFAULT_TOOLS
 from hornbook.gates.definitions import define
@@ -143,6 +145,16 @@ class Settings:
     serve: ServeSettings = field(
         default=ServeSettings(), metadata={"meaning": "Who may ask the server, and for how much."}
     )
+    agents: dict[str, OwnCommand] = field(
+        default_factory=dict,
+        metadata={"meaning": "Coding agents of your own by name: command, and how to read it."},
+    )
+    developer_sees: str = field(
+        default="blind",
+        metadata={
+            "meaning": "What a developer sees of the rules: `blind`, `requirements`, `full`."
+        },
+    )
 
     @property
     def reserve_tokens(self) -> int:
@@ -182,17 +194,18 @@ def template(gates: str = "") -> str:
     """
     lines = ["# Hornbook's settings; docs/settings.md explains them. Unknown keys are errors.\n"]
     for each in fields(Settings):
-        shown = "[]" if each.default == () else each.default
+        default = getattr(Settings(), each.name)
+        shown = "[]" if default == () else default
         lines.append(f"# {each.metadata['meaning']}")
-        if not is_dataclass(each.default):
+        if not is_dataclass(default):
             lines.append(f"# {each.name}: {shown}\n")
             continue
         if each.name == "gates" and gates:
             lines.append(gates)
             continue
         lines.append(f"# {each.name}:")
-        for part in fields(each.default):
-            value = getattr(each.default, part.name)
+        for part in fields(default):
+            value = getattr(default, part.name)
             shown = (
                 {"": '""', (): "[]"}.get(value, value) if isinstance(value, str | tuple) else value
             )
@@ -224,6 +237,7 @@ def parse_settings(data: bytes) -> Settings:
     settings = reading.read(text, Settings)
     _check(settings, reading)
     _check_models(settings.models, reading)
+    _check_agents(settings, reading)
     reading.problems += define(settings.gates).problems
     _check_guard(settings.guard, reading)
     check_serve(settings.serve, reading)
@@ -346,6 +360,21 @@ def _check_guard(guard: GuardSettings, reading: ConfigReading) -> None:
     for folder in guard.scratch:
         text = f"`guard.scratch` has {folder!r}: write the whole path of a folder."
         reading.check("guard.scratch", text, valid=Path(folder).is_absolute())
+
+
+def _check_agents(settings: Settings, reading: ConfigReading) -> None:
+    reading.check(
+        "developer_sees",
+        f"`developer_sees` is {settings.developer_sees!r}: write {', '.join(Sight)}.",
+        valid=settings.developer_sees in list(Sight),
+    )
+    for name, own in settings.agents.items():
+        above = f"agents.{name}"
+        if f"{above}.command" not in reading.lines:
+            continue  # that it is missing was said
+        for key, text in problems_of(name, own, RESERVED):
+            stated = f"{above}.{key}" if f"{above}.{key}" in reading.lines else above
+            reading.check(stated, text, valid=False)
 
 
 def _is_reserve(text: str) -> bool:

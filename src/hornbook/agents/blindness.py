@@ -1,0 +1,153 @@
+"""Whether a developer can read what only the reviewer is to know."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+RUN = 40
+_STRIDE = RUN // 2
+_LARGEST = 16 * 1024 * 1024
+# Linked from the user's own work tree: no text of the repository.
+_DEPENDENCIES = frozenset({".git", ".venv", "venv", "node_modules", ".tox", ".nox", ".yarn"})
+_FEWEST_LETTERS = 8
+
+
+class Sight(StrEnum):
+    """What a developer sees of the rules: nothing, what they require, or all of them."""
+
+    BLIND = "blind"
+    REQUIREMENTS = "requirements"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A run of a rule's text that the developer can read, and where."""
+
+    where: str
+    rule_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blindness:
+    """What a developer can read of the rules.
+
+    `leaks` are runs that it must not; `host_files` are rule files that a coding agent's host
+    loads by itself, which stay and are only told.
+    """
+
+    leaks: tuple[Leak, ...]
+    host_files: tuple[str, ...]
+    unread: tuple[str, ...] = ()
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether there is no leak, and nothing that could not be looked at."""
+        return not self.leaks and not self.unread
+
+
+class RuleTexts:
+    """Rules to look for: knows whether a text shares a run of 40 characters with one of them.
+
+    A run that has hardly a letter, such as a ruler or a table's frame, says nothing.
+    """
+
+    def __init__(self, rules: Mapping[str, str]) -> None:
+        self._rules = dict(sorted(rules.items()))
+        self._pieces: dict[str, list[tuple[str, int]]] = {}
+        for rule_id, text in self._rules.items():
+            for place in range(len(text) - _STRIDE + 1):
+                piece = text[place : place + _STRIDE]
+                self._pieces.setdefault(piece, []).append((rule_id, place))
+
+    def leaks(self, where: str, text: str) -> Iterator[Leak]:
+        """The first run of each rule that the text holds.
+
+        Every run of 40 covers one of the text's pieces of 20, so only those are looked up.
+        """
+        told: set[str] = set()
+        for place in range(0, len(text) - _STRIDE + 1, _STRIDE):
+            for rule_id, found in self._pieces.get(text[place : place + _STRIDE], ()):
+                if rule_id in told:
+                    continue
+                run = _run(self._rules[rule_id], found, text, place)
+                if len(run) >= RUN and _says_something(run):
+                    told.add(rule_id)
+                    yield Leak(where, rule_id, run)
+
+
+def _run(rule: str, in_rule: int, text: str, in_text: int) -> str:
+    """The longest run around two places that hold the same."""
+    before = 0
+    while (
+        before < min(in_rule, in_text) and rule[in_rule - before - 1] == text[in_text - before - 1]
+    ):
+        before += 1
+    after = 0
+    most = min(len(rule) - in_rule, len(text) - in_text)
+    while after < most and rule[in_rule + after] == text[in_text + after]:
+        after += 1
+    return rule[in_rule - before : in_rule + after]
+
+
+def _says_something(run: str) -> bool:
+    """Whether some 40 characters of it hold letters enough to be words."""
+    return any(
+        sum(map(str.isalnum, run[place : place + RUN])) >= _FEWEST_LETTERS
+        for place in range(len(run) - RUN + 1)
+    )
+
+
+def blindness(
+    rules: Mapping[str, str],
+    prompts: Mapping[str, str],
+    folder: Path,
+    *,
+    is_host_file: Callable[[str], bool],
+) -> Blindness:
+    """What prompts and every file below a folder tell of the rules, links followed."""
+    known = RuleTexts(rules)
+    leaks = [leak for name, text in sorted(prompts.items()) for leak in known.leaks(name, text)]
+    hosts: list[str] = []
+    unread: list[str] = []
+    for path, name in _files(folder):
+        if is_host_file(name):
+            hosts.append(name)
+            continue
+        try:
+            data = path.read_bytes()[: _LARGEST + 1]
+        except OSError:
+            unread.append(name)
+            continue
+        if len(data) > _LARGEST:
+            unread.append(name)
+        leaks += known.leaks(name, data.decode("utf-8", "replace"))
+    return Blindness(tuple(leaks), tuple(hosts), tuple(unread))
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Every file that can be read from a folder, by its path there; each folder once."""
+    seen: set[Path] = set()
+    waiting = [(folder, "")]
+    while waiting:
+        here, name = waiting.pop()
+        real = here.resolve()
+        if real in seen:
+            continue
+        seen.add(real)
+        for entry in _entries(here):
+            inner = f"{name}{entry.name}"
+            if entry.name in _DEPENDENCIES:
+                continue
+            if entry.is_dir():
+                waiting.append((Path(entry.path), inner + "/"))
+            elif entry.is_file():
+                yield Path(entry.path), inner
+
+
+def _entries(folder: Path) -> Iterable["os.DirEntry[str]"]:
+    with os.scandir(folder) as found:
+        return sorted(found, key=lambda each: each.name)

@@ -1,0 +1,243 @@
+"""An agent that is a command line: called by its profile, confined, and never believed."""
+
+import os
+import re
+import shlex
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from pathlib import Path
+
+from hornbook.agents.answering import Said, said_in
+from hornbook.agents.confining import Surroundings, confinement_of
+from hornbook.agents.printed import Printed, read, tail
+from hornbook.agents.profile import Output, Profile, PromptBy
+from hornbook.agents.protocol import Record
+from hornbook.agents.waiting import retry_after
+from hornbook.model.agents import Answer, Assignment, Role
+from hornbook.process.confinement import Confined, Machine, confine, this_machine
+from hornbook.process.environment import environment
+from hornbook.process.running import Finished, ended_by, run_command
+
+LONGEST_COMMAND = 120_000
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAgent:
+    """A command line as an agent.
+
+    `logs` is where what it prints is kept; `machine` what can confine it, by default this one;
+    `provider` names whose model it is asked for, where its profile wants that.
+    """
+
+    profile: Profile
+    logs: Path
+    surroundings: Surroundings | None = None
+    machine: Machine | None = None
+    provider: str = ""
+
+    @property
+    def name(self) -> str:
+        """The profile's name."""
+        return self.profile.name
+
+    def work(self, assignment: Assignment, record: Record) -> Answer:
+        """Call the command once and read what it printed."""
+        with tempfile.TemporaryDirectory(prefix="hornbook-agent-") as place:
+            call = _Call(self, assignment, Path(place).resolve())
+            return call.answer(record)
+
+
+class _Call:
+    """One call of a command line."""
+
+    def __init__(self, agent: CommandAgent, assignment: Assignment, scratch: Path) -> None:
+        self._agent = agent
+        self._profile = agent.profile
+        self._assignment = assignment
+        self._scratch = scratch
+        self._folder = Path(assignment.folder).resolve()
+        key = re.sub(r"[^A-Za-z0-9._-]", "-", assignment.key)[:80]
+        digest = sha256(assignment.key.encode()).hexdigest()[:8]
+        self._log = agent.logs / f"{key}-{digest}.log"
+        self._errors = self._log.with_suffix(".err")
+
+    def answer(self, record: Record) -> Answer:
+        given = environment(os.environ, self._own_environment())
+        arguments = self._arguments()
+        program = shutil.which(arguments[0], path=given.get("PATH"))
+        if program is None:
+            said = f"{arguments[0]} is not installed or not on PATH: {self._profile.install}."
+            return Answer(error=said)
+        confined = self._confined([program, *arguments[1:]], Path(program), given)
+        command = self._command(confined)
+        if len(command.encode()) > LONGEST_COMMAND:
+            said = f"the prompt does not fit in an argument of {arguments[0]}: pass it by stdin."
+            return Answer(error=said)
+        record(
+            {
+                "kind": "agent.started",
+                "agent": self._profile.name,
+                "role": self._assignment.role.value,
+                "program": program,
+                "arguments": [_short(each) for each in arguments[1:]],
+                "confined_by": confined.means.value,
+                "warnings": list(confined.warnings),
+            }
+        )
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        finished = run_command(
+            command,
+            folder=self._folder,
+            environment=given,
+            timeout=self._assignment.limits.seconds,
+            log=self._log,
+        )
+        answer, problems = self._read(finished)
+        record(
+            {
+                "kind": "agent.ended",
+                "agent": self._profile.name,
+                "exit_code": finished.code,
+                "seconds": round(finished.seconds, 3),
+                "timed_out": finished.timed_out,
+                "left_running": finished.left,
+                "log": str(self._log),
+                "problems": list(problems),
+            }
+        )
+        return replace(answer, exit_code=finished.code, log=str(self._log))
+
+    def _own_environment(self) -> dict[str, str]:
+        profile, role = self._profile, self._assignment.role
+        wanted = [*profile.inherits, *_PROXIES, *(name.lower() for name in _PROXIES)]
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if any(fnmatchcase(name, glob) for glob in wanted)
+        }
+        for_role = profile.reviewer_environment if role is not Role.DEVELOPER else {}
+        return {**inherited, **profile.environment, **for_role, "HORNBOOK_ROLE": role.value}
+
+    def _arguments(self) -> list[str]:
+        profile, task = self._profile, self._assignment
+        own = list(profile.arguments(task.role))
+        program = profile.program
+        if own[:1] == [""]:
+            program, *own = own[1:]
+        if task.model:
+            own += profile.model
+        if task.system:
+            own += profile.system
+        if task.schema:
+            own += profile.schema
+        return [program, *self._filled([*own, *profile.last])]
+
+    def _filled(self, arguments: Sequence[str]) -> Iterator[str]:
+        task = self._assignment
+        prompt = self._scratch / "prompt.md"
+        prompt.write_text(self._prompt(), encoding="utf-8")
+        schema = self._scratch / "schema.json"
+        schema.write_text(task.schema, encoding="utf-8")
+        values = {
+            "prompt": self._prompt() if self._profile.prompt is PromptBy.ARGUMENT else "",
+            "prompt_file": str(prompt),
+            "model": task.model or "",
+            "provider": self._agent.provider,
+            "system": task.system,
+            "schema": task.schema,
+            "schema_file": str(schema),
+            "scratch": str(self._scratch / "own"),
+            "role": task.role.value,
+        }
+        for argument in arguments:
+            if argument == "{files}":
+                yield from task.files
+                continue
+            yield _FIELD.sub(lambda found: values.get(found[1], found[0]), argument)
+
+    def _prompt(self) -> str:
+        """The prompt, with the system's part before it where the command has no place for that."""
+        system = self._assignment.system
+        whole = [system.rstrip(), ""] if system and not self._profile.system else []
+        return "\n".join([*whole, self._assignment.prompt])
+
+    def _confined(self, command: list[str], program: Path, given: dict[str, str]) -> Confined:
+        home = Path(given.get("HOME") or Path.home())
+        own = self._scratch / "own"
+        own.mkdir()
+        shown = (program.parent, program.resolve().parent, self._scratch)
+        confinement = confinement_of(
+            self._assignment.role,
+            self._folder,
+            self._agent.surroundings,
+            worktree=_worktree(self._folder),
+            state=[own, *(home / below for below in self._profile.home)],
+            shown=shown,
+        )
+        machine = self._agent.machine or this_machine()
+        return confine(command, confinement, scratch=own, machine=machine)
+
+    def _command(self, confined: Confined) -> str:
+        by_stdin = self._profile.prompt is PromptBy.STDIN
+        source = self._scratch / "prompt.md" if by_stdin else Path("/dev/null")
+        quoted = shlex.join(confined.command)
+        return f"exec {quoted} <{shlex.quote(str(source))} 2>{shlex.quote(str(self._errors))}"
+
+    def _read(self, finished: Finished) -> tuple[Answer, tuple[str, ...]]:
+        printed = read(
+            self._profile, self._log.read_text("utf-8", errors="replace"), str(self._folder)
+        )
+        failure = self._failure(finished, printed)
+        if failure is not None:
+            wait = None if finished.timed_out else retry_after(failure, time.time())
+            return Answer(error=failure, retry_after=wait, usage=printed.usage), ()
+        said = said_in(printed.text)
+        return _answered(printed, said), said.problems
+
+    def _failure(self, finished: Finished, printed: Printed) -> str | None:
+        """Why there is no answer. An exit code alone says nothing where the output says more."""
+        if finished.timed_out:
+            seconds = self._assignment.limits.seconds
+            return f"not done after {seconds} s: it was ended with all that it had started."
+        if printed.error is not None:
+            return printed.error
+        ended = "its keeper was killed" if finished.code is None else ended_by(finished.code)
+        plain = self._profile.output is Output.TEXT
+        if printed.text and not (plain and finished.code != 0):
+            return None
+        errors = self._errors.read_text("utf-8", errors="replace") if self._errors.exists() else ""
+        words = tail(errors) if errors.strip() else tail(printed.text)
+        return (
+            f"it answered nothing ({ended}): {words}" if not printed.text else f"{ended}: {words}"
+        )
+
+
+def _answered(printed: Printed, said: Said) -> Answer:
+    claimed = printed.files if said.files is None else tuple(sorted(set(said.files)))
+    asked = [each for each in said.problems if "continuation" in each]
+    return Answer(
+        text=printed.text,
+        error=" ".join(asked) if asked and said.subtask is None else None,
+        claimed_files=claimed,
+        subtask=said.subtask,
+        escalation=said.escalation,
+        decisions=said.decisions,
+        risks=said.risks,
+        usage=printed.usage,
+    )
+
+
+def _worktree(folder: Path) -> Path:
+    """The worktree that the folder lies in: a linked one has a file named `.git`."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").is_file()), folder)
+
+
+def _short(argument: str) -> str:
+    return argument if len(argument) <= 200 else f"{argument[:200]}… ({len(argument)} characters)"

@@ -1,0 +1,261 @@
+"""How a command is confined: by bubblewrap, else by Landlock, else not, which is said."""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+from hornbook.process.running import run_command, shell_of
+
+LANDLOCK = Path(__file__).with_name("landlock.py")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+_TCP_FROM = 4
+_PROBE_SECONDS = 20
+# Where build tools keep what they fetched and compiled, when nothing else is said.
+_CACHES = {
+    "XDG_CACHE_HOME": ".cache",
+    "GOCACHE": ".cache/go-build",
+    "GOMODCACHE": "go/pkg/mod",
+    "CARGO_HOME": ".cargo",
+    "RUSTUP_HOME": ".rustup",
+    "npm_config_cache": ".npm",
+}
+
+
+class Means(StrEnum):
+    """What confines a command."""
+
+    BUBBLEWRAP = "bubblewrap"
+    LANDLOCK = "landlock"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What this machine can do: `landlock` is its version, 0 for none.
+
+    `apart` is whether a process can have a network of its own.
+    """
+
+    bubblewrap: str | None
+    landlock: int
+    apart: bool
+
+    @property
+    def means(self) -> Means:
+        """The best of them."""
+        if self.bubblewrap is not None:
+            return Means.BUBBLEWRAP
+        return Means.LANDLOCK if self.landlock else Means.NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What a command may do: it reads everything but `hidden`, and writes `writable` alone.
+
+    `kept` are paths that stay readable and must not be written, wherever they lie. `/tmp` is its
+    own and empty, but for paths that are named here. Without `network` it has loopback at most.
+    """
+
+    folder: Path
+    writable: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    network: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """A command with its confinement before it, and what the confinement cannot hold."""
+
+    command: tuple[str, ...]
+    means: Means
+    warnings: tuple[str, ...] = ()
+
+
+def gate_confinement(
+    folder: Path,
+    *,
+    worktree: Path,
+    environment: Mapping[str, str],
+    network: bool = False,
+) -> Confinement:
+    """What a gate may do: write its worktree and build caches; no network unless it is given."""
+    home = Path(environment.get("HOME") or Path.home())
+    caches = {Path(environment.get(name) or home / below) for name, below in _CACHES.items()}
+    found = sorted(path for path in caches if path.is_dir())
+    return Confinement(folder, (worktree, *found), network=network)
+
+
+@dataclass(frozen=True, slots=True)
+class GateShell:
+    """Makes confined shell commands for the gates of a worktree: `scratch` is theirs alone.
+
+    `shown` must be readable wherever it lies.
+    """
+
+    worktree: Path
+    scratch: Path
+    machine: Machine
+    network: bool = False
+    shown: tuple[Path, ...] = ()
+
+    def __call__(self, command: str, folder: Path, environment: Mapping[str, str]) -> str:
+        """The command as one that `run_command` runs confined."""
+        return shlex.join(self._confined(command, folder, environment).command)
+
+    def warnings(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """What this machine cannot hold gates to."""
+        return self._confined("true", self.worktree, environment).warnings
+
+    def _confined(self, command: str, folder: Path, environment: Mapping[str, str]) -> Confined:
+        confinement = gate_confinement(
+            folder, worktree=self.worktree, environment=environment, network=self.network
+        )
+        shown = replace(confinement, kept=self.shown)
+        argv = (*shell_of(environment), command)
+        return confine(argv, shown, scratch=self.scratch, machine=self.machine)
+
+
+@cache
+def this_machine() -> Machine:
+    """What can be used here, each tried once for real."""
+    bubblewrap = shutil.which("bwrap")
+    if bubblewrap is not None and not _works(bubblewrap):
+        bubblewrap = None
+    if sys.platform != "linux":
+        return Machine(bubblewrap, 0, apart=False)
+    told = _said([sys.executable, "-I", "-S", str(LANDLOCK), "--probe"])
+    try:
+        found = json.loads(told)
+    except ValueError:
+        return Machine(bubblewrap, 0, apart=False)
+    return Machine(bubblewrap, int(found["abi"]), apart=bool(found["network"]))
+
+
+def confine(
+    command: Sequence[str], confinement: Confinement, *, scratch: Path, machine: Machine
+) -> Confined:
+    """The command that runs `command` confined, by the best means of the machine.
+
+    `scratch` is an empty folder of its own, for where `/tmp` cannot be.
+    """
+    if machine.bubblewrap is not None:
+        wrapped = (*bubblewrap(machine.bubblewrap, confinement), *command)
+        return Confined(wrapped, Means.BUBBLEWRAP)
+    if machine.landlock:
+        order = landlock(confinement, scratch, apart=machine.apart)
+        launcher = (sys.executable, "-I", "-S", str(LANDLOCK), json.dumps(order, sort_keys=True))
+        tmp = ("env", f"TMPDIR={scratch}")
+        warnings = tuple(_landlock_lacks(confinement, machine))
+        return Confined((*tmp, *launcher, *command), Means.LANDLOCK, warnings)
+    warning = (
+        "nothing confines commands on this machine: they can write anywhere and use the network; "
+        "install bubblewrap, or use a Linux with Landlock (5.13 or newer)."
+    )
+    return Confined(tuple(command), Means.NOTHING, (warning,))
+
+
+def bubblewrap(program: str, confinement: Confinement) -> list[str]:
+    """The arguments of bubblewrap; deeper paths come later, so that they win."""
+    found = [program, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]  # noqa: S108
+    for path, kind in _mounts(confinement):
+        if kind == "hidden":
+            found += ["--tmpfs", path] if Path(path).is_dir() else ["--ro-bind", "/dev/null", path]
+        else:
+            found += ["--bind" if kind == "writable" else "--ro-bind", path, path]
+    found += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent"]
+    if not confinement.network:
+        found.append("--unshare-net")
+    return [*found, "--setenv", "TMPDIR", "/tmp", "--chdir", str(confinement.folder), "--"]  # noqa: S108
+
+
+def _mounts(confinement: Confinement) -> list[tuple[str, str]]:
+    """Every path that differs from a root that is read-only, parents first."""
+    writable = {path.resolve() for path in confinement.writable}
+    folder = confinement.folder.resolve()
+    # The folder to work in may lie inside of what is writable, and then is as writable as that.
+    shown = () if writable.intersection(folder.parents) else (folder,)
+    kinds = (
+        ("hidden", confinement.hidden),
+        ("kept", (*shown, *confinement.kept)),
+        ("writable", confinement.writable),
+    )
+    found: dict[str, str] = {}
+    for kind, paths in kinds:
+        for path in paths:
+            real = path.resolve()
+            if real.exists():
+                found[str(real)] = kind
+    # A file that is kept inside of a writable folder is deeper than that folder.
+    return sorted(found.items(), key=lambda each: (len(Path(each[0]).parts), each[0]))
+
+
+def landlock(confinement: Confinement, scratch: Path, *, apart: bool) -> dict[str, object]:
+    """The order for the launcher; what is hidden is left out of what may be read."""
+    hidden = [path.resolve() for path in confinement.hidden if path.exists()]
+    writable = [path.resolve() for path in confinement.writable]
+    order: dict[str, object] = {
+        "write": [str(path) for path in (*writable, scratch.resolve())] + list(_DEVICES),
+        "network": confinement.network,
+        "apart": apart,
+    }
+    if hidden:
+        shown = [path.resolve() for path in (confinement.folder, *confinement.kept)]
+        inside = [path for path in shown if not set(hidden).isdisjoint(path.parents)]
+        order["read"] = sorted({*map(str, _without(hidden)), *map(str, inside)})
+        order["list"] = ["/"]
+    return order
+
+
+def _without(hidden: Iterable[Path]) -> Iterator[Path]:
+    """The fewest paths that hold everything but these: Landlock can allow, never except."""
+    shut = set(hidden)
+    above = {parent for path in shut for parent in path.parents}
+    for folder in sorted(above):
+        if folder in shut or any(parent in shut for parent in folder.parents):
+            continue
+        for entry in os.scandir(folder):
+            path = Path(entry.path)
+            # A link has no right of its own; what it leads to is allowed where that lies, or not.
+            if not entry.is_symlink() and path not in shut and path not in above:
+                yield path
+
+
+def _landlock_lacks(confinement: Confinement, machine: Machine) -> Iterator[str]:
+    writable = {path.resolve() for path in confinement.writable}
+    inside = [path for path in confinement.kept if writable.intersection(path.resolve().parents)]
+    if inside:
+        kept = ", ".join(path.name for path in inside)
+        yield f"Landlock cannot keep {kept} from being written inside of a writable folder."
+    if not confinement.network and not machine.apart:
+        if machine.landlock >= _TCP_FROM:
+            yield "Landlock takes TCP away, not UDP: install bubblewrap for no network at all."
+        else:
+            yield "this kernel's Landlock cannot take the network away: install bubblewrap."
+
+
+def _works(bubblewrap_program: str) -> bool:
+    tried = bubblewrap(bubblewrap_program, Confinement(Path("/"), network=False))
+    return _said([*tried, "echo", "confined"]).strip() == "confined"
+
+
+def _said(command: Sequence[str]) -> str:
+    """What a short command printed; nothing if it failed."""
+    with tempfile.TemporaryDirectory(prefix="hornbook-probe-") as folder:
+        log = Path(folder) / "log"
+        ended = run_command(
+            f"{shlex.join(command)} 2>/dev/null",
+            folder=Path(folder),
+            environment={"PATH": os.environ.get("PATH", os.defpath)},
+            timeout=_PROBE_SECONDS,
+            log=log,
+        )
+        return log.read_text(encoding="utf-8", errors="replace") if ended.code == 0 else ""

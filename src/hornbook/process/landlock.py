@@ -1,0 +1,138 @@
+"""Confines itself with Landlock and becomes a command: run as a script of its own, not imported.
+
+Its first argument is JSON: `write` has the paths that may be written, `read` those that may be
+read or is null for all of them, and `network` is false to take the network away, by a network of
+its own if `apart` is true. With `--probe` alone it prints what this machine can do. What it was
+told to do and cannot do ends it with 126: it never runs a command less confined than it was told.
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import socket
+import stat
+import struct
+import sys
+from pathlib import Path
+
+CREATE, ADD, RESTRICT = 444, 445, 446
+NO_NEW_PRIVILEGES = 38
+BENEATH = 1
+NEW_USERS, NEW_NETWORK = 0x10000000, 0x40000000
+EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1, 2, 4, 8
+MAKE_AND_REMOVE = 0x1FF0  # remove folder and file; make device, folder, file, socket, pipe, link
+MOVE, TRUNCATE, DEVICE_CONTROL = 1 << 13, 1 << 14, 1 << 15
+READING = EXECUTE | READ_FILE | READ_FOLDER
+ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | DEVICE_CONTROL
+TCP = 3
+SCOPED = 3
+REFUSED = 126
+
+
+def version() -> int:
+    """The version of Landlock that the kernel has; 0 if it has none."""
+    found = int(_libc().syscall(CREATE, None, 0, 1))
+    return max(found, 0)
+
+
+def writing(abi: int) -> int:
+    """Every right to change something that this version knows."""
+    rights = WRITE_FILE | MAKE_AND_REMOVE
+    rights |= MOVE if abi >= 2 else 0
+    rights |= TRUNCATE if abi >= 3 else 0
+    return rights
+
+
+def confine(order: dict[str, object]) -> None:
+    """Give up every right that the order does not leave."""
+    abi = version()
+    if abi == 0:
+        raise OSError("this kernel has no Landlock")
+    allowed = order.get("read")
+    handled = writing(abi) | (READING if allowed is not None else 0)
+    without_network = order.get("network") is False
+    # In a network of its own a command may talk to itself.
+    tcp = TCP if without_network and not order.get("apart") and abi >= 4 else 0
+    scoped = SCOPED if abi >= 6 else 0
+    fields = (handled, tcp, scoped)[: 1 if abi < 4 else 2 if abi < 6 else 3]
+    data = struct.pack(f"={len(fields)}Q", *fields)
+    ruleset = _checked(_libc().syscall(CREATE, data, len(data), 0), "create a ruleset")
+    for path in _paths(allowed):
+        _allow(ruleset, path, handled & READING)
+    for path in _paths(order.get("list")):
+        _allow(ruleset, path, handled & READ_FOLDER)
+    for path in _paths(order.get("write")):
+        _allow(ruleset, path, handled)
+    _checked(_libc().prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0), "give up new privileges")
+    _checked(_libc().syscall(RESTRICT, ruleset, 0), "restrict itself")
+    os.close(ruleset)
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    try:
+        found = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (FileNotFoundError, PermissionError):
+        return  # what is not there, or not ours to reach, needs no right
+    try:
+        if not stat.S_ISDIR(os.fstat(found).st_mode):
+            rights &= ON_FILES
+        if rights:
+            rule = struct.pack("=Qi", rights, found)
+            _checked(_libc().syscall(ADD, ruleset, BENEATH, rule, 0), f"allow {path}")
+    finally:
+        os.close(found)
+
+
+def leave_network() -> bool:
+    """Whether this process now has a network of its own, with nothing in it but loopback."""
+    users, groups = os.getuid(), os.getgid()
+    if _libc().unshare(NEW_NETWORK) != 0:
+        if _libc().unshare(NEW_USERS | NEW_NETWORK) != 0:
+            return False
+        Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+        Path("/proc/self/uid_map").write_text(f"{users} {users} 1", encoding="ascii")
+        Path("/proc/self/gid_map").write_text(f"{groups} {groups} 1", encoding="ascii")
+    up = struct.pack("16sh14x", b"lo", 1)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+        fcntl.ioctl(line, 0x8914, up)
+    return True
+
+
+def main(arguments: list[str]) -> None:
+    """Probe, or confine this process and become the command."""
+    if arguments == ["--probe"]:
+        abi = version()
+        print(json.dumps({"abi": abi, "network": leave_network()}))  # noqa: T201
+        return
+    order = json.loads(arguments[0])
+    try:
+        if order.get("network") is False and order.get("apart"):
+            _checked(0 if leave_network() else -1, "leave the network")
+        confine(order)
+    except OSError as problem:
+        sys.stderr.write(f"cannot confine {arguments[1]}: {problem}\n")
+        sys.exit(REFUSED)
+    try:
+        os.execvp(arguments[1], arguments[1:])  # noqa: S606
+    except OSError as problem:
+        sys.stderr.write(f"{arguments[1]}: {problem.strerror}\n")
+        sys.exit(127)
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _paths(found: object) -> list[str]:
+    return [str(each) for each in found] if isinstance(found, list) else []
+
+
+def _checked(answer: int, what: str) -> int:
+    if answer < 0:
+        raise OSError(f"cannot {what}: {os.strerror(ctypes.get_errno())}")
+    return answer
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
