@@ -1,0 +1,1 @@
+"""Agents: what does the work of a role, behind one seam."""
