@@ -44,9 +44,7 @@ def build(view: View, count: Count) -> StepContext:
     others = count(system) + sum(count(_section(name, value)) for name, value in parts.items())
     room = min(TOKEN_BUDGET["current_state"], most - others)
     while True:
-        heading = count("current_state:\n")
-        # nested one level deeper, each line has two more blanks, which take no token of their own
-        parts["current_state"] = fit({"current_state": state}, room - heading, count)
+        parts["current_state"] = fit({"current_state": state}, room, count)
         built = _joined(system, parts, count)
         over = built.tokens - most
         if over <= 0 or room < over:

@@ -1,7 +1,6 @@
 """The developer's hands: reads, searches and edits that stay inside the worktree and its scope."""
 
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -11,6 +10,7 @@ from typing import Final
 import regex
 
 from hornbook.agents.embedded.records import Change
+from hornbook.agents.embedded.writing import write_whole
 from hornbook.model.plan import Constraints
 from hornbook.text.globs import GlobSet, parse, parse_set
 
@@ -145,15 +145,7 @@ class Workbench:
         if data is None:
             place.unlink(missing_ok=True)
             return
-        place.parent.mkdir(parents=True, exist_ok=True)
-        mode = place.stat().st_mode & 0o7777 if place.exists() else 0o644
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=".edit-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(place)
+        write_whole(place, data, place.stat().st_mode & 0o7777 if place.exists() else 0o644)
 
     def _place(self, path: str) -> Path:
         """Where a path really leads, links followed.
