@@ -78,7 +78,8 @@ class ModelEndpoint:
             return None
         key = self.environment.get(variable)
         if not key:
-            raise UsageError(f"the environment variable {variable} is not set: it holds the key of {self.provider}.")  # fmt: skip
+            said = f"the environment variable {variable} is not set"
+            raise UsageError(f"{said}: it holds the key of {self.provider}.")
         return key
 
     async def _request(
@@ -88,9 +89,7 @@ class ModelEndpoint:
         messages: tuple[str, str],
         seconds: float,
     ) -> Any:  # a type of the extra
-        provider, model_class = library.provider, library.model
-        # a local server wants no key, its client wants some text
-        model = model_class(self.model, provider=provider(base_url=self.url, api_key=key or "none"))
+        model = library.model(self.model, provider=self._provider(library, key))
         parts = [
             library.messages.SystemPromptPart(content=messages[0]),
             library.messages.UserPromptPart(content=messages[1]),
@@ -106,6 +105,17 @@ class ModelEndpoint:
                     "max_tokens": self.output_tokens,
                 },
             )
+
+    def _provider(self, library: "_Library", key: str | None) -> Any:  # a type of the extra
+        if self.provider == "openai-compatible":
+            return library.provider(
+                "compatible",
+                base_url=self.url,
+                api_key=key,
+                # the name of the limit that every such server knows
+                profile={"openai_chat_supports_max_completion_tokens": False},
+            )
+        return library.provider(base_url=self.url, api_key=key)
 
     def _failed(self, library: "_Library", problem: Exception, key: str | None) -> Answer:
         errors = library.errors
@@ -144,18 +154,25 @@ class _Library:
 
     @classmethod
     def load(cls, provider: str) -> "_Library":
-        family = "anthropic" if provider == "anthropic" else "openai"
-        model, provides = {
-            "anthropic": ("AnthropicModel", "AnthropicProvider"),
-            "openai": ("OpenAIChatModel", "OpenAIProvider"),
-        }[family]
+        family, model, home, provides = {
+            "anthropic": ("anthropic", "AnthropicModel", "anthropic", "AnthropicProvider"),
+            "openai": ("openai", "OpenAIChatModel", "openai", "OpenAIProvider"),
+            "openai-compatible": (
+                "openai",
+                "OpenAIChatModel",
+                "openai_compatible",
+                "OpenAICompatibleProvider",
+            ),
+        }[provider]
         try:
             return cls(
                 errors=import_module("pydantic_ai.exceptions"),
                 messages=import_module("pydantic_ai.messages"),
                 request=import_module("pydantic_ai.direct").model_request,
                 model=getattr(import_module(f"pydantic_ai.models.{family}"), model),
-                provider=getattr(import_module(f"pydantic_ai.providers.{family}"), provides),
+                provider=getattr(import_module(f"pydantic_ai.providers.{home}"), provides),
             )
         except ImportError as missing:
-            raise UsageError(f"asking a model needs the extra `models`: {INSTALL} ({missing}).") from None  # fmt: skip
+            raise UsageError(
+                f"asking a model needs the extra `models`: {INSTALL} ({missing})."
+            ) from None

@@ -193,7 +193,7 @@ def _without_epilogue(text: str) -> str:
         after = next((each for each in lines[index:] if each.strip()), "")
         is_ours = re.match(r"[ \t\]}]|(?:- )?\w+:(?: |$)|-{3}$|\{", after) or not after
         if not line.strip() and not is_ours:
-            return "\n".join(lines[:index])
+            return "\n".join(lines[:index]) + "\n"
     return text
 
 

@@ -88,9 +88,8 @@ def obstacles(task: StepTask, verification: Verification, changed: Sequence[str]
         return ["no file was changed: if there is nothing to do, escalate and say so"]
     if task.phase.schema is Schema.WRITE_TESTS:
         return _red_obstacles(task, verification, changed)
-    if not verification.passing:
-        return ["no check passed"]
-    return [f"{gate.name} fails: {_said(gate)}" for gate in verification.failing]
+    failing = [f"{gate.name} fails: {_said(gate)}" for gate in verification.failing]
+    return failing or ([] if verification.passing else ["no check passed"])
 
 
 def new_failures(

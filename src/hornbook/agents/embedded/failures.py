@@ -39,7 +39,7 @@ _PLACE: Final = re.compile(r"^\s*([\w./+-]+\.\w+):(\d+)(?::\d+)?:? +(.+)$", re.M
 _PYTEST: Final = re.compile(r"^FAILED ([^:\s]+)::(.+?)(?: - (.*))?$", re.MULTILINE)
 _PYTEST_ERROR: Final = re.compile(r"^ERROR ([^:\s]+\.py)(::\S+)?(?: - (.*))?$", re.MULTILINE)
 _PYTEST_SECTION: Final = re.compile(r"^_{3,} (?:.*[. ])?(\w+(?:\[.*\])?) _{3,}$")
-_UNITTEST: Final = re.compile(r"^(FAIL|ERROR): (\w+) \(([\w.]+)\)", re.MULTILINE)
+_UNITTEST: Final = re.compile(r"^(FAIL|ERROR): ([\w.]+) \(([\w.]+)\)", re.MULTILINE)
 _EXCEPTION: Final = re.compile(r"^([\w.]*(?:Error|Exception|Failed)\b.*)$", re.MULTILINE)
 _GO: Final = re.compile(r"^\s*--- FAIL: (\S+) \([\d.]+s\)\n((?:\s+.*\n?)*)", re.MULTILINE)
 _GO_PLACE: Final = re.compile(r"^\s+(\S+_test\.go):\d+: ?(.*)", re.MULTILINE)
@@ -101,11 +101,12 @@ def _pytest_reasons(output: str) -> dict[str, str]:
 
 def _unittest(output: str) -> Iterator[FailedTest]:
     heads = list(_UNITTEST.finditer(output))
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
+    ends = [*(each.start() for each in heads[1:]), len(output)]
+    for head, end in zip(heads, ends, strict=False):
         kind, name, where = head.groups()
         if "_FailedTest" in where:
             continue
-        block = output[head.end() : following.start() if following else len(output)]
+        block = output[head.end() : end]
         said = _EXCEPTION.findall(block)
         reason = said[-1] if said else ("AssertionError" if kind == "FAIL" else "")
         module = where.removesuffix(f".{name}").rpartition(".")[0] or where

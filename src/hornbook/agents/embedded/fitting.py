@@ -35,8 +35,7 @@ class Text:
     @property
     def lines(self) -> list[str]:
         """Its lines, without what no terminal would show."""
-        shown = _UNPRINTABLE.sub("\ufffd", _CONTROL.sub("", self.text))
-        return shown.removesuffix("\n").split("\n")
+        return _shown(self.text).removesuffix("\n").split("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +80,10 @@ def _filled(
     """
     whole, spare = room
     lines = [text.lines for text in texts]
+    best: object | None = None
     for _ in range(ROUNDS):
         if spare <= 0:
-            return None
+            break
         level = _level([_natural(each, spare, count) for each in lines], spare)
         shown = [
             fit_file(each, level, count, focus=text.focus)
@@ -91,10 +91,15 @@ def _filled(
         ]
         plain = _plain(tree, *squeeze, iter(shown))
         over = count(to_yaml(plain)) - whole
-        if over <= 0:
-            return plain
-        spare -= over + 16
-    return None
+        if over > 0:
+            spare -= over + 16
+            continue
+        best = plain
+        if -over <= whole // 25 or sum(map(len, shown)) == sum(map(len, lines)):
+            break
+        # lines counted one by one come to more than together: there is room for others
+        spare -= over
+    return best
 
 
 def _natural(lines: Sequence[str], most: int, count: Count) -> int:
@@ -136,12 +141,16 @@ def _plain(tree: object, keep: int, characters: int, shown: Iterator[Sequence[st
     if isinstance(tree, Text):
         return "\n".join(next(shown))
     if isinstance(tree, Error):
-        shown_text = _UNPRINTABLE.sub("\ufffd", _CONTROL.sub("", tree.text))
-        return short_error(shown_text, min(ERROR_CHARACTERS, characters * 5 // 3))
+        return short_error(_shown(tree.text), min(ERROR_CHARACTERS, characters * 5 // 3))
     if isinstance(tree, Many):
         return [_plain(item, keep, characters, shown) for item in short_list(tree.items, keep)]
     if isinstance(tree, Mapping):
         return {key: _plain(item, keep, characters, shown) for key, item in tree.items()}
     if isinstance(tree, Sequence) and not isinstance(tree, str):
         return [_plain(item, keep, characters, shown) for item in tree]
-    return one_line(tree, characters) if isinstance(tree, str) else tree
+    return one_line(_shown(tree), characters) if isinstance(tree, str) else tree
+
+
+def _shown(text: str) -> str:
+    """The text as a terminal would show it."""
+    return _UNPRINTABLE.sub("\ufffd", _CONTROL.sub("", text))

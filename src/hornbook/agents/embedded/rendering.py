@@ -9,7 +9,9 @@ import yaml
 
 _RESOLVER: Final = yaml.resolver.Resolver()
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./(][\w ./()+@=<>*,;'-]*", re.ASCII)
-_BLOCK: Final = re.compile(r"[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")
+_UNPRINTABLE: Final = re.compile(
+    "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
 _INDENT: Final = "  "
 
 
@@ -25,7 +27,7 @@ def to_yaml(value: object) -> str:
 def _lines(value: object, indent: str) -> Iterator[str]:
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
-            yield from _entry(f"{indent}{key}:", item, indent)
+            yield from _entry(f"{indent}{_text(str(key))}:", item, indent)
     elif isinstance(value, Sequence) and not isinstance(value, str) and value:
         for item in value:
             yield from _item(item, indent)
@@ -68,7 +70,8 @@ def _text(text: str) -> str:
     plain = _PLAIN.fullmatch(text) is not None and not text.endswith(" ")
     if plain and _is_text(text):
         return text
-    return json.dumps(text, ensure_ascii=_BLOCK.fullmatch(text) is None)
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
 def _is_text(plain: str) -> bool:
@@ -78,7 +81,7 @@ def _is_text(plain: str) -> bool:
 
 
 def _is_block(text: str) -> bool:
-    return "\n" in text.rstrip("\n") and _BLOCK.fullmatch(text) is not None
+    return "\n" in text.rstrip("\n") and _UNPRINTABLE.search(text) is None
 
 
 def _block(head: str, text: str, indent: str) -> Iterator[str]:

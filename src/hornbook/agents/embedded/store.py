@@ -83,7 +83,8 @@ class StepStore:
             os.fsync(file.fileno())
         for gate in record.gates:
             name = f"{record.step:04}-{_file_name(gate.name)}.txt"
-            write_whole(self.folder / "artifacts" / "outputs" / name, gate.output.encode())
+            place = self.folder / "artifacts" / "outputs" / name
+            write_whole(place, gate.output.encode(), durable=False)
 
     def keep(self, step: int, edit: Edit) -> None:
         """Write a file's bytes before and after an edit that is about to be made."""
@@ -117,9 +118,9 @@ class StepStore:
 
     def project(self, view: View, status: str) -> None:
         """Write `state.yaml` and `working_memory.yaml` as the records have it."""
-        write_whole(self.folder / "state.yaml", to_yaml(_state_tree(view, status)).encode())
-        memory = to_yaml(_memory_tree(view)).encode()
-        write_whole(self.folder / "working_memory.yaml", memory)
+        state, memory = to_yaml(_state_tree(view, status)), to_yaml(_memory_tree(view))
+        write_whole(self.folder / "state.yaml", state.encode(), durable=False)
+        write_whole(self.folder / "working_memory.yaml", memory.encode(), durable=False)
 
     @property
     def _log(self) -> Path:
