@@ -107,7 +107,9 @@ def _long_answer(step: int) -> str:
     line = step * 3
     turns = (
         lambda: act("read_file", path="src/ledger.py", start=line, end=line + 400),
-        lambda: act("edit_file", path="src/ledger.py", search=f"part_{step} = 0", replace=f"part_{step} = 1"),  # fmt: skip
+        lambda: act(
+            "edit_file", path="src/ledger.py", search=f"part_{step} = 0", replace=f"part_{step} = 1"
+        ),
         lambda: act("run_check"),
         lambda: act("read_file", path=f"src/missing_{step}.py"),
         lambda: act("load_context", item="full_file:src/other.py"),

@@ -155,13 +155,13 @@ def test_every_row_of_the_documented_table_is_the_codes() -> None:
     page = (Path(__file__).parents[1] / "docs/embedded-developer.md").read_text(encoding="utf-8")
     table = page.partition("| Content Type | Compression Strategy |\n")[2].split("\n\n")[0]
     listed = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.split("\n")]
-    assert dict(listed[1:]) == COMPRESSION  # type: ignore[arg-type]  # two cells each
+    assert dict(listed[1:]) == COMPRESSION
     assert omitted(7) == "# ... 7 lines omitted ..."
 
 
 def test_every_budget_is_documented() -> None:
     page = (Path(__file__).parents[1] / "docs/embedded-developer.md").read_text(encoding="utf-8")
-    for name, tokens in {**TOKEN_BUDGET, **SCHEMA_TOKENS}.items():
+    for name, tokens in (*TOKEN_BUDGET.items(), *SCHEMA_TOKENS.items()):
         assert f"| `{name}` | {tokens} |" in page
 
 
@@ -311,7 +311,9 @@ def test_the_last_error_stays_visible_after_it_left_the_recent_actions() -> None
     }
 
 
-TEXTS = st.text(max_size=60) | st.sampled_from(["世界" * 400, "word " * 900, "\x00\x1b[0m\r\n" * 50])
+TEXTS = st.text(max_size=60) | st.sampled_from(
+    ["世界" * 400, "word " * 900, "\x00\x1b[0m\r\n" * 50]
+)
 
 
 @given(
@@ -341,7 +343,13 @@ def test_no_prompt_is_over_its_budget_whatever_it_is_made_from(
             feedback=text * repeated,
         ),
         tuple(
-            record(n, target=text, summary=text, error=text or None, gates=(gate(text[:20], passed=n % 2 == 0, output=text * 9),))  # fmt: skip
+            record(
+                n,
+                target=text,
+                summary=text,
+                error=text or None,
+                gates=(gate(text[:20], passed=n % 2 == 0, output=text * 9),),
+            )
             for n in range(6)
         ),
         {"src/a.py": text * repeated, text[:50]: text, "src/c.py": None},
@@ -400,7 +408,10 @@ def test_a_task_is_made_from_its_assignment(tmp_path: Path) -> None:
 
 
 def test_phases_have_their_schemas_and_unknown_ones_are_refused() -> None:
-    assert [phase_of(name).schema.value for name in ("fix_violation", "implement_red", "implement_green", "refine")] == [  # fmt: skip
+    assert [
+        phase_of(name).schema.value
+        for name in ("fix_violation", "implement_red", "implement_green", "refine")
+    ] == [
         "fix_violation",
         "write_tests",
         "implement_feature",
@@ -413,5 +424,7 @@ def test_phases_have_their_schemas_and_unknown_ones_are_refused() -> None:
 
 def test_changed_files_are_shown_beside_the_tasks() -> None:
     records = (record(1, "edit_file", change=Change("src/new.py", None, "x")),)
-    state = sections(build(View(task(), records, {"src/new.py": "n = 1\n"}), COUNT))["current_state"]
+    state = sections(build(View(task(), records, {"src/new.py": "n = 1\n"}), COUNT))[
+        "current_state"
+    ]
     assert {"path": "src/new.py", "status": "to_modify", "relevant_section": "   1  n = 1"} in state["target_files"]  # fmt: skip

@@ -119,7 +119,12 @@ def test_steps_grow_from_15_to_50_with_progress() -> None:
     assert stuck(looks[:15], TASK, RULES) is None
     assert stuck(looks, TASK, RULES) == "15 steps were taken and 15 are allowed"
     assert progress_steps(progressing(7), TASK) == (3, 6)
-    assert [allowed_steps(progressing(n), TASK, RULES) for n in (2, 3, 6, 49)] == [15, 25, 35, 50]
+    assert [allowed_steps(progress_steps(progressing(n), TASK), RULES) for n in (2, 3, 6, 49)] == [
+        15,
+        25,
+        35,
+        50,
+    ]
     assert stuck(progressing(49), TASK, RULES) is None
     assert stuck(progressing(50), TASK, RULES) == "50 steps were taken and 50 are allowed"
 
@@ -323,7 +328,7 @@ def test_a_restart_at_any_step_asks_and_ends_as_if_nothing_had_happened(
         write(root / "tree", {"src/a.py": "x = 1\n", "src/b.py": "import a\n"})
         asked: list[tuple[str, str]] = []
         for stop in stops:
-            halted = [*SCRIPT[:stop], Answer(error="killed")]
+            halted: list[str | Answer] = [*SCRIPT[:stop], Answer(error="killed")]
             asked += run(root, halted, wants_two(root), "src/a.py")[1].asked[:stop]
             if reset:
                 (root / "tree/src/a.py").write_text("x = 1\n")

@@ -32,13 +32,14 @@ class LoopRules:
 def stuck(records: Sequence[StepRecord], task: StepTask, rules: LoopRules) -> str | None:
     """Why a person is needed, or None while the steps may go on."""
     taken = [record for record in records if record.step > 0]
+    progress = progress_steps(records, task)
     reasons = (
         _same_action(taken, rules),
         _same_error(taken, rules),
         _same_diff(taken, rules),
         _same_failure(taken, task, rules),
-        _idle(records, task, rules),
-        _too_many(records, task, rules),
+        _idle(records, progress, rules),
+        _too_many(taken, progress, rules),
     )
     return next((reason for reason in reasons if reason), None)
 
@@ -48,22 +49,24 @@ def progress_steps(records: Sequence[StepRecord], task: StepTask) -> tuple[int, 
     found: list[int] = []
     best: tuple[int, ...] | None = None
     baseline: tuple[GateResult, ...] = ()
-    for end, record in enumerate(records, 1):
-        if not record.gates or (record.step > 0 and record.change is None):
+    changed: list[str] = []
+    for record in records:
+        if record.change is not None:
+            changed.append(record.change.path)
+        elif record.step > 0:
             continue
-        if record.step == 0:
+        else:
             baseline = record.gates
-        score = _score(Verification(record.gates, baseline), task, changed_paths(records[:end]))
-        if best is not None and score < best and record.step > 0:
+        score = _score(Verification(record.gates, baseline), task, changed)
+        if best is not None and score < best:
             found.append(record.step)
         best = score if best is None else min(best, score)
     return tuple(found)
 
 
-def allowed_steps(records: Sequence[StepRecord], task: StepTask, rules: LoopRules) -> int:
-    """How many steps the work may take, as far as it has come."""
-    grown = rules.first_steps + rules.growth * len(progress_steps(records, task))
-    return min(grown, rules.most_steps)
+def allowed_steps(progress: Sequence[int], rules: LoopRules) -> int:
+    """How many steps the work may take after so much progress."""
+    return min(rules.first_steps + rules.growth * len(progress), rules.most_steps)
 
 
 def changed_paths(records: Sequence[StepRecord]) -> tuple[str, ...]:
@@ -128,20 +131,19 @@ def _same_failure(taken: Sequence[StepRecord], task: StepTask, rules: LoopRules)
     return None
 
 
-def _idle(records: Sequence[StepRecord], task: StepTask, rules: LoopRules) -> str | None:
+def _idle(records: Sequence[StepRecord], progress: Sequence[int], rules: LoopRules) -> str | None:
     first = next((record.step for record in records if record.change), None)
     if first is None:
         return None
-    since = max((first, *progress_steps(records, task)))
+    since = max((first, *progress))
     idle = records[-1].step - since
     if idle < rules.idle_steps:
         return None
     return f"no progress in the {idle} steps since step {since}"
 
 
-def _too_many(records: Sequence[StepRecord], task: StepTask, rules: LoopRules) -> str | None:
-    allowed = allowed_steps(records, task, rules)
-    taken = max((record.step for record in records), default=0)
-    if taken < allowed:
+def _too_many(taken: Sequence[StepRecord], progress: Sequence[int], rules: LoopRules) -> str | None:
+    allowed = allowed_steps(progress, rules)
+    if not taken or taken[-1].step < allowed:
         return None
-    return f"{taken} steps were taken and {allowed} are allowed"
+    return f"{taken[-1].step} steps were taken and {allowed} are allowed"

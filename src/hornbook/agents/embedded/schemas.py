@@ -20,6 +20,7 @@ class View:
 
     `files` are the texts of the task's files, None for one that is to be created; `loaded` what
     was asked for, by its key; `example` the text of the test that shows the project's style.
+    From the records follow `verification`, and in `missing` why the task is not complete.
     """
 
     task: StepTask
@@ -28,15 +29,14 @@ class View:
     loaded: tuple[tuple[str, str], ...] = ()
     example: str | None = None
 
-    @property
-    def verification(self) -> Verification:
-        """The newest results of the gates."""
-        return verified(self.records)
+    verification: Verification = field(init=False)
+    missing: list[str] = field(init=False)
 
-    @property
-    def missing(self) -> list[str]:
-        """Why the task is not complete."""
-        return obstacles(self.task, self.verification, changed_paths(self.records))
+    def __post_init__(self) -> None:
+        now = verified(self.records)
+        object.__setattr__(self, "verification", now)
+        needed = obstacles(self.task, now, changed_paths(self.records))
+        object.__setattr__(self, "missing", needed)
 
 
 def current_state(view: View, shown: Sequence[StepRecord]) -> dict[str, object]:
