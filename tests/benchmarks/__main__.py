@@ -2,7 +2,16 @@
 
 import argparse
 
-from tests.benchmarks import chunking, contexts, glob_index, ingest, questions, rules, startup
+from tests.benchmarks import (
+    chunking,
+    contexts,
+    glob_index,
+    ingest,
+    questions,
+    rules,
+    startup,
+    steps,
+)
 
 
 def show(title: str, figures: dict[str, float]) -> None:
@@ -23,6 +32,7 @@ def main() -> None:
     show("Rules of files", rules.measure())
     show("Bounded questions", questions.measure())
     show("Contexts", contexts.measure())
+    show("Steps of the embedded developer", steps.measure())
     for count in chosen.documents:
         show(f"Ingest of {count} documents", ingest.measure(count))
 
