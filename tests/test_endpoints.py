@@ -1,15 +1,21 @@
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbook.agents.embedded.developer import EmbeddedDeveloper
 from hornbook.agents.embedded.pacing import Pace, Paced
 from hornbook.agents.endpoints import ModelEndpoint
 from hornbook.errors import UsageError
 from hornbook.model.agents import Answer, Usage
+from hornbook.model.gates import GateReport
 from tests.chat_server import Reply, chat_server
+from tests.step_runs import COUNT, act, assignment, gate, report
+from tests.workspaces import write
 
 SECRET = "sk-do-not-tell-1234567890"
 
@@ -131,6 +137,30 @@ def test_the_key_of_one_provider_is_not_sent_to_another(monkeypatch: pytest.Monk
     with chat_server(lambda _: Reply("x")) as server:
         endpoint(server.url)("s", "c", 20.0)
     assert SECRET not in str(server.headers)
+
+
+@pytest.mark.usefixtures("models")
+def test_a_developer_works_over_http_with_two_messages_a_step(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {"a.py": "x = 1\n"})
+    answers = iter(
+        (
+            "Let me look.\n```yaml\naction: read_file\nparameters:\n  path: a.py\n```",
+            act("edit_file", path="a.py", search="x = 1", replace="x = 2"),
+            act("complete", summary="x is 2"),
+        )
+    )
+
+    def check(names: Sequence[str]) -> GateReport:
+        del names
+        return report(gate("test", passed=(tmp_path / "tree/a.py").read_text() == "x = 2\n"))
+
+    with chat_server(lambda _: Reply(next(answers))) as server:
+        made = EmbeddedDeveloper(endpoint(server.url), check, lambda _: tmp_path / "state", COUNT)
+        answer = made.work(assignment(tmp_path / "tree", "a.py"), lambda event: None)
+    assert (answer.text, answer.error) == ("x is 2", None)
+    assert (answer.usage.steps, answer.usage.input_tokens) == (3, 33)
+    roles = [[each["role"] for each in request["messages"]] for request in server.requests]
+    assert roles == [["system", "user"]] * 3
 
 
 def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,6 +73,10 @@ def test_a_fence_inside_a_parameter_is_text() -> None:
         ("action: load_context\nparameters:\n  item: test_output\n  pinned: maybe\n", "pinned must be a flag"),
         ("action: escalate\n", "reason is missing"),
         ("action: edit_file\nparameters:\n  path: 'a\n", "not YAML: line"),
+        ('action: read_file\nparameters:\n  path: "\\uD800"\n', "half of a surrogate pair"),
+        ('action: read_file\nparameters:\n  path: "\\UFFFFFFFF"\n', "not YAML"),
+        ("action: " + "[" * 20_000, "not YAML"),
+        ('{"action": ' + "[" * 200_000, "not YAML"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_told(answer: str, said: str) -> None:
@@ -195,6 +199,35 @@ def test_a_binary_file_a_folder_and_a_missing_file_are_told(tree: Path) -> None:
     for path, said in (("b.bin", "not UTF-8"), ("src", "it holds: a.py"), ("no.py", "not there")):
         with pytest.raises(Refused, match=said):
             bench.read(path)
+
+
+def test_what_git_ignores_is_not_searched(tree: Path) -> None:
+    import shutil
+    import subprocess
+
+    shutil.rmtree(tree / ".git")
+    write(tree, {".gitignore": "build/\n", "build/out.py": "x = 1\n", "new.py": "x = 1\n"})
+    subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
+    assert Workbench(tree).search("^x = 1$") == ["new.py:1: x = 1", "src/a.py:2: x = 1"]
+
+
+@pytest.mark.parametrize("path", ["loop", "a" * 5000, "src/a.py/below.py"])
+def test_a_path_that_cannot_be_opened_is_refused(tree: Path, path: str) -> None:
+    (tree / "loop").symlink_to("loop")
+    bench = Workbench(tree)
+    with pytest.raises(Refused):
+        bench.read(path)
+    with pytest.raises(Refused):
+        bench.apply(bench.edit(path, {"content": "x"}))
+
+
+def test_a_pattern_that_takes_too_long_is_refused(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hornbook.agents.embedded.workbench.SEARCH_SECONDS", 0.05)
+    write(tree, {"long.txt": "a" * 4000})
+    with pytest.raises(Refused, match="takes too long"):
+        Workbench(tree).search("(a|aa)+$(?<=b)")
 
 
 def test_a_search_is_bounded_and_leaves_closed_folders_out(tree: Path) -> None:
@@ -443,7 +476,7 @@ def test_an_edit_is_made_all_at_once(tree: Path, monkeypatch: pytest.MonkeyPatch
     bench = Workbench(tree)
     edit = bench.edit("src/a.py", {"content": "new\n"})
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(Refused, match="cannot be written: no space"):
         bench.apply(edit)
     assert (tree / "src/a.py").read_text() == "import helper\nx = 1\ny = 1\n"
     assert sorted(each.name for each in (tree / "src").iterdir()) == ["a.py", "helper.py", "user.py"]  # fmt: skip

@@ -211,6 +211,25 @@ def test_each_step_sees_what_the_one_before_it_did(root: Path) -> None:
     assert [view["verification_status"]["ready_for_completion"] for view in seen] == [False] * 4 + [True]  # fmt: skip
 
 
+SHOWN = {
+    "full_file:src/b.py": "1  import a",
+    "related_files": "== src/b.py ==",
+    "test_output": "x is not 2 but",
+    "spec_section:the-task": "# The task",
+    "error_details": "== test: failed ==",
+}
+
+
+@pytest.mark.parametrize("item", SHOWN)
+def test_what_is_loaded_is_in_the_next_prompt(root: Path, item: str) -> None:
+    answers: list[str | Answer] = [act("load_context", item=item), Answer(error="stop")]
+    _, model, _ = run(root, answers, wants_two(root), "src/a.py")
+    state = yaml.safe_load(model.asked[1][1])["current_state"]
+    assert [each["key"] for each in state["loaded_context"]] == [item]
+    assert SHOWN[item] in state["loaded_context"][0]["content"]
+    assert "loaded_context" not in yaml.safe_load(model.asked[0][1])["current_state"]
+
+
 def test_an_unreadable_answer_is_an_error_that_the_model_sees(root: Path) -> None:
     answers = ["I would rather not.", act("escalate", reason="What is x?")]
     answer, model, _ = run(root, answers, wants_two(root), "src/a.py")
@@ -271,6 +290,18 @@ def test_steps_tokens_and_seconds_are_limited(root: Path) -> None:
     clock = {"clock": lambda: float(next(ticks))}
     answer, _, _ = run(root, answers, wants_two(root), limits=Limits(seconds=250), developer=clock)
     assert answer.error == "the 250 seconds of this attempt are spent; step 3 was next"
+
+
+def test_a_model_with_a_small_window_gets_smaller_prompts_or_is_told(root: Path) -> None:
+    write(root / "tree", {"src/a.py": "".join(f"x{n} = {n}\n" for n in range(3000))})
+    stop: list[str | Answer] = [Answer(error="stop")]
+    small = {"room": 2500}
+    _, model, _ = run(root, stop, wants_two(root), "src/a.py", developer=small)
+    ((system, context),) = model.asked
+    assert 2000 < COUNT(system) + COUNT(context) <= 2500
+    answer, model, _ = run(root, stop, wants_two(root), "src/a.py", developer={"room": 500})
+    assert "tokens and may have 500" in (answer.error or "")
+    assert model.asked == []
 
 
 def test_another_role_is_refused(root: Path) -> None:

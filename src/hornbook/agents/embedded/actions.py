@@ -199,22 +199,26 @@ def _without_epilogue(text: str) -> str:
 
 def _parsed(text: str, *, strict: bool) -> Iterator[dict[str, object]]:
     try:
-        documents = [json.loads(text, parse_int=str, parse_float=str)]
-    except ValueError:
-        try:
-            # every scalar stays a text: what it means is the parameter's to say
-            documents = list(yaml.load_all(text, yaml.BaseLoader))
-        except yaml.YAMLError as problem:
-            if not strict:
-                return
-            raise Misread(f"the answer is not YAML: {_where(problem)}. {_FORM}.") from None
+        documents = _documents(text)
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as problem:
+        if not strict:
+            return
+        raise Misread(f"the answer is not YAML: {_where(problem)}. {_FORM}.") from None
     for document in documents:
         for each in document if isinstance(document, list) else [document]:
             if isinstance(each, dict) and "action" in each:
                 yield each
 
 
-def _where(problem: yaml.YAMLError) -> str:
+def _documents(text: str) -> list[object]:
+    """The values of a JSON or YAML text; every scalar of YAML stays a text."""
+    try:
+        return [json.loads(text, parse_int=str, parse_float=str)]
+    except ValueError:
+        return list(yaml.load_all(text, yaml.BaseLoader))
+
+
+def _where(problem: Exception) -> str:
     if isinstance(problem, yaml.MarkedYAMLError) and problem.problem_mark is not None:
         return f"line {problem.problem_mark.line + 1}: {problem.problem}"
     return str(problem)
@@ -244,6 +248,8 @@ def _problems(kind: ActionKind, given: Mapping[object, object]) -> Iterator[str]
             yield f"unknown parameter {key!r}{_near(str(key), known)} ({takes})"
         elif not isinstance(value, str | bool):
             yield f"{key} must be one text"
+        elif any("\ud800" <= each <= "\udfff" for each in _as_text(value)):
+            yield f"{key} holds half of a surrogate pair, which is no text"
         elif not _is_a(known[str(key)].kind, _as_text(value)):
             yield f"{key} must be a {known[str(key)].kind}, not {value!r}"
     for each in kind.parameters:

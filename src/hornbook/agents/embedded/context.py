@@ -14,6 +14,7 @@ from hornbook.agents.embedded.rendering import to_yaml
 from hornbook.agents.embedded.schemas import View, current_state
 from hornbook.agents.embedded.task import SCHEMA_TOKENS, TOKEN_BUDGET, Phase, StepTask
 
+MOST_TOKENS: Final = sum(TOKEN_BUDGET.values())
 ROW_SQUEEZES: Final = ((500, 160), (250, 160), (120, 80), (60, 40), (20, 20))
 """How many characters of an error and of other words a row of the last actions keeps, in turn."""
 
@@ -28,8 +29,11 @@ class StepContext:
     sections: dict[str, int]
 
 
-def build(view: View, count: Count) -> StepContext:
-    """The messages of the next step, whatever came before it."""
+def build(view: View, count: Count, most_tokens: int = MOST_TOKENS) -> StepContext:
+    """The messages of the next step, whatever came before it.
+
+    Only where `most_tokens` is less than what never changes can they have more than that.
+    """
     task = view.task
     system = system_prompt(task.phase)
     rows, shown = _recent(view.records, count)
@@ -39,7 +43,7 @@ def build(view: View, count: Count) -> StepContext:
         "verification_status": verification_status(view),
         "available_actions": described(task.phase),
     }
-    most = SCHEMA_TOKENS[task.phase.schema]
+    most = min(SCHEMA_TOKENS[task.phase.schema], most_tokens)
     state = current_state(view, shown)
     others = count(system) + sum(count(_section(name, value)) for name, value in parts.items())
     room = min(TOKEN_BUDGET["current_state"], most - others)

@@ -13,7 +13,7 @@ from hornbook.agents.embedded.actions import Misread, read_action
 from hornbook.agents.embedded.asking import Ask
 from hornbook.agents.embedded.checks import verified
 from hornbook.agents.embedded.compression import Count, one_line
-from hornbook.agents.embedded.context import build
+from hornbook.agents.embedded.context import MOST_TOKENS, build
 from hornbook.agents.embedded.describing import task_of
 from hornbook.agents.embedded.loading import Related, Shelf
 from hornbook.agents.embedded.loops import LoopRules, changed_paths, stuck
@@ -43,7 +43,8 @@ class EmbeddedDeveloper:
 
     `folder` gives the place for the state of an assignment, which outlives a crash: the same
     assignment goes on after the last recorded step. `describe` makes the task of its steps,
-    `related` tells the neighbours of files, `window` is the model's context in tokens.
+    `related` tells the neighbours of files, `window` is the model's context in tokens, `room` what
+    a prompt may have of it.
     """
 
     ask: Ask
@@ -54,6 +55,7 @@ class EmbeddedDeveloper:
     describe: Callable[[Assignment], StepTask] = task_of
     related: Related | None = None
     window: int = 8000
+    room: int = MOST_TOKENS
     call_seconds: float = CALL_SECONDS
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], str] = _utc
@@ -95,6 +97,7 @@ class _Run:
         self._shelf = Shelf(self._bench, self._task, developer.related)
         self._store = StepStore(developer.folder(assignment))
         self._records: tuple[StepRecord, ...] = ()
+        self._current = View(self._task)
         most = min(developer.rules.most_steps, assignment.limits.steps)
         self._rules = replace(developer.rules, most_steps=most)
 
@@ -115,6 +118,7 @@ class _Run:
         if not self._records:
             self._add(baseline(self._developer.check))
         else:
+            self._current = self._view()
             # the only event that a crash can have kept from its reader
             self._tell(self._told(self._records[-1]))
 
@@ -128,7 +132,7 @@ class _Run:
         reason = stuck(self._records, self._task, self._rules) or self._over_tokens()
         if reason is None:
             return None
-        self._store.project(self._view(), "escalated")
+        self._store.project(self._current, "escalated")
         return self.answer(escalation=reason)
 
     def answer(
@@ -159,11 +163,15 @@ class _Run:
     def one_step(self, seconds: float) -> Answer:
         """Ask once and do what was asked for; an answer with an error left no trace."""
         step = self.step
-        context = build(self._view(), self._developer.count)
+        room = self._developer.room
+        context = build(self._current, self._developer.count, room)
+        if context.tokens > room:
+            told = f"a step needs {context.tokens} tokens and may have {room}"
+            return Answer(error=f"{told}: use a model with a larger window")
         answer = self._developer.ask(context.system, context.context, seconds)
         if answer.error is not None or answer.retry_after is not None:
             return answer
-        done = self._done(answer.text, step)
+        done = self._done(answer.text.encode("utf-8", "replace").decode(), step)
         usage = answer.usage
         done = replace(
             done,
@@ -179,7 +187,7 @@ class _Run:
         try:
             action = read_action(text)
         except Misread as problem:
-            digest = sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+            digest = sha256(text.encode()).hexdigest()[:12]
             return StepRecord(
                 step,
                 "unreadable",
@@ -202,8 +210,9 @@ class _Run:
         stamped = replace(record, at=self._developer.now())
         self._store.append(stamped)
         self._records = (*self._records, stamped)
+        self._current = self._view()
         finished = stamped.error is None and stamped.action in _STATUS
-        self._store.project(self._view(), _STATUS[stamped.action] if finished else "running")
+        self._store.project(self._current, _STATUS[stamped.action] if finished else "running")
         self._tell(self._told(stamped))
 
     def _view(self) -> View:

@@ -1,7 +1,8 @@
 """The developer's hands: reads, searches and edits that stay inside the worktree and its scope."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -11,6 +12,7 @@ import regex
 
 from hornbook.agents.embedded.records import Change
 from hornbook.agents.embedded.writing import write_whole
+from hornbook.git.reader import inside_repository, run, sure
 from hornbook.model.plan import Constraints
 from hornbook.text.globs import GlobSet, parse, parse_set
 
@@ -18,6 +20,7 @@ CLOSED: Final = frozenset({".git", ".hornbook", ".semspec"})
 MOST_BYTES: Final = 2_000_000
 MOST_FILES: Final = 20_000
 MOST_HITS: Final = 60
+MOST_SEARCHED: Final = 50_000_000
 SEARCH_SECONDS: Final = 5.0
 
 
@@ -61,7 +64,10 @@ class Workbench:
             raise Refused(f"{path} is not there: search for it, or create it with edit_file.")
         if place.stat().st_size > MOST_BYTES:
             raise Refused(f"{path} has more than {MOST_BYTES} bytes: search in it instead.")
-        return _decoded(path, place.read_bytes())
+        try:
+            return _decoded(path, place.read_bytes())
+        except OSError as problem:
+            raise Refused(f"{path} cannot be read: {problem.strerror}.") from None
 
     def exists(self, path: str) -> bool:
         """Whether the path is a file inside the worktree."""
@@ -71,41 +77,38 @@ class Workbench:
             return False
 
     def files(self) -> Iterator[str]:
-        """Every file of the worktree, in order; links are not followed."""
+        """Every file of the worktree that git does not ignore, in order; links are not followed."""
         seen = 0
-        for folder, folders, names in os.walk(self.root):
-            folders[:] = sorted(name for name in folders if name not in CLOSED)
-            for name in sorted(names):
-                place = Path(folder, name)
-                if name in CLOSED or place.is_symlink() or not place.is_file():
-                    continue
-                seen += 1
-                if seen > MOST_FILES:
-                    return
-                yield place.relative_to(self.root).as_posix()
+        for path in _listed(self.root):
+            place = self.root / path
+            if CLOSED & set(PurePosixPath(path).parts) or place.is_symlink() or not place.is_file():
+                continue
+            seen += 1
+            if seen > MOST_FILES:
+                return
+            yield path
 
     def search(self, pattern: str, paths: str | None = None) -> list[str]:
-        """The lines that fit, as `path:line: text`, the first sixty of them.
+        """The lines in which a match starts, as `path:line: text`, the first sixty of them.
 
         Raises:
             Refused: The pattern is no regular expression, takes too long, or the glob is wrong.
         """
         try:
-            wanted = regex.compile(pattern)
+            wanted = regex.compile(pattern, regex.MULTILINE)
         except regex.error as problem:
             raise Refused(f"{pattern!r} is no regular expression: {problem}.") from None
         hits: list[str] = []
+        searched = 0
         for path in self._chosen(paths):
             try:
                 text = self.read(path)
             except Refused:
                 continue  # a binary or a huge file has no lines to show
-            try:
-                for number, line in enumerate(text.split("\n"), 1):
-                    if wanted.search(line, timeout=SEARCH_SECONDS):
-                        hits.append(f"{path}:{number}: {line.strip()[:200]}")
-            except TimeoutError:
-                raise Refused(f"{pattern!r} takes too long in {path}: make it simpler.") from None
+            searched += len(text)
+            if searched > MOST_SEARCHED:
+                return [*hits, f"# ... {path} and what follows was not searched: give paths ..."]
+            hits += (f"{path}:{line}" for line in _matching(wanted, path, text))
             if len(hits) > MOST_HITS:
                 return [*hits[:MOST_HITS], "# ... more lines fit: narrow the search ..."]
         return hits
@@ -132,8 +135,15 @@ class Workbench:
         return Edit(name, before, after)
 
     def apply(self, edit: Edit) -> None:
-        """Make the change, all at once; a file keeps its mode."""
-        self.put(edit.path, edit.after)
+        """Make the change, all at once; a file keeps its mode.
+
+        Raises:
+            Refused: The file cannot be written.
+        """
+        try:
+            self.put(edit.path, edit.after)
+        except OSError as problem:
+            raise Refused(f"{edit.path} cannot be written: {problem.strerror}.") from None
 
     def put(self, path: str, data: bytes | None) -> None:
         """Give a file these bytes, or remove it.
@@ -157,7 +167,11 @@ class Workbench:
         if not path.strip() or pure.is_absolute() or ".." in pure.parts or "\0" in path:
             raise Refused(f"{path!r} is no path below the root: write it relative, without `..`.")
         root = self.root.resolve()
-        real = (root / pure).resolve()
+        try:
+            real = (root / pure).resolve()
+            real.is_file()
+        except (OSError, RuntimeError) as problem:
+            raise Refused(f"{path[:80]} is no path that can be opened: {problem}.") from None
         if not real.is_relative_to(root):
             raise Refused(f"{path} leads outside the worktree.")
         if CLOSED & {*pure.parts, *real.relative_to(root).parts}:
@@ -191,6 +205,42 @@ class Workbench:
             return
         wanted: GlobSet = parse_set([paths])
         yield from (path for path in self.files() if wanted.match(path))
+
+
+def _listed(root: Path) -> list[str]:
+    """The paths of all files, without those that git ignores where there is a repository."""
+    if inside_repository(root):
+        told = sure(root, run(root, "ls-files", "-z", "-c", "-o", "--exclude-standard"))
+        return sorted({name for name in _texts(told.stdout.split(b"\0")) if name})
+    found: list[bytes] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in CLOSED]
+        found += (os.fsencode(Path(folder, name).relative_to(root)) for name in names)
+    return sorted(_texts(found))
+
+
+def _texts(names: Iterable[bytes]) -> Iterator[str]:
+    """The names that are text; no answer of a model can hold another."""
+    for name in names:
+        with suppress(UnicodeDecodeError):
+            yield name.decode()
+
+
+def _matching(wanted: "regex.Pattern[str]", path: str, text: str) -> list[str]:
+    """The lines in which a match starts, each once, as many as are shown at most."""
+    lines = text.split("\n")
+    numbers: dict[int, None] = {}
+    line, counted = 1, 0
+    try:
+        for found in wanted.finditer(text, timeout=SEARCH_SECONDS):
+            line += text.count("\n", counted, found.start())
+            counted = found.start()
+            numbers[line] = None
+            if len(numbers) > MOST_HITS:
+                break
+    except TimeoutError:
+        raise Refused(f"{wanted.pattern!r} takes too long in {path}: make it simpler.") from None
+    return [f"{number}: {lines[number - 1].strip()[:200]}" for number in numbers]
 
 
 def _decoded(path: str, data: bytes) -> str:
