@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.agents.embedded.actions import Action, Misread, load_item, read_action
-from hornbook.agents.embedded.checks import Verification, obstacles
+from hornbook.agents.embedded.checks import Verification, is_test_gate, obstacles
 from hornbook.agents.embedded.failures import FailedTest, issues, read_tests
 from hornbook.agents.embedded.loading import Shelf
 from hornbook.agents.embedded.performing import Situation, baseline, perform
@@ -411,7 +411,10 @@ FAILED tests/test_a.py::test_tile - Asser...
         PYTEST,
         "FAILED tests/test_a.py::test_tile - NotImplementedError\n",
         "FAILED tests/test_a.py::test_tile - ModuleNotFoundError: No module named 'src.paging'\n",
-        "FAILED tests/test_a.py::test_tile - AttributeError: module 'a' has no attribute 'tile'\n",
+        "FAILED tests/test_a.py::test_tile - AttributeError: module 'src.paging' has no attribute 'tile'\n",
+        "FAILED tests/test_a.py::test_tile - AttributeError: 'Pages' object has no attribute 'tile'\n",
+        "FAILED tests/test_a.py::test_tile - ImportError: cannot import name 'tile' from 'src.paging' (src/paging.py)\n",
+        "FAILED tests/test_a.py::test_tile - assert 1 == 2\n",
         "FAILED tests/test_a.py::test_tile - TypeError: f() got an unexpected keyword argument 'page'\n",
         "FAILED tests/test_a.py::test_tile - Failed: DID NOT RAISE <class 'ValueError'>\n",
         "FAIL: test_tile (tests.test_a.TestTile.test_tile)\n---\nTraceback (most recent call last):\nAssertionError: 1 != 2\n",
@@ -437,6 +440,10 @@ def test_go_and_rust_tests_are_understood() -> None:
         ("ERROR tests/test_a.py::test_tile - fixture 'x' not found\n", "not collected"),
         ("FAILED tests/test_a.py::test_tile - NameError: name 'tlie' is not defined\n", "wrong reason: it fails with NameError"),
         ("FAILED tests/test_a.py::test_tile - ModuleNotFoundError: No module named 'pytset'\n", "pytset is none of the task's files"),
+        ("FAILED tests/test_a.py::test_tile - AttributeError: module 'json' has no attribute 'lods'\n", "json is none of the task's files"),
+        ("FAILED tests/test_a.py::test_tile - NameError: name 'assert_x' is not defined\n", "wrong reason"),
+        ("FAILED tests/test_a.py::test_tile - Failed: Timeout >1.0s\n", "wrong reason"),
+        ("FAILED tests/test_a.py::test_tile - TypeError: unsupported operand\n", "wrong reason"),
         ("FAILED tests/test_a.py::test_tile\n", "no reason in the output"),
         (f"{NEW}FAILED tests/test_old.py::test_b - AssertionError\n", "test_old.py::test_b failed in a file that was not changed"),
         ("FAIL\tpkg/tile [build failed]\n", "pkg/tile: it does not build"),
@@ -451,6 +458,14 @@ def test_tests_that_prove_nothing_are_not_complete(output: str, said: str) -> No
 def test_a_test_that_failed_before_is_not_new_and_other_gates_must_pass() -> None:
     assert red(NEW, before=NEW) == ["no new test fails: write tests that fail until the feature is there"]  # fmt: skip
     assert red(NEW, others=(gate("lint", passed=False, message="E1"),)) == ["lint fails: E1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "runs_tests"),
+    [("test", True), ("unit-tests", True), ("pytest", True), ("go test", True), ("test_api", True), ("latest", False), ("contest", False), ("build", False)],
+)  # fmt: skip
+def test_a_gate_that_runs_tests_is_known_by_its_name(name: str, runs_tests: bool) -> None:
+    assert is_test_gate(gate(name, passed=True)) is runs_tests
 
 
 def test_without_a_gate_that_runs_tests_nothing_is_proved() -> None:

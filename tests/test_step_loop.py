@@ -1,6 +1,7 @@
 """The embedded developer from its first step to its last: loops, restarts, limits, flatness."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -197,6 +198,14 @@ def test_a_task_is_worked_on_until_it_is_complete(root: Path) -> None:
     for event, (system, context) in zip(events[1:], model.asked, strict=True):
         tokens = COUNT(system) + COUNT(context)
         assert (event["tokens"], event["utilisation"]) == (tokens, round(tokens / 8000, 4))
+
+
+def test_every_key_of_an_event_is_documented(root: Path) -> None:
+    _, _, events = run(root, [WRONG, RIGHT, DONE], wants_two(root), "src/a.py")
+    page = (Path(__file__).parents[1] / "docs/embedded-developer.md").read_text(encoding="utf-8")
+    table = page.partition("| key | value |\n")[2].split("\n\n")[0]
+    listed = re.findall(r"`(\w+)`", "\n".join(line.split("|")[1] for line in table.split("\n")))
+    assert listed == list(events[0])
 
 
 def test_each_step_sees_what_the_one_before_it_did(root: Path) -> None:

@@ -14,12 +14,15 @@ from hornbook.model.gates import GateResult, GateStatus
 
 _STOPS: Final = {GateStatus.FAILED, GateStatus.REFUSED}
 _VARYING: Final = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)?\s?m?s(?:econds)?\b|/tmp/\S+")
+_RUNS_TESTS: Final = re.compile(r"(?:^|[^a-z])(?:py|unit)?tests?(?:[^a-z]|$)")
 _ASSERTED: Final = re.compile(
-    r"assert|AssertionError|Failed\b|NotImplementedError|not (?:yet )?implemented"
-    r"|AttributeError|TypeError.*(?:unexpected keyword|positional argument)"
+    r"(?:[\w.]*AssertionError|assert(?:ion)?\b|[\w.]*Failed\b(?!: Timeout)|NotImplementedError"
+    r"|not (?:yet )?implemented|AttributeError"
+    r"|TypeError:.*(?:unexpected keyword argument|positional argument))"
 )
 _MISSING: Final = re.compile(
-    r"(?:ModuleNotFoundError|ImportError).*?(?:No module named|from|import of) '?([\w.]+)'?"
+    r"(?:ModuleNotFoundError|ImportError):.*?(?:No module named|from|import of) '?([\w.]+)"
+    r"|AttributeError: module '([\w.]+)' has no attribute"
 )
 
 
@@ -67,7 +70,7 @@ def verified(records: Iterable[StepRecord]) -> Verification:
 
 def is_test_gate(gate: GateResult) -> bool:
     """Whether a gate runs tests: its name says so."""
-    return "test" in gate.name.lower()
+    return _RUNS_TESTS.search(gate.name.lower()) is not None
 
 
 def failure_signature(gates: Sequence[GateResult]) -> str | None:
@@ -109,13 +112,12 @@ def wrong_reason(test: FailedTest, files: Sequence[str]) -> str | None:
     An assertion, a call that the code does not offer yet and a module among the task's files that
     is not there yet are right reasons.
     """
-    missing = _MISSING.search(test.reason)
+    missing = _MISSING.match(test.reason)
     if missing:
+        module = missing[1] or missing[2]
         words = {part for file in files for part in PurePosixPath(file).with_suffix("").parts}
-        if set(missing[1].split(".")) & words:
-            return None
-        return f"{missing[1]} is none of the task's files"
-    if _ASSERTED.search(test.reason):
+        return None if set(module.split(".")) & words else f"{module} is none of the task's files"
+    if _ASSERTED.match(test.reason):
         return None
     return f"it fails with {test.reason or 'no reason in the output'}"
 
