@@ -399,6 +399,27 @@ def test_a_torn_last_line_is_dropped_reported_and_its_edit_undone(root: Path) ->
     assert (answer.text, answer.usage.steps) == ("x is 2", 3)
 
 
+def test_a_crash_between_an_edit_and_its_record_leaves_nothing_of_the_step(root: Path) -> None:
+    class Killed(BaseException):
+        pass
+
+    calm, calls = wants_two(root), list[int]()
+
+    def dies(names: Sequence[str]) -> GateReport:
+        calls.append(1)
+        if len(calls) == 3:
+            raise Killed
+        return calm(names)  # type: ignore[no-any-return]  # a check of this page
+
+    with pytest.raises(Killed):
+        run(root, [WRONG, RIGHT], dies, "src/a.py")
+    assert (root / "tree/src/a.py").read_text() == "x = 2\n"
+    answer, model, events = run(root, [RIGHT, DONE], calm, "src/a.py")
+    assert events[0]["summary"] == "put right src/a.py"
+    assert "   1  x = 3" in model.asked[0][1]
+    assert (answer.text, answer.usage.steps) == ("x is 2", 3)
+
+
 def test_a_file_that_a_lost_step_created_is_removed(root: Path) -> None:
     create = act("edit_file", path="src/new.py", content="n = 1\n")
     run(root, [create, Answer(error="killed")], wants_two(root), "src/a.py")
