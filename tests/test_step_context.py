@@ -172,6 +172,12 @@ def test_whatever_is_fitted_keeps_to_its_room(items: list[str], text: str, room:
     assert COUNT(to_yaml(fit(tree, room, COUNT))) <= room
 
 
+@pytest.mark.parametrize("room", range(20, 500, 7))
+def test_a_text_that_grows_when_it_is_quoted_still_keeps_to_its_room(room: int) -> None:
+    tree = {"text": Text('\\"' * 150), "more": Text("'\t\\" * 90)}
+    assert COUNT(to_yaml(fit(tree, max(room, 40), COUNT))) <= max(room, 40)
+
+
 # Budgets and sections
 
 
