@@ -12,6 +12,7 @@ from tests.benchmarks import (
     rules,
     serving,
     startup,
+    steps,
     survival,
 )
 
@@ -38,6 +39,7 @@ def main() -> None:
     show("Survival", survival.measure())
     show("MCP calls", mcp_calls.measure())
     show("Serving", serving.measure())
+    show("Steps of the embedded developer", steps.measure())
     for count in chosen.documents:
         show(f"Ingest of {count} documents", ingest.measure(count))
 

@@ -1,0 +1,289 @@
+"""The embedded developer: one stateless step after another, until complete or stuck."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from hornbook.agents.embedded.actions import Misread, read_action
+from hornbook.agents.embedded.asking import Ask
+from hornbook.agents.embedded.checks import verified
+from hornbook.agents.embedded.compression import Count, one_line
+from hornbook.agents.embedded.context import MOST_TOKENS, build
+from hornbook.agents.embedded.describing import task_of
+from hornbook.agents.embedded.loading import Related, Shelf
+from hornbook.agents.embedded.loops import LoopRules, changed_paths, stuck
+from hornbook.agents.embedded.memory import loaded
+from hornbook.agents.embedded.performing import Check, Situation, baseline, perform
+from hornbook.agents.embedded.records import Result, StepRecord
+from hornbook.agents.embedded.schemas import View
+from hornbook.agents.embedded.store import StepStore
+from hornbook.agents.embedded.task import Schema, StepTask
+from hornbook.agents.embedded.workbench import Refused, Workbench
+from hornbook.errors import UsageError
+from hornbook.model.agents import Answer, Assignment, Role, Usage
+
+Record = Callable[[Mapping[str, object]], None]
+"""Is told what each step did; the `key` of an event is the same if it is told again."""
+
+CALL_SECONDS: Final = 120.0
+
+
+def _utc() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedDeveloper:
+    """Works on a task with a model that is asked one step at a time.
+
+    `folder` gives the place for the state of an assignment, which outlives a crash: the same
+    assignment goes on after the last recorded step. `describe` makes the task of its steps,
+    `related` tells the neighbours of files, `window` is the model's context in tokens, `room` what
+    a prompt may have of it.
+    """
+
+    ask: Ask
+    check: Check
+    folder: Callable[[Assignment], Path]
+    count: Count
+    rules: LoopRules = field(default=LoopRules())
+    describe: Callable[[Assignment], StepTask] = task_of
+    related: Related | None = None
+    window: int = 8000
+    room: int = MOST_TOKENS
+    call_seconds: float = CALL_SECONDS
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], str] = _utc
+
+    def work(self, assignment: Assignment, record: Record) -> Answer:
+        """What came of the assignment: complete, an escalation, an error, or a time to wait.
+
+        Raises:
+            UsageError: The role is not the developer's, or the phase is not known.
+            StoreError: The log of an earlier run is damaged.
+        """
+        if assignment.role is not Role.DEVELOPER:
+            raise UsageError(f"the embedded agent is a developer, not a {assignment.role}.")
+        run = _Run(self, assignment, record)
+        run.resume()
+        deadline = self.clock() + assignment.limits.seconds
+        while True:
+            ended = run.ended()
+            if ended is not None:
+                return ended
+            left = deadline - self.clock()
+            if left <= 0:
+                spent = f"the {assignment.limits.seconds} seconds of this attempt are spent"
+                return run.answer(error=f"{spent}; step {run.step} was next")
+            asked = run.one_step(min(left, self.call_seconds))
+            if asked.error is not None or asked.retry_after is not None:
+                return run.answer(error=asked.error, retry_after=asked.retry_after)
+
+
+class _Run:
+    """One run over an assignment: the records so far, and what they come to."""
+
+    def __init__(self, developer: EmbeddedDeveloper, assignment: Assignment, tell: Record) -> None:
+        self._developer = developer
+        self._assignment = assignment
+        self._tell = tell
+        self._task = developer.describe(assignment)
+        self._bench = Workbench(Path(assignment.folder), assignment.constraints)
+        self._shelf = Shelf(self._bench, self._task, developer.related)
+        self._store = StepStore(developer.folder(assignment))
+        self._records: tuple[StepRecord, ...] = ()
+        self._current = View(self._task)
+        most = min(developer.rules.most_steps, assignment.limits.steps)
+        self._rules = replace(developer.rules, most_steps=most)
+
+    @property
+    def step(self) -> int:
+        """The number of the next step."""
+        return self._records[-1].step + 1 if self._records else 0
+
+    def resume(self) -> None:
+        """Take up what is on disk; a worktree that differs from the log is put right."""
+        self._store.begin(self._task)
+        self._records, torn = self._store.records()
+        put_right = self._store.restore(self._bench, self._records)
+        if torn is not None:
+            self._recovered(f"dropped {torn}")
+        if put_right:
+            self._recovered(f"put right {', '.join(put_right)}")
+        if not self._records:
+            self._add(baseline(self._developer.check))
+        else:
+            self._current = self._view()
+            # the only event that a crash can have kept from its reader
+            self._tell(self._told(self._records[-1]))
+
+    def ended(self) -> Answer | None:
+        """The final answer, once there is one."""
+        last = self._records[-1]
+        if last.error is None and last.action == "complete":
+            return self.answer(text=last.given["summary"])
+        if last.error is None and last.action == "escalate":
+            return self.answer(escalation=last.given["reason"])
+        reason = stuck(self._records, self._task, self._rules) or self._over_tokens()
+        if reason is None:
+            return None
+        self._store.project(self._current, "escalated")
+        return self.answer(escalation=reason)
+
+    def answer(
+        self,
+        *,
+        text: str = "",
+        error: str | None = None,
+        retry_after: float | None = None,
+        escalation: str | None = None,
+    ) -> Answer:
+        """An answer with what all steps cost and changed."""
+        costs = [record.cost for record in self._records if record.cost is not None]
+        return Answer(
+            text=text,
+            error=error,
+            retry_after=retry_after,
+            escalation=escalation,
+            claimed_files=changed_paths(self._records),
+            usage=Usage(
+                input_tokens=sum(record.input_tokens for record in self._records),
+                output_tokens=sum(record.output_tokens for record in self._records),
+                steps=self._records[-1].step,
+                cost=sum(costs) if costs else None,
+            ),
+            log=str(self._store.folder / "actions.jsonl"),
+        )
+
+    def one_step(self, seconds: float) -> Answer:
+        """Ask once and do what was asked for; an answer with an error left no trace."""
+        step = self.step
+        room = self._developer.room
+        context = build(self._current, self._developer.count, room)
+        if context.tokens > room:
+            told = f"a step needs {context.tokens} tokens and may have {room}"
+            return Answer(error=f"{told}: use a model with a larger window")
+        answer = self._developer.ask(context.system, context.context, seconds)
+        if answer.error is not None or answer.retry_after is not None:
+            return answer
+        done = self._done(answer.text.encode("utf-8", "replace").decode(), step)
+        usage = answer.usage
+        done = replace(
+            done,
+            tokens=context.tokens,
+            input_tokens=usage.input_tokens or context.tokens,
+            output_tokens=usage.output_tokens or self._developer.count(answer.text),
+            cost=usage.cost,
+        )
+        self._add(done)
+        return answer
+
+    def _done(self, text: str, step: int) -> StepRecord:
+        try:
+            action = read_action(text)
+        except Misread as problem:
+            digest = sha256(text.encode()).hexdigest()[:12]
+            return StepRecord(
+                step,
+                "unreadable",
+                (("answer", digest),),
+                target=one_line(text, 80),
+                result=Result.ERROR,
+                summary=one_line(str(problem)),
+                error=str(problem),
+            )
+        at = Situation(
+            self._task,
+            self._records,
+            self._shelf,
+            self._developer.check,
+            lambda edit: self._store.keep(step, edit),
+        )
+        return perform(action, at, step)
+
+    def _add(self, record: StepRecord) -> None:
+        stamped = replace(record, at=self._developer.now())
+        self._store.append(stamped)
+        self._records = (*self._records, stamped)
+        self._current = self._view()
+        finished = stamped.error is None and stamped.action in _STATUS
+        self._store.project(self._current, _STATUS[stamped.action] if finished else "running")
+        self._tell(self._told(stamped))
+
+    def _view(self) -> View:
+        paths = dict.fromkeys((*self._task.files, *changed_paths(self._records)))
+        return View(
+            task=self._task,
+            records=self._records,
+            files={path: self._text(path) for path in paths},
+            loaded=tuple(
+                (item.key, self._content(item.record)) for item in loaded(self._records, self.step)
+            ),
+            example=self._example(),
+        )
+
+    def _text(self, path: str) -> str | None:
+        """A file's text; of one that cannot be shown, why."""
+        if not self._bench.exists(path):
+            return None
+        try:
+            return self._bench.read(path)
+        except Refused as problem:
+            return str(problem)
+
+    def _content(self, record: StepRecord) -> str:
+        try:
+            return self._shelf.content(record, self._records)
+        except Refused as problem:
+            return str(problem)
+
+    def _example(self) -> str | None:
+        """The text of a test that shows the project's style, where tests are to be written."""
+        if self._task.phase.schema is not Schema.WRITE_TESTS:
+            return None
+        chosen = self._task.example_test or _first_test(self._bench.files(), self._task.files)
+        return self._text(chosen) if chosen else None
+
+    def _over_tokens(self) -> str | None:
+        most = self._assignment.limits.tokens
+        spent = sum(record.input_tokens + record.output_tokens for record in self._records)
+        if most <= 0 or spent < most:
+            return None
+        return f"{spent} tokens were spent and {most} are allowed"
+
+    def _told(self, record: StepRecord) -> dict[str, object]:
+        now = verified(self._records)
+        return {
+            "key": f"{self._assignment.key}:{record.step}",
+            "step": record.step,
+            "action": record.action,
+            "target": record.target,
+            "result": str(record.result),
+            "summary": record.summary,
+            "error": record.error,
+            "changed": record.change.path if record.change else None,
+            "tokens": record.tokens,
+            "utilisation": round(record.tokens / self._developer.window, 4),
+            "input_tokens": record.input_tokens,
+            "output_tokens": record.output_tokens,
+            "checks_passing": now.passing,
+            "checks_failing": len(now.failing),
+        }
+
+    def _recovered(self, what: str) -> None:
+        key = f"{self._assignment.key}:recover:{sha256(what.encode()).hexdigest()[:12]}:{self.step}"
+        self._tell({"key": key, "step": self.step, "action": "recover", "summary": what})
+
+
+_STATUS: Final = {"complete": "complete", "escalate": "escalated"}
+_TEST_FILE: Final = re.compile(r"(?:^test_|_test$|\.test$|\.spec$|Test$)")
+
+
+def _first_test(paths: Iterable[str], besides: Sequence[str]) -> str | None:
+    tests = (path for path in paths if _TEST_FILE.search(PurePosixPath(path).stem))
+    return next((path for path in tests if path not in besides), None)

@@ -1,0 +1,188 @@
+"""The current state of a step, in the shape that its kind of task needs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from hornbook.agents.embedded.checks import Verification, obstacles, verified
+from hornbook.agents.embedded.fitting import Error, Many, Text
+from hornbook.agents.embedded.loading import last_error, numbered
+from hornbook.agents.embedded.loops import changed_paths
+from hornbook.agents.embedded.records import StepRecord
+from hornbook.agents.embedded.task import Schema, StepTask, Violation
+
+MOST_FILES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """All that a step's context is made from.
+
+    `files` are the texts of the task's files, None for one that is to be created; `loaded` what
+    was asked for, by its key; `example` the text of the test that shows the project's style.
+    From the records follow `verification`, and in `missing` why the task is not complete.
+    """
+
+    task: StepTask
+    records: tuple[StepRecord, ...] = ()
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    loaded: tuple[tuple[str, str], ...] = ()
+    example: str | None = None
+
+    verification: Verification = field(init=False)
+    missing: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        now = verified(self.records)
+        object.__setattr__(self, "verification", now)
+        needed = obstacles(self.task, now, changed_paths(self.records))
+        object.__setattr__(self, "missing", needed)
+
+
+def current_state(view: View, shown: Sequence[StepRecord]) -> dict[str, object]:
+    """The tree of the current state; an error that `shown` does not hold is told here."""
+    tree = _SHAPES[view.task.phase.schema](view)
+    failed = last_error(view.records)
+    if failed is not None and failed not in shown:
+        tree["last_error"] = {
+            "step": failed.step,
+            "action": failed.action,
+            "error": Error(failed.error or ""),
+        }
+    if view.task.feedback:
+        tree["feedback"] = Text(view.task.feedback)
+    tree["verification"] = _verification(view)
+    if view.loaded:
+        tree["loaded_context"] = [
+            {"key": key, "content": Text(content)} for key, content in view.loaded
+        ]
+    return tree
+
+
+def _fix_violation(view: View) -> dict[str, object]:
+    violation = view.task.violation or _from_gates(view)
+    path = violation.file_path or next(iter(view.files), "")
+    text = view.files.get(path)
+    line = violation.line or _line_in(view, path)
+    return {
+        "violation": {
+            "id": violation.id,
+            "check_id": violation.check_id,
+            "severity": violation.severity,
+            "file_path": path,
+            "message": Error(violation.message),
+            "fix_hint": violation.fix_hint or None,
+        },
+        "check_definition": {
+            "pattern": violation.pattern or None,
+            "requirement": violation.requirement or None,
+        },
+        "file_content": {
+            "path": path,
+            "content": None if text is None else Text(numbered(text), line and line - 1),
+        },
+        **_other_files(view, path),
+    }
+
+
+def _from_gates(view: View) -> Violation:
+    """The violation that the first failing gate tells of, where no other is given."""
+    gate = next(iter(view.verification.failing), None)
+    if gate is None:
+        return Violation("", "", "", "", view.task.goal)
+    place = next((issue for issue in view.verification.issues if issue.path in view.files), None)
+    message = place.text if place else (gate.message or gate.output)
+    return Violation(
+        f"gate.{gate.name}",
+        gate.name,
+        "error",
+        place.path if place else "",
+        message,
+        line=place.line if place else None,
+        requirement=f"the gate {gate.name} passes",
+    )
+
+
+def _implement_feature(view: View) -> dict[str, object]:
+    return {
+        "spec": {**_spec(view.task), "constraints": Many(view.task.constraints)},
+        "target_files": Many([_target(view, path) for path in _paths(view)]),
+        "test_requirements": Many(view.task.test_requirements),
+    }
+
+
+def _write_tests(view: View) -> dict[str, object]:
+    tests = [path for path in _paths(view) if "test" in path.lower() or "spec" in path.lower()]
+    target = next(iter(tests), None)
+    text = view.files.get(target) if target else None
+    return {
+        "spec": {"requirements": _spec(view.task)["requirements"]},
+        "test_patterns": {"example_test": view.example and Text(view.example)},
+        "target_test_file": {
+            "path": target,
+            "existing_content": None if text is None else Text(numbered(text)),
+        },
+        **_other_files(view, target),
+    }
+
+
+def _spec(task: StepTask) -> dict[str, object]:
+    requirements = [
+        {
+            "id": each.id,
+            "description": each.description,
+            "acceptance_criteria": each.acceptance_criteria,
+        }
+        for each in task.requirements
+    ]
+    return {"title": task.title or task.goal, "requirements": Many(requirements)}
+
+
+def _paths(view: View) -> list[str]:
+    """The task's files, and those that the steps changed besides."""
+    return list(dict.fromkeys((*view.files, *changed_paths(view.records))))
+
+
+def _target(view: View, path: str) -> dict[str, object]:
+    text = view.files.get(path)
+    if text is None:
+        return {"path": path, "status": "to_create"}
+    line = _line_in(view, path)
+    return {
+        "path": path,
+        "status": "to_modify",
+        "relevant_section": Text(numbered(text), line and line - 1),
+    }
+
+
+def _other_files(view: View, shown: str | None) -> dict[str, object]:
+    others = [_target(view, path) for path in _paths(view) if path != shown]
+    return {"target_files": Many(others[:MOST_FILES])} if others else {}
+
+
+def _line_in(view: View, path: str) -> int | None:
+    return next(
+        (issue.line for issue in view.verification.issues if issue.path == path and issue.line),
+        None,
+    )
+
+
+def _verification(view: View) -> dict[str, object]:
+    now = view.verification
+    issues = [{"line": issue.line, "file": issue.path, "issue": issue.text} for issue in now.issues]
+    tree: dict[str, object] = {
+        "last_check_result": f"{now.passing} of {len(now.gates)} passing",
+        "remaining_issues": Many(issues),
+        "still_needed": Many(view.missing),
+    }
+    output = "\n".join(f"== {gate.name} ==\n{gate.output or gate.message}" for gate in now.failing)
+    if output:
+        tree["output"] = Text(output, output.count("\n"))
+    return tree
+
+
+_SHAPES: Final = {
+    Schema.FIX_VIOLATION: _fix_violation,
+    Schema.IMPLEMENT_FEATURE: _implement_feature,
+    Schema.WRITE_TESTS: _write_tests,
+}

@@ -1,0 +1,137 @@
+"""What a step works on: a phase, the shape of its current state, and the task itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Final
+
+from hornbook.errors import UsageError
+from hornbook.model.plan import Constraints
+
+
+class Schema(StrEnum):
+    """The shapes of the current state."""
+
+    FIX_VIOLATION = "fix_violation"
+    IMPLEMENT_FEATURE = "implement_feature"
+    WRITE_TESTS = "write_tests"
+
+
+SCHEMA_TOKENS: Final[dict[Schema, int]] = {
+    Schema.FIX_VIOLATION: 6000,
+    Schema.IMPLEMENT_FEATURE: 8000,
+    Schema.WRITE_TESTS: 6000,
+}
+"""The most tokens that both messages of a step may have together, for each schema."""
+
+TOKEN_BUDGET: Final[dict[str, int]] = {
+    "system_prompt": 1000,
+    "task_frame": 500,
+    "current_state": 4500,
+    "recent_actions": 1000,
+    "verification_status": 200,
+    "available_actions": 800,
+}
+"""The most tokens of each part of a step: 8000 in all."""
+
+
+class Phase(StrEnum):
+    """What the developer is at; each phase has its own system prompt."""
+
+    FIX_VIOLATION = "fix_violation"
+    IMPLEMENT_RED = "implement_red"
+    IMPLEMENT_GREEN = "implement_green"
+    REFINE = "refine"
+
+    @property
+    def schema(self) -> Schema:
+        """The shape of the current state in this phase."""
+        if self is Phase.FIX_VIOLATION:
+            return Schema.FIX_VIOLATION
+        return Schema.WRITE_TESTS if self is Phase.IMPLEMENT_RED else Schema.IMPLEMENT_FEATURE
+
+
+_SCHEMA_PHASES: Final = {
+    "implement_feature": Phase.IMPLEMENT_GREEN,
+    "write_tests": Phase.IMPLEMENT_RED,
+}
+
+
+def phase_of(name: str) -> Phase:
+    """The phase called `name`; `implement_feature` and `write_tests` name theirs by its schema.
+
+    Raises:
+        UsageError: No phase has that name.
+    """
+    if name in _SCHEMA_PHASES:
+        return _SCHEMA_PHASES[name]
+    if name in set(Phase):
+        return Phase(name)
+    known = [*Phase, *_SCHEMA_PHASES]
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {str(near[0])!r}? " if near else ""
+    raise UsageError(f"no phase {name!r}: {hint}Use one of {', '.join(known)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One thing that the specification asks for."""
+
+    id: str
+    description: str
+    acceptance_criteria: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """What a check found, and what it looks for."""
+
+    id: str
+    check_id: str
+    severity: str
+    file_path: str
+    message: str
+    fix_hint: str = ""
+    line: int | None = None
+    pattern: str = ""
+    requirement: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepTask:
+    """A task as its steps see it; it does not change while they run.
+
+    `specification` is the whole text that the developer was given, of which `spec_section` loads
+    a part; `files` are those to create or to modify.
+    """
+
+    id: str
+    goal: str
+    phase: Phase
+    success_criteria: tuple[str, ...] = ()
+    scope: Constraints = field(default=Constraints())
+    files: tuple[str, ...] = ()
+    title: str = ""
+    requirements: tuple[Requirement, ...] = ()
+    constraints: tuple[str, ...] = ()
+    test_requirements: tuple[str, ...] = ()
+    violation: Violation | None = None
+    example_test: str | None = None
+    feedback: str = ""
+    specification: str = ""
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Every constraint as a line of text."""
+        return (*scope_lines(self.scope), *self.constraints)
+
+
+def scope_lines(scope: Constraints) -> tuple[str, ...]:
+    """The scope of a plan in the words of its template."""
+    parts: Sequence[tuple[str, tuple[str, ...]]] = (
+        ("IN", scope.inside),
+        ("OUT", scope.outside),
+        ("DO NOT TOUCH", scope.do_not_touch),
+    )
+    return tuple(f"{word}: {', '.join(globs)}" for word, globs in parts if globs)

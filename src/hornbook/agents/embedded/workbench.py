@@ -1,0 +1,281 @@
+"""The developer's hands: reads, searches and edits that stay inside the worktree and its scope."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import regex
+
+from hornbook.agents.embedded.records import Change
+from hornbook.agents.embedded.writing import write_whole
+from hornbook.git.reader import inside_repository, run, sure
+from hornbook.model.plan import Constraints
+from hornbook.text.globs import GlobSet, parse, parse_set
+
+CLOSED: Final = frozenset({".git", ".hornbook", ".semspec"})
+MOST_BYTES: Final = 2_000_000
+MOST_FILES: Final = 20_000
+MOST_HITS: Final = 60
+MOST_SEARCHED: Final = 50_000_000
+SEARCH_SECONDS: Final = 5.0
+
+
+class Refused(Exception):
+    """Something that the workbench does not do; the model is told why in its next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of one file that is possible but not made; without `before` it is created."""
+
+    path: str
+    before: bytes | None
+    after: bytes
+
+    @property
+    def change(self) -> Change:
+        """The change as it is recorded."""
+        before = None if self.before is None else sha256(self.before).hexdigest()
+        return Change(self.path, before, sha256(self.after).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """A worktree, and how far edits in it may reach. Paths are POSIX and relative to it."""
+
+    root: Path
+    scope: Constraints = field(default=Constraints())
+
+    def read(self, path: str) -> str:
+        """The text of a file.
+
+        Raises:
+            Refused: It is not there, lies outside, is a folder, or is not UTF-8 text.
+        """
+        place = self._place(path)
+        if place.is_dir():
+            names = ", ".join(sorted({each.name for each in place.iterdir()} - CLOSED)[:40])
+            raise Refused(f"{path} is a folder; it holds: {names or 'nothing'}.")
+        if not place.is_file():
+            raise Refused(f"{path} is not there: search for it, or create it with edit_file.")
+        if place.stat().st_size > MOST_BYTES:
+            raise Refused(f"{path} has more than {MOST_BYTES} bytes: search in it instead.")
+        try:
+            return _decoded(path, place.read_bytes())
+        except OSError as problem:
+            raise Refused(f"{path} cannot be read: {problem.strerror}.") from None
+
+    def exists(self, path: str) -> bool:
+        """Whether the path is a file inside the worktree."""
+        try:
+            return self._place(path).is_file()
+        except Refused:
+            return False
+
+    def files(self) -> Iterator[str]:
+        """Every file of the worktree that git does not ignore, in order; links are not followed."""
+        seen = 0
+        for path in _listed(self.root):
+            place = self.root / path
+            if CLOSED & set(PurePosixPath(path).parts) or place.is_symlink() or not place.is_file():
+                continue
+            seen += 1
+            if seen > MOST_FILES:
+                return
+            yield path
+
+    def search(self, pattern: str, paths: str | None = None) -> list[str]:
+        """The lines in which a match starts, as `path:line: text`, the first sixty of them.
+
+        Raises:
+            Refused: The pattern is no regular expression, takes too long, or the glob is wrong.
+        """
+        try:
+            wanted = regex.compile(pattern, regex.MULTILINE)
+        except regex.error as problem:
+            raise Refused(f"{pattern!r} is no regular expression: {problem}.") from None
+        hits: list[str] = []
+        searched = 0
+        for path in self._chosen(paths):
+            try:
+                text = self.read(path)
+            except Refused:
+                continue  # a binary or a huge file has no lines to show
+            searched += len(text)
+            if searched > MOST_SEARCHED:
+                return [*hits, f"# ... {path} and what follows was not searched: give paths ..."]
+            hits += (f"{path}:{line}" for line in _matching(wanted, path, text))
+            if len(hits) > MOST_HITS:
+                return [*hits[:MOST_HITS], "# ... more lines fit: narrow the search ..."]
+        return hits
+
+    def edit(self, path: str, given: dict[str, str]) -> Edit:
+        """The change that the parameters ask for, checked but not made.
+
+        Raises:
+            Refused: It reaches outside, is not in scope, fits no or several places, or is none.
+        """
+        name = self._writable(path)
+        place = self.root / name
+        before = place.read_bytes() if place.is_file() else None
+        if "content" in given and not {"search", "replace"} & given.keys():
+            after = given["content"].encode()
+        elif given.keys() >= {"search", "replace"} and "content" not in given:
+            if before is None:
+                raise Refused(f"{path} is not there: create it with `content`.")
+            after = _replaced(path, _decoded(path, before), given["search"], given["replace"])
+        else:
+            raise Refused("give `search` and `replace`, or `content` alone.")
+        if after == before:
+            raise Refused(f"the edit leaves {path} as it is.")
+        return Edit(name, before, after)
+
+    def apply(self, edit: Edit) -> None:
+        """Make the change, all at once; a file keeps its mode.
+
+        Raises:
+            Refused: The file cannot be written.
+        """
+        try:
+            self.put(edit.path, edit.after)
+        except OSError as problem:
+            raise Refused(f"{edit.path} cannot be written: {problem.strerror}.") from None
+
+    def put(self, path: str, data: bytes | None) -> None:
+        """Give a file these bytes, or remove it.
+
+        Raises:
+            Refused: The path lies outside the worktree or its scope.
+        """
+        place = self.root / self._writable(path)
+        if data is None:
+            place.unlink(missing_ok=True)
+            return
+        write_whole(place, data, place.stat().st_mode & 0o7777 if place.exists() else 0o644)
+
+    def _place(self, path: str) -> Path:
+        """Where a path really leads, links followed.
+
+        Raises:
+            Refused: Outside the worktree, or into a folder that is closed.
+        """
+        pure = PurePosixPath(path)
+        if not path.strip() or pure.is_absolute() or ".." in pure.parts or "\0" in path:
+            raise Refused(f"{path!r} is no path below the root: write it relative, without `..`.")
+        root = self.root.resolve()
+        try:
+            real = (root / pure).resolve()
+            real.is_file()
+        except (OSError, RuntimeError) as problem:
+            raise Refused(f"{path[:80]} is no path that can be opened: {problem}.") from None
+        if not real.is_relative_to(root):
+            raise Refused(f"{path} leads outside the worktree.")
+        if CLOSED & {*pure.parts, *real.relative_to(root).parts}:
+            raise Refused(f"{path} is closed to agents.")
+        return real
+
+    def _writable(self, path: str) -> str:
+        """The real path of a file that may be edited, relative to the root."""
+        real = self._place(path).relative_to(self.root.resolve()).as_posix()
+        if (self.root / real).is_dir():
+            raise Refused(f"{path} is a folder.")
+        for name in {PurePosixPath(path).as_posix(), real}:
+            self._in_scope(name)
+        return real
+
+    def _in_scope(self, path: str) -> None:
+        for word, patterns in (
+            ("DO NOT TOUCH", self.scope.do_not_touch),
+            ("OUT", self.scope.outside),
+        ):
+            hit = next((each for each in patterns if parse(each).matches(path)), None)
+            if hit is not None:
+                raise Refused(f"{path} is out of scope: the plan says {word}: {hit}.")
+        if self.scope.inside and parse_set(self.scope.inside).match(path) is None:
+            said = ", ".join(self.scope.inside)
+            raise Refused(f"{path} is out of scope: the plan says IN: {said}.")
+
+    def _chosen(self, paths: str | None) -> Iterator[str]:
+        if paths is None:
+            yield from self.files()
+            return
+        wanted: GlobSet = parse_set([paths])
+        yield from (path for path in self.files() if wanted.match(path))
+
+
+def _listed(root: Path) -> list[str]:
+    """The paths of all files, without those that git ignores where there is a repository."""
+    if inside_repository(root):
+        told = sure(root, run(root, "ls-files", "-z", "-c", "-o", "--exclude-standard"))
+        return sorted({name for name in _texts(told.stdout.split(b"\0")) if name})
+    found: list[bytes] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in CLOSED]
+        found += (os.fsencode(Path(folder, name).relative_to(root)) for name in names)
+    return sorted(_texts(found))
+
+
+def _texts(names: Iterable[bytes]) -> Iterator[str]:
+    """The names that are text; no answer of a model can hold another."""
+    for name in names:
+        with suppress(UnicodeDecodeError):
+            yield name.decode()
+
+
+def _matching(wanted: "regex.Pattern[str]", path: str, text: str) -> list[str]:
+    """The lines in which a match starts, each once, as many as are shown at most."""
+    lines = text.split("\n")
+    numbers: dict[int, None] = {}
+    line, counted = 1, 0
+    try:
+        for found in wanted.finditer(text, timeout=SEARCH_SECONDS):
+            line += text.count("\n", counted, found.start())
+            counted = found.start()
+            numbers[line] = None
+            if len(numbers) > MOST_HITS:
+                break
+    except TimeoutError:
+        raise Refused(f"{wanted.pattern!r} takes too long in {path}: make it simpler.") from None
+    return [f"{number}: {lines[number - 1].strip()[:200]}" for number in numbers]
+
+
+def _decoded(path: str, data: bytes) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refused(f"{path} is not UTF-8 text.") from None
+    if "\0" in text:
+        raise Refused(f"{path} is binary.")
+    return text
+
+
+def _replaced(path: str, text: str, search: str, replacement: str) -> bytes:
+    """The text with the one place replaced; line ends are those of the file."""
+    if not search:
+        raise Refused("`search` is empty: give the text that stands there.")
+    # YAML ends a block with a line end that the last line of a file may not have
+    added = "\n" if search.endswith("\n") and not text.endswith("\n") else ""
+    body = text + added
+    for end in ("\n", "\r\n"):
+        old, new = search.replace("\n", end), replacement.replace("\n", end)
+        times = body.count(old)
+        if times == 1:
+            return body.replace(old, new).removesuffix(added).encode()
+        if times > 1:
+            lines = [str(number) for number in _lines_of(body, old)][:10]
+            raise Refused(
+                f"`search` stands {times} times in {path}, in lines {', '.join(lines)}: "
+                "give more of its surroundings."
+            )
+    raise Refused(f"`search` is not in {path}: copy the text exactly, without line numbers.")
+
+
+def _lines_of(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield text.count("\n", 0, at) + 1
+        at = text.find(part, at + 1)
