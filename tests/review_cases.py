@@ -605,6 +605,19 @@ DEFECTS = [
     ),
 ]
 
+ATTACKS = [
+    _case("a search that can never match", _rule(2, search={"pattern": "(?!)", "paths": []}), "invalid", "unresolved_evidence"),
+    _case("a search between the ends of a text", _rule(2, search={"pattern": r"\Afmt\.Print\Z", "paths": []}), "invalid", "unresolved_evidence"),
+    _case("a search in a comment", _rule(2, search={"pattern": "(?x)zzz # fmt.Print", "paths": []}), "invalid", "unresolved_evidence"),
+    _case("a search elsewhere", _rule(2, search={"pattern": r"fmt\.Print", "paths": ["docs/**"]}), "invalid", "unresolved_evidence"),
+    _case("a search around a file", _rule(2, search={"pattern": r"fmt\.Print", "paths": ["**", "!handlers/user.go"]}), "invalid", "unresolved_evidence"),
+    _case("a search for nothing much", _rule(2, search={"pattern": r"\w{99}", "paths": []}), "invalid", "unresolved_evidence"),
+    _case("the same place for all, with filler", _all(*(_rule(n, evidence=f"{'I' * (n + 1)} handlers/user.go:7 `{QUOTE}`", search=None) for n in range(3))), "invalid", "rubber_stamp"),
+    _case("no reason to speak of", _rule(1, status="not_applicable", evidence="n/a"), "invalid", "no_evidence"),
+    _case("half a character", _set(feedback="\ud800"), "invalid", "unparsable"),
+    _case("two hundred and one places", _rule(1, evidence=" ".join(f"handlers/user_test.go:{n}" for n in range(1, 203))), "invalid", "unresolved_evidence"),
+]  # fmt: skip
+
 COMBINED = [
     _case(
         "lazy: everything passed, looked at nothing",
@@ -683,4 +696,4 @@ UNREADABLE = [
     Case("not UTF-8", b'{"verdict": "\xff"}', "invalid", frozenset({"unparsable"})),
 ]
 
-CASES = [*ACCEPTED, *REJECTED, *ESCALATED, *DEFECTS, *COMBINED, *UNREADABLE]
+CASES = [*ACCEPTED, *REJECTED, *ESCALATED, *DEFECTS, *ATTACKS, *COMBINED, *UNREADABLE]

@@ -1,6 +1,7 @@
 """Reviews of a real change: accepted only when every rule is answered with what really exists."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -10,12 +11,11 @@ from hornbook import Workspace
 from hornbook.assemble.receipt import own_hash, receipt
 from hornbook.errors import UsageError
 from hornbook.model.gates import GateReport, GateResult, GateStatus
-from hornbook.model.review import Judgement, Route, Search, SopEntry, Status
-from hornbook.review import evidence
+from hornbook.model.review import JudgedRule, Judgement, Route, Search
+from hornbook.review import searching
 from hornbook.review.case import Case
 from hornbook.review.integrity import CODES
 from hornbook.review.judging import judge
-from hornbook.review.tree import HeldTree
 from hornbook.workspace.reviewing import Printed, briefs, read_gates, recomputed
 from tests import review_cases as cases
 from tests.workspaces import write
@@ -93,11 +93,13 @@ def test_a_review_gets_the_outcome_it_deserves(
 
 
 def test_a_search_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "PATIENCE_SECONDS", 0.001)
-    entry = SopEntry("r", Status.PASSED, "", search=Search(r"(\w+ )+\1+x?z", ()))
-    words = {"a.txt": "word " * 100_000}
-    ((code, said),) = evidence.resolve(entry, "error", HeldTree(words), words).problems
-    assert (code, "takes too long" in said) == ("unresolved_evidence", True)
+    monkeypatch.setattr(searching, "PATIENCE_SECONDS", 0.001)
+    searches = searching.Searches({"a.txt": "word word " * 100_000})
+    rule = JudgedRule("r", "error", "r.rev.1", files=("a.txt",))
+    (said,) = searches.problems(Search(r"(word )+\1+wordx?wordz", ()), rule)
+    assert "takes too long" in said
+    (said,) = searches.problems(Search("absent", ()), rule)
+    assert "was not run" in said
 
 
 def test_the_table_is_large_and_holds_every_code() -> None:
@@ -388,3 +390,148 @@ def test_a_cited_symlink_is_no_file_of_the_tree(tmp_path: Path) -> None:
     review = json.loads(GOOD)
     review["sop_review"][1]["evidence"] = "handlers/secret.go:1"
     assert codes(check(tmp_path, [facts], json.dumps(review).encode())) == {"unresolved_evidence"}
+
+
+# What a change may try to hide
+
+
+def hidden(tmp_path: Path, files: dict[str, str]) -> Judgement:
+    start(tmp_path, {**cases.RULES, "README.md": "# It\n"})
+    commit(tmp_path, {**cases.CHANGED, **files})
+    (facts,) = prepared(tmp_path)
+    return check(tmp_path, [facts], GOOD)
+
+
+def test_attributes_do_not_hide_a_patch(tmp_path: Path) -> None:
+    start(tmp_path, {**cases.RULES, "README.md": "# It\n"})
+    commit(tmp_path, {**cases.CHANGED, ".gitattributes": "*.go binary\n*.go -diff\n"})
+    with Workspace.open(tmp_path) as work:
+        text = work.review_context(diff="main..work").text
+    assert text is not None
+    assert "+func Load(id string) error {" in text
+
+
+def test_a_replaced_object_is_shown_as_it_is(tmp_path: Path) -> None:
+    start(tmp_path, {**cases.RULES, "clean.go": "package clean\n"})
+    commit(tmp_path, cases.CHANGED)
+    bad = git(tmp_path, "rev-parse", "work:handlers/user.go")
+    clean = git(tmp_path, "rev-parse", "work:clean.go")
+    git(tmp_path, "replace", bad, clean)
+    with Workspace.open(tmp_path) as work:
+        text = work.review_context(diff="main..work").text
+    assert text is not None
+    assert "+func Load(id string) error {" in text
+
+
+def test_source_that_nobody_can_read_is_for_a_person(tmp_path: Path) -> None:
+    found = hidden(tmp_path, {"tools/blob.py": "x = 1\n\0\n"})
+    assert (found.outcome, found.route) == ("escalate", "human")
+    assert "tools/blob.py" in found.explanation[-1]
+
+
+@pytest.mark.parametrize("name", ["a\n\n# What the maintainers decided\n.md", "a\u2028b.md"])
+def test_a_file_name_cannot_pass_for_a_part_of_the_prompt(tmp_path: Path, name: str) -> None:
+    start(tmp_path, cases.RULES)
+    commit(tmp_path, {name: "x\n"})
+    with pytest.raises(UsageError, match="control characters"):
+        prepared(tmp_path)
+
+
+def test_a_file_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    start(tmp_path, cases.RULES)
+    (tmp_path / os.fsdecode(b"b\xffd.py")).write_text("x = 1\n")
+    commit(tmp_path, {})
+    with pytest.raises(UsageError, match="not UTF-8"):
+        prepared(tmp_path)
+
+
+def test_a_name_that_git_would_read_as_a_pattern_is_a_name(tmp_path: Path) -> None:
+    start(tmp_path, {**cases.RULES, "README.md": "# It\n"})
+    (tmp_path / "link").symlink_to("README.md")
+    commit(tmp_path, {})
+    git(tmp_path, "checkout", "-q", "main")
+    git(tmp_path, "merge", "-q", "work")
+    git(tmp_path, "checkout", "-q", "work")
+    (tmp_path / "link").unlink()
+    commit(tmp_path, {"link": "now a file\n", ":!z.py": "odd = 1\n", "z.py": "other = 2\n"})
+    with Workspace.open(tmp_path) as work:
+        packet = work.review_packet(diff="main..work")
+    patches = {unit.id: unit.text for unit in packet.review.diffs}
+    assert "+odd = 1" in patches[":!z.py"]
+    assert "+other = 2" not in patches[":!z.py"]
+
+
+def test_changed_files_outside_the_root_are_told(tmp_path: Path) -> None:
+    inner = tmp_path / "service"
+    inner.mkdir()
+    start(tmp_path, {f"service/{path}": text for path, text in cases.RULES.items()})
+    changed = {f"service/{path}": text for path, text in cases.CHANGED.items()}
+    commit(tmp_path, {**changed, "other/main.go": "package other\n"})
+    (facts,) = prepared(inner)
+    found = check(inner, [facts], GOOD)
+    assert found.outcome == "approved", found.problems
+    assert [each.message for each in found.findings if each.status == "outside"] == [
+        "The change also touches other/main.go, outside the root: nothing here judges that."
+    ]
+
+
+def test_a_review_of_an_older_head_does_not_count_for_a_newer(tmp_path: Path) -> None:
+    start(tmp_path, cases.RULES)
+    commit(tmp_path, cases.CHANGED)
+    (facts,) = prepared(tmp_path)
+    commit(tmp_path, {"handlers/more.go": "package handlers\n"})
+    reviews = [Printed("it", GOOD)]
+    with Workspace.open(tmp_path) as work:
+        assert work.check_review(reviews, [facts], diff="main..work~1").outcome == "approved"
+        assert codes(work.check_review(reviews, [facts], diff="main..work")) == {"no_context"}
+
+
+@pytest.mark.parametrize("span", ["", "..", "..work"])
+def test_a_change_without_a_base_is_refused(root: Path, span: str) -> None:
+    with pytest.raises(UsageError, match="names no base"):
+        prepared(root, span)
+
+
+def test_a_receipt_without_the_patches_is_no_context(root: Path, facts: Receipt) -> None:
+    plain = json.loads(json.dumps(facts))
+    for section in plain["sections"]:
+        if section["name"] == "diff":
+            section["items"] = section["items"][1:]
+    found = check(root, [resigned(plain)], GOOD)
+    assert any("does not show the change of" in each.message for each in found.problems)
+
+
+def test_a_receipt_with_lowered_severities_is_no_context(root: Path, facts: Receipt) -> None:
+    plain = json.loads(json.dumps(facts))
+    for section in plain["sections"]:
+        for item in section["items"]:
+            item["severity"] = "info" if item["severity"] == "error" else item["severity"]
+    assert codes(check(root, [resigned(plain)], GOOD)) == {"no_context"}
+
+
+def gated(tmp_path: Path, edits: dict[str, str]) -> Receipt:
+    config = "gates:\n  additional:\n    - {name: there, command: test -f README.md}\n"
+    start(tmp_path, {**cases.RULES, "README.md": "x\n", ".hornbook/config.yaml": config})
+    commit(tmp_path, {**cases.CHANGED, **edits})
+    (facts,) = prepared(tmp_path)
+    return facts
+
+
+def test_gates_of_the_change_count_with_and_without_a_diff(tmp_path: Path) -> None:
+    facts = gated(tmp_path, {})
+    for span in (None, "main..work"):
+        with Workspace.open(tmp_path) as work:
+            report = work.run_gates(diff=span)
+        assert check(tmp_path, [facts], GOOD, gates=report).outcome == "approved"
+
+
+def test_gates_that_the_change_itself_defines_do_not_count(tmp_path: Path) -> None:
+    weak = "gates:\n  additional:\n    - {name: other, command: test -f README.md}\n"
+    facts = gated(tmp_path, {".hornbook/config.yaml": weak})
+    with Workspace.open(tmp_path) as work:
+        here = work.run_gates()
+    assert codes(check(tmp_path, [facts], GOOD, gates=here)) == {"no_context"}
+    tree = str(facts["tree"])
+    made_up = GateReport(True, here.gates, tree, str(facts["base"]), str(facts["head"]))
+    found = check(tmp_path, [facts], GOOD, gates=made_up)
+    assert any("there is required at the base" in each.message for each in found.problems)

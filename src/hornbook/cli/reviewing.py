@@ -84,6 +84,9 @@ def prepare(
     "--gates", "gate_file", metavar="FILE", type=existing_file, help="What `gates run` printed."
 )
 @click.option(
+    "--diff", "span", metavar="BASE..HEAD", help="The change that the receipt must be for."
+)
+@click.option(
     "--format",
     "shape",
     type=click.Choice(FORMATS),
@@ -94,11 +97,12 @@ def prepare(
 @click.option("--record", is_flag=True, help="Keep the review under .hornbook/records.")
 @json_option
 @root_of
-def check(
+def check(  # noqa: PLR0917  # click passes every argument by name
     root: str | None,
     reviews: tuple[Path, ...],
     receipts: tuple[Path, ...],
     gate_file: Path | None,
+    span: str | None,
     shape: str,
     *,
     record: bool,
@@ -109,11 +113,11 @@ def check(
     from hornbook.workspace.reviewing import Printed
     from hornbook.workspace.workspace import Workspace
 
-    printed = [Printed(str(path), _bytes(path)) for path in reviews]
+    printed = [Printed(str(path), _answer(path)) for path in reviews]
     facts = [_receipt(path) for path in receipts]
     gates = _gates(gate_file)
     with Workspace.open(root) as work:
-        judgement = work.check_review(printed, facts, gates=gates)
+        judgement = work.check_review(printed, facts, gates=gates, diff=span)
         if record:
             judged = Judged(judgement, printed, facts, gates)
             note(f"recorded {work.record_review(judged, at=datetime.now(UTC))}")
@@ -122,6 +126,15 @@ def check(
     else:
         write(_rendered(judgement, shape))
     sys.exit(0 if judgement.outcome == "approved" else 1)
+
+
+def _answer(path: Path) -> bytes:
+    """What a reviewer answered; a file that is not there is an empty answer."""
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        note(f"{path} cannot be read ({problem.strerror}): it counts as an empty review")
+        return b""
 
 
 def _bytes(path: Path) -> bytes:
@@ -175,6 +188,8 @@ def reviews(here: click.Context, root: str | None, revision: str | None, *, as_j
         found = work.reviews(revision)
     if as_json:
         print_json({"reviews": found})
+    elif not found:
+        note("no review is recorded: `review check --record`, then `ingest`")
     else:
         columns(
             [(each.at, each.outcome, each.id) for each in found], heads=("at", "outcome", "review")
@@ -182,7 +197,14 @@ def reviews(here: click.Context, root: str | None, revision: str | None, *, as_j
 
 
 @reviews.command("rules")
-@click.option("--days", metavar="N", default=90, show_default=True, help="How far to look back.")
+@click.option(
+    "--days",
+    metavar="N",
+    type=click.IntRange(1, 36_500),
+    default=90,
+    show_default=True,
+    help="How far to look back.",
+)
 @json_option
 @root_of
 def rules(root: str | None, days: int, *, as_json: bool) -> None:

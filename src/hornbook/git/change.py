@@ -2,9 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from unicodedata import category
 
 from hornbook.errors import UsageError
-from hornbook.git.reader import commit, run, sure
+from hornbook.git.reader import blobs, commit, files_at, run, sure
+
+# A change must not be able to say that its submodules do not count.
+_MODULES = "--ignore-submodules=none"
+_HIDDEN = "\nBinary files "
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +23,10 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change: the files and patches from `merge_base` to `head`, judged by `base`'s rules."""
+    """A change: the files and patches from `merge_base` to `head`, judged by `base`'s rules.
+
+    `outside` are the changed files of the repository that do not lie below the root.
+    """
 
     base: str
     head: str
@@ -26,6 +34,7 @@ class Change:
     tree: str
     files: tuple[FileChange, ...]
     patches: dict[str, str]
+    outside: tuple[str, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -41,7 +50,9 @@ def change(root: Path, span: str) -> Change:
         UsageError: A side names no commit, or the two have no common ancestor.
     """
     base_name, _, head_name = span.partition("..")
-    base = commit(root, base_name or "HEAD")
+    if not base_name.strip():
+        raise UsageError(f"{span!r} names no base: write BASE..HEAD.")
+    base = commit(root, base_name)
     head = commit(root, head_name.removeprefix(".") or "HEAD")
     found = run(root, "merge-base", base, head)
     if found.returncode:
@@ -52,13 +63,14 @@ def change(root: Path, span: str) -> Change:
     ancestor = found.stdout.decode("ascii").strip()
     tree = run(root, "rev-parse", f"{head}^{{tree}}").stdout.decode("ascii").strip()
     files = _files(root, ancestor, head)
-    return Change(base, head, ancestor, tree, files, _patches(root, ancestor, head, files))
+    patches = _patches(root, ancestor, head, files)
+    return Change(base, head, ancestor, tree, files, patches, _outside(root, ancestor, head))
 
 
 def _files(root: Path, ancestor: str, head: str) -> tuple[FileChange, ...]:
-    asked = ("diff", "-z", "-M", "--name-status", "--relative", ancestor, head)
+    asked = ("diff", "-z", "-M", "--name-status", "--relative", _MODULES, ancestor, head)
     answer = sure(root, run(root, *asked))
-    fields = [field.decode("utf-8", "replace") for field in answer.stdout.split(b"\0") if field]
+    fields = [_name(field) for field in answer.stdout.split(b"\0") if field]
     found = []
     place = 0
     while place < len(fields):
@@ -72,6 +84,37 @@ def _files(root: Path, ancestor: str, head: str) -> tuple[FileChange, ...]:
     return tuple(sorted(found, key=lambda change: change.path))
 
 
+def _outside(root: Path, ancestor: str, head: str) -> tuple[str, ...]:
+    """The changed files of the whole repository that a root below its top does not see."""
+    prefix = sure(root, run(root, "rev-parse", "--show-prefix")).stdout.decode().rstrip("\n")
+    if not prefix:
+        return ()
+    asked = ("diff", "-z", "--name-only", "--no-relative", _MODULES, ancestor, head)
+    names = sure(root, run(root, *asked)).stdout.split(b"\0")
+    paths = (name.decode("utf-8", "replace") for name in names if name)
+    return tuple(sorted(path for path in paths if not path.startswith(prefix)))
+
+
+def _name(field: bytes) -> str:
+    """A path of the change as text.
+
+    Raises:
+        UsageError: It is not UTF-8, or holds control characters: neither can be shown as it is,
+            and a line break could pass for a part of the prompt.
+    """
+    try:
+        shown = field.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise UsageError(
+            f"the change has a file name that is not UTF-8, {field!r}: rename it."
+        ) from problem
+    if any(category(letter) in {"Cc", "Zl", "Zp"} for letter in shown):
+        raise UsageError(
+            f"the change has a file name with control characters, {shown!r}: rename it."
+        )
+    return shown
+
+
 def _patches(root: Path, ancestor: str, head: str, files: tuple[FileChange, ...]) -> dict[str, str]:
     """The patch of each changed file, whole; a file that changed its kind has two pieces."""
     text = _patch(root, ancestor, head)
@@ -81,21 +124,44 @@ def _patches(root: Path, ancestor: str, head: str, files: tuple[FileChange, ...]
         ("" if place == 0 else "diff --git ") + piece + ("" if place == last else "\n")
         for place, piece in enumerate(pieces)
     ]
-    names = run(root, "diff", "-z", "-M", "--name-only", "--relative", ancestor, head).stdout
-    ordered = [name.decode("utf-8", "replace") for name in names.split(b"\0") if name]
-    if len(whole) == len(ordered):
+    asked = ("diff", "-z", "-M", "--name-only", "--relative", _MODULES, ancestor, head)
+    names = sure(root, run(root, *asked)).stdout
+    ordered = [_name(name) for name in names.split(b"\0") if name]
+    if len(whole) == len(ordered) and not any(_HIDDEN in piece for piece in whole):
         return dict(zip(ordered, whole, strict=True))
+    held = _texts(root, head, ancestor, files)
+    found = {}
+    for each in files:
+        paths = tuple(filter(None, (each.before, each.path)))
+        patch = _patch(root, ancestor, head, *paths)
+        if _HIDDEN in patch and all(path in held for path in paths):
+            patch = _patch(root, ancestor, head, *paths, as_text=True)
+        found[each.path] = patch
+    return found
+
+
+def _texts(root: Path, head: str, ancestor: str, files: tuple[FileChange, ...]) -> set[str]:
+    """Those of the changed files that are text on both sides, whatever attributes say of them."""
+    before, after = files_at(root, ancestor), files_at(root, head)
+    sides: dict[str, list[str]] = {}
+    for each in files:
+        for path in filter(None, (each.before, each.path)):
+            sides[path] = [side[path] for side in (before, after) if path in side]
+    contents = blobs(root, (blob for found in sides.values() for blob in found))
     return {
-        each.path: _patch(root, ancestor, head, *filter(None, (each.before, each.path)))
-        for each in files
+        path
+        for path, found in sides.items()
+        if found and not any(b"\0" in contents[blob] for blob in found)
     }
 
 
-def _patch(root: Path, ancestor: str, head: str, *paths: str) -> str:
+def _patch(root: Path, ancestor: str, head: str, *paths: str, as_text: bool = False) -> str:
     """The patch between two commits; nobody's git configuration changes how it looks."""
     looks = ("-M", "--relative", "--no-color", "--no-ext-diff", "--no-textconv", "-U3")
-    plain = ("--inter-hunk-context=0", "--diff-algorithm=myers", "--submodule=short")
+    plain = ("--inter-hunk-context=0", "--diff-algorithm=myers", "--submodule=short", _MODULES)
+    seen = ("--text",) if as_text else ()
     prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
-    options = ("-c", "core.quotePath=false", "diff", *looks, *plain, *prefixes)
-    answer = sure(root, run(root, *options, ancestor, head, "--", *paths))
+    options = ("-c", "core.quotePath=false", "diff", *looks, *plain, *prefixes, *seen)
+    literal = {"GIT_LITERAL_PATHSPECS": "1"}
+    answer = sure(root, run(root, *options, ancestor, head, "--", *paths, environment=literal))
     return answer.stdout.decode("utf-8", "replace")

@@ -9,6 +9,8 @@ from hornbook.errors import UsageError
 
 # A repository's own configuration must not make git run programs while we only read.
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+# Plain messages, no locks, and objects as they are: a replacement would show another text.
+_PLAINLY = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
 _RENAMES_SEEN = 200
 
 
@@ -24,7 +26,7 @@ def run(
     `environment` adds those that we set ourselves.
     """
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    ours = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **(environment or {})}
+    ours = {**_PLAINLY, **(environment or {})}
     command = ["git", *_SAFE, "-C", str(root), *arguments]
     return subprocess.run(
         command, input=stdin, capture_output=True, check=False, env={**inherited, **ours}

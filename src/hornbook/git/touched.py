@@ -50,6 +50,10 @@ class Touched:
         return not self.is_removed and self.blob != self.old_blob
 
 
+# A change must not be able to say that its submodules do not count.
+_MODULES = "--ignore-submodules=none"
+
+
 def touched(
     root: Path, before: str, after: str, environment: Mapping[str, str] | None = None
 ) -> tuple[Touched, ...]:
@@ -58,7 +62,7 @@ def touched(
     Raises:
         UsageError: Git cannot tell.
     """
-    options = ("diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--no-relative")
+    options = ("diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--no-relative", _MODULES)
     answer = sure(root, run(root, *options, before, after, environment=environment))
     below = _prefix(root)
     fields = answer.stdout.split(b"\0")

@@ -124,13 +124,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRule:
-    """A rule that a review had to answer, as it stood when the change was judged."""
+    """A rule that a review had to answer, as it stood when the change was judged.
+
+    `files` are the changed files that it binds.
+    """
 
     id: str
     severity: str
     revision: str
     title: str = ""
     path: str = ""
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

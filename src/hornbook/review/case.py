@@ -25,7 +25,8 @@ class Case:
     """A change to be judged: its rules, its tree, what gates and the change itself say.
 
     `doubts` are problems that no review can mend, such as a receipt that was edited;
-    `questions` are facts that only a person can judge.
+    `questions` are facts that only a person can judge; `outside` are changed files that lie
+    outside the root, which no rule here can bind.
     """
 
     rules: tuple[JudgedRule, ...]
@@ -33,6 +34,7 @@ class Case:
     standard: Standard = field(default=Standard())
     gates: GateReport | None = None
     edited: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
     doubts: tuple[ReviewProblem, ...] = ()
     questions: tuple[str, ...] = ()
     base: str | None = None

@@ -25,6 +25,7 @@ class Pointing:
 
     places: tuple[Citation, ...]
     quotes: tuple[str, ...]
+    too_many: bool = False
 
 
 def find(evidence: str, has: Has) -> Pointing:
@@ -48,10 +49,11 @@ def find(evidence: str, has: Has) -> Pointing:
     rest += evidence[end:]
     for found in _PLACE.finditer(rest):
         path = _path_before(rest[: found.start()], has)
-        if path is not None and len(places) < MOST:
+        if path is not None:
             first = int(found[1])
             places.append(Citation(path, first, int(found[2] or first)))
-    return Pointing(tuple(dict.fromkeys(places)), tuple(dict.fromkeys(quotes)))
+    named = tuple(dict.fromkeys(places))
+    return Pointing(named[:MOST], tuple(dict.fromkeys(quotes)), len(named) > MOST)
 
 
 def _is_place(text: str, has: Has) -> bool:

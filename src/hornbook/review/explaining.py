@@ -29,13 +29,19 @@ def explanation(
     """What the outcome rests on, a sentence each."""
     yield _coverage_line(case, checked)
     if case.gates is not None:
-        failed = [gate.name for gate in case.gates.gates if gate.status is GateStatus.FAILED]
+        ran = [gate for gate in case.gates.gates if gate.status is not GateStatus.SKIPPED]
+        failed = [
+            gate.name
+            for gate in case.gates.gates
+            if gate.required and gate.status is not GateStatus.PASSED
+        ]
         stopped = f"the gates did not pass ({', '.join(failed) or 'none ran'})"
-        yield stopped if gates_stop(case.gates) else f"{len(case.gates.gates)} gates passed"
+        yield stopped if gates_stop(case.gates) else f"{_counted(len(ran), 'gate')} passed"
     else:
         yield "no gate results were given, so none count"
     if outcome is Ruling.INVALID:
-        yield f"{len(problems)} problems keep the review from being accepted"
+        keeps = "keeps" if len(problems) == 1 else "keep"
+        yield f"{_counted(len(problems), 'problem')} {keeps} the review from being accepted"
     if outcome is Ruling.REJECTED:
         rejecting = [
             each.brief.name
@@ -68,3 +74,7 @@ def _coverage_line(case: Case, checked: Sequence[Checked]) -> str:
     text = f"{len(answered)} of {len(case.rules)} rules are answered"
     text += f", {len(blocking)} violated so that they block" if blocking else ""
     return text + (f", {len(flagged)} violated and flagged" if flagged else "")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

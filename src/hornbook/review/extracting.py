@@ -46,6 +46,12 @@ def extract(data: bytes) -> dict[str, object]:
             "it holds no JSON object with a verdict: answer with one JSON object "
             f"that has {', '.join(KEYS[:5])}."
         )
+    try:
+        json.dumps(reviews[0], ensure_ascii=False).encode()
+    except UnicodeEncodeError as problem:
+        raise Unreadable(
+            "it holds half of a character (a lone surrogate): write it whole."
+        ) from problem
     return reviews[0]
 
 

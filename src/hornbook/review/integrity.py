@@ -16,7 +16,9 @@ from hornbook.model.review import (
     Verdict,
 )
 from hornbook.model.terms import Severity
-from hornbook.review.evidence import resolve
+from hornbook.review.citing import find
+from hornbook.review.evidence import resolve, shown
+from hornbook.review.searching import Searches
 from hornbook.review.tree import Tree
 
 ESCALATING = frozenset({"low_confidence", "all_not_applicable"})
@@ -40,6 +42,7 @@ CODES = (
     "no_context",
     "unparsable",
 )
+FEWEST_ALIKE = 3
 _RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
@@ -75,25 +78,39 @@ class IntegrityCheck:
         self._rules = rules
         self._reviewed = reviewed
         self._standard = standard
+        self._searches = Searches(reviewed.changed)
         self.places: dict[str, Citation] = {}
+        self.notes: list[str] = []
 
     def problems(self, review: Review) -> list[ReviewProblem]:
         """What keeps the review from being accepted, in the order of its entries."""
         found = list(_coverage(review.entries, self._rules))
+        answered: set[str] = set()
         for entry in review.entries:
-            found += self._entry(entry, review.verdict)
-        found += _alike(review.entries)
+            rule = self._rules.get(entry.sop_id)
+            if rule is None:
+                continue
+            if rule.id not in answered:
+                found += self._evidence(entry, rule)
+            answered.add(rule.id)
+            found += self._status(entry, rule, review.verdict)
+        found += _alike(review.entries, self._reviewed.tree)
         found += self._confidence(review)
         return found
 
-    def _entry(self, entry: SopEntry, verdict: Verdict) -> Iterator[ReviewProblem]:
-        rule = self._rules.get(entry.sop_id)
-        severity = rule.severity if rule is not None else Severity.ERROR
-        resolved = resolve(entry, severity, self._reviewed.tree, self._reviewed.changed)
+    def _evidence(self, entry: SopEntry, rule: JudgedRule) -> Iterator[ReviewProblem]:
+        resolved = resolve(entry, rule, self._reviewed.tree, self._searches)
         if resolved.place is not None:
-            self.places.setdefault(entry.sop_id, resolved.place)
+            self.places[rule.id] = resolved.place
+            if resolved.place.path not in self._reviewed.changed:
+                said = f"{shown(resolved.place)} is not part of the change"
+                self.notes.append(f"{rule.id}: its evidence {said}")
         for code, message in resolved.problems:
-            yield ReviewProblem(code, entry.sop_id, message)
+            yield ReviewProblem(code, rule.id, message)
+
+    def _status(
+        self, entry: SopEntry, rule: JudgedRule, verdict: Verdict
+    ) -> Iterator[ReviewProblem]:
         violated = entry.status is Status.VIOLATED
         if violated and not entry.violations:
             yield ReviewProblem(
@@ -107,11 +124,11 @@ class IntegrityCheck:
                 entry.sop_id,
                 f"The rule is {entry.status} and has violations: decide for one of them.",
             )
-        if violated and verdict is Verdict.APPROVED and self._standard.blocks(severity):
+        if violated and verdict is Verdict.APPROVED and self._standard.blocks(rule.severity):
             yield ReviewProblem(
                 "violated_but_approved",
                 entry.sop_id,
-                f"A violated rule of severity {severity} forbids an approval: reject.",
+                f"A violated rule of severity {rule.severity} forbids an approval: reject.",
             )
 
     def _confidence(self, review: Review) -> Iterator[ReviewProblem]:
@@ -143,7 +160,7 @@ def _coverage(
             yield ReviewProblem("duplicate_sop", rule_id, said)
 
 
-def _alike(entries: Sequence[SopEntry]) -> Iterator[ReviewProblem]:
+def _alike(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
     """Reviews that look at nothing: every rule waved away, or answered with the same words."""
     if len(entries) < 2:
         return
@@ -156,14 +173,12 @@ def _alike(entries: Sequence[SopEntry]) -> Iterator[ReviewProblem]:
         )
         return
     judged = [entry for entry in entries if entry.status is not Status.NOT_APPLICABLE]
-    everywhere = len({_signature(entry) for entry in entries}) == 1
-    (_, times), *_ = Counter(map(_signature, judged)).most_common(1)
-    if (
-        everywhere
-        or (times >= 2 and times == len(judged))
-        or (times >= 3 and 2 * times > len(judged))
-    ):
-        count = len(entries) if everywhere else times
+    count = max(
+        _same([_words(entry) for entry in entries], len(entries)),
+        _same([_words(entry) for entry in judged], len(judged)),
+        _same([_shown(entry, tree) for entry in judged], max(len(judged), FEWEST_ALIKE)),
+    )
+    if count:
         yield ReviewProblem(
             "rubber_stamp",
             None,
@@ -171,7 +186,15 @@ def _alike(entries: Sequence[SopEntry]) -> Iterator[ReviewProblem]:
         )
 
 
-def _signature(entry: SopEntry) -> tuple[str, tuple[Citation, ...], Search | None]:
+def _same(signatures: Sequence[object], whole: int) -> int:
+    """How many of them are alike, if that is all (from two on), or most of three or more."""
+    (_, times), *_ = Counter(signatures).most_common(1)
+    everywhere = times >= 2 and times == whole
+    most = times >= FEWEST_ALIKE and 2 * times > len(signatures)
+    return times if everywhere or most else 0
+
+
+def _words(entry: SopEntry) -> tuple[str, tuple[Citation, ...], Search | None]:
     """The evidence without what is the rule's own name, spacing, case and punctuation."""
     text = entry.evidence.casefold()
     slug = entry.sop_id.rpartition(".")[2].casefold()
@@ -179,3 +202,11 @@ def _signature(entry: SopEntry) -> tuple[str, tuple[Citation, ...], Search | Non
         text = text.replace(name, "") if name else text
     words = "".join(letter for letter in text if letter.isalnum())
     return words, entry.citations, entry.search
+
+
+def _shown(entry: SopEntry, tree: Tree) -> object:
+    """What the evidence points at, whatever is said around it; an entry that points at nothing
+    is like no other."""
+    pointing = find(entry.evidence, tree.has)
+    points = (pointing.places, pointing.quotes, entry.citations, entry.search)
+    return points if any(points) else entry

@@ -73,7 +73,8 @@ def _check(case: Case, brief: Brief) -> Checked:
     rules = {rule.id: rule for rule in case.rules if rule.id in brief.rule_ids}
     check = IntegrityCheck(rules, case.reviewed, case.standard)
     problems = (*reading.problems, *check.problems(reading.review))
-    return Checked(brief, reading.review, problems, tuple(reading.notes), check.places)
+    notes = (*reading.notes, *check.notes)
+    return Checked(brief, reading.review, problems, notes, check.places)
 
 
 def _unanswered(case: Case, briefs: Sequence[Brief]) -> Iterator[ReviewProblem]:
@@ -81,7 +82,7 @@ def _unanswered(case: Case, briefs: Sequence[Brief]) -> Iterator[ReviewProblem]:
     asked = frozenset[str]().union(*(brief.rule_ids for brief in briefs))
     for rule in case.rules:
         if rule.id not in asked:
-            said = "No receipt covers this rule: review the pass that holds it too."
+            said = "No review of the pass that holds this rule was given: review that pass too."
             yield ReviewProblem("missing_sop", rule.id, said)
     if not briefs:
         yield ReviewProblem("unparsable", None, "There is no review: nothing was looked at.")
@@ -123,6 +124,10 @@ def _findings(case: Case, checked: Sequence[Checked]) -> Iterator[Finding]:
             for entry in each.review.entries if each.review is not None else ():
                 if entry.sop_id == rule.id:
                     yield from _answers(rule, entry, each.places.get(rule.id))
+    yield from _of_no_rule(case)
+
+
+def _of_no_rule(case: Case) -> Iterator[Finding]:
     for gate in case.gates.gates if case.gates is not None else ():
         if gate.status not in {GateStatus.PASSED, GateStatus.SKIPPED}:
             severity = "error" if gate.required else "warning"
@@ -131,6 +136,9 @@ def _findings(case: Case, checked: Sequence[Checked]) -> Iterator[Finding]:
     for path in case.edited:
         said = f"The change edits {path}, which judges changes: is that meant?"
         yield Finding("", "warning", "edited", path, None, said)
+    for path in case.outside:
+        said = f"The change also touches {path}, outside the root: nothing here judges that."
+        yield Finding("", "warning", "outside", None, None, said)
 
 
 def _answers(rule: JudgedRule, entry: SopEntry, place: Citation | None) -> Iterator[Finding]:

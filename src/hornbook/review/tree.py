@@ -1,6 +1,5 @@
 """The reviewed tree, as far as evidence needs it."""
 
-from collections.abc import Mapping
 from typing import Protocol
 
 
@@ -12,21 +11,6 @@ class Tree(Protocol):
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file of the tree."""
-
-
-class HeldTree:
-    """A tree whose texts are at hand."""
-
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-
-    def has(self, path: str) -> bool:
-        """Whether the path is a file of the tree."""
-        return path in self._texts
-
-    def lines(self, path: str) -> list[str]:
-        """The lines of a file of the tree."""
-        return lines_of(self._texts[path])
 
 
 def lines_of(text: str) -> list[str]:

@@ -1,7 +1,9 @@
 """Keeps reviews and what was learned from them as records: files first, the graph from there."""
 
 import json
+import os
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -54,18 +56,31 @@ def record_review(places: Places, judged: Judged, occasion: Occasion) -> Path:
     facts = _facts(judged, occasion, at)
     number = 1
     while True:
+        review_id = f"review.{run}.{number}"
+        text = json.dumps({"id": review_id, **facts}, ensure_ascii=False, indent=2) + "\n"
         path = folder / f"{run}.{number}.json"
-        try:
-            with path.open("x", encoding="utf-8") as file:
-                review_id = f"review.{run}.{number}"
-                json.dump({"id": review_id, **facts}, file, ensure_ascii=False, indent=2)
-                file.write("\n")
-        except FileExistsError:
-            number += 1
-            continue
-        if judged.judgement.outcome is Ruling.APPROVED:
-            Conventions(places).learn(judged.judgement, review_id, at)
-        return path
+        if _created(path, text):
+            break
+        number += 1
+    if judged.judgement.outcome is Ruling.APPROVED:
+        Conventions(places).learn(judged.judgement, review_id, at)
+    return path
+
+
+def _created(path: Path, text: str) -> bool:
+    """Whether the file could be made, whole: it never replaces another one."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    fresh = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        fresh.chmod(0o644)
+        path.hardlink_to(fresh)
+    except FileExistsError:
+        return False
+    finally:
+        fresh.unlink()
+    return True
 
 
 def _facts(judged: Judged, occasion: Occasion, at: str) -> dict[str, object]:

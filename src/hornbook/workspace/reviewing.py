@@ -7,19 +7,20 @@ from pathlib import Path
 
 import msgspec
 
-from hornbook.assemble.receipt import SCHEMA, own_hash
+from hornbook.assemble.receipt import SCHEMA
 from hornbook.errors import UsageError
 from hornbook.git.change import Change, change
+from hornbook.ingest.code.languages import grammar_of
 from hornbook.ingest.reading import is_rule_file
-from hornbook.model.context import Outcome
 from hornbook.model.gates import GateReport, GateStatus
 from hornbook.model.review import JudgedRule, Judgement, ReviewProblem, Route, Ruling
 from hornbook.model.terms import Severity
 from hornbook.review.case import Brief, Case
 from hornbook.review.integrity import Reviewed, Standard
 from hornbook.review.judging import judge
-from hornbook.workspace.contexts import edited_rules
+from hornbook.workspace.contexts import bound_rules, edited_rules
 from hornbook.workspace.judging import graph_at
+from hornbook.workspace.receipt_check import Expected, differences, gate_doubts, listed
 from hornbook.workspace.reviewed_tree import CommitTree
 from hornbook.workspace.snapshot import Snapshot
 
@@ -39,13 +40,18 @@ def check_reviews(
     reviews: Sequence[Printed],
     receipts: Sequence[Mapping[str, object]],
     gates: GateReport | None = None,
+    span: str | None = None,
 ) -> Judgement:
     """The judgement of a change: reviews of the whole, or of the passes that together cover it.
+
+    With a span, the receipts must be for just that change.
 
     Raises:
         UsageError: The receipts are for different changes, or git does not have the commits.
     """
     strange = [problem for receipt in receipts for problem in _not_ours(receipt)]
+    if not strange and span is not None:
+        strange = list(_of_another_change(root, span, receipts))
     if strange or not receipts:
         return _without_context(strange or ["There is no receipt: give the one of the packet."])
     case = recomputed(root, receipts, gates)
@@ -66,16 +72,25 @@ def recomputed(
     ((base, head),) = spans
     found = change(root, f"{base}..{head}")
     snapshot = graph_at(root, base)
-    rules = _rules(snapshot, found.paths)
     tree = CommitTree(root, head)
+    rules = _rules(snapshot, [path for path in found.paths if tree.has(path)], found.paths)
+    changed = tree.texts(found.paths)
+    expected = Expected(
+        found, {rule.unit.id: rule.unit for rule in bound_rules(snapshot, found.paths)}
+    )
+    doubts = [
+        *(said for receipt in receipts for said in differences(receipt, expected)),
+        *gate_doubts(root, found, gates),
+    ]
     return Case(
         rules=rules,
-        reviewed=Reviewed(tree, tree.texts(found.paths)),
+        reviewed=Reviewed(tree, changed),
         standard=_standard(snapshot),
         gates=gates,
         edited=tuple(edited_rules(found)),
-        doubts=tuple(_doubts(receipts, found, rules, gates)),
-        questions=tuple(_questions(snapshot, found)),
+        doubts=tuple(ReviewProblem("no_context", None, said) for said in doubts),
+        questions=tuple(_questions(snapshot, found, tree, changed)),
+        outside=found.outside,
         base=base,
         head=head,
     )
@@ -113,19 +128,37 @@ def _not_ours(receipt: Mapping[str, object]) -> Iterator[str]:
         yield "The receipt lists no rules: make it with `review prepare --diff BASE..HEAD`."
 
 
+def _of_another_change(
+    root: Path, span: str, receipts: Sequence[Mapping[str, object]]
+) -> Iterator[str]:
+    wanted = change(root, span)
+    for receipt in receipts:
+        if (receipt["base"], receipt["head"]) != (wanted.base, wanted.head):
+            yield (
+                f"The receipt is for {str(receipt['base'])[:12]}..{str(receipt['head'])[:12]}, not "
+                f"for {wanted.base[:12]}..{wanted.head[:12]}: prepare the review again."
+            )
+
+
 def _without_context(reasons: Sequence[str]) -> Judgement:
     problems = tuple(ReviewProblem("no_context", None, reason) for reason in reasons)
     said = ("without a receipt for the change there is nothing to judge a review by",)
     return Judgement(Ruling.INVALID, None, Route.HUMAN, problems, explanation=said)
 
 
-def _rules(snapshot: Snapshot, paths: Sequence[str]) -> tuple[JudgedRule, ...]:
-    found = {
-        rule.id: JudgedRule(rule.id, rule.severity, rule.revision, rule.title, rule.path)
-        for answer in snapshot.why(paths)
-        for rule in answer.rules
-    }
-    return tuple(found[rule_id] for rule_id in sorted(found))
+def _rules(
+    snapshot: Snapshot, there: Sequence[str], paths: Sequence[str]
+) -> tuple[JudgedRule, ...]:
+    """The rules that bind the change, each with the files of HEAD that it binds."""
+    bound: dict[str, list[str]] = {}
+    found: dict[str, JudgedRule] = {}
+    for answer in snapshot.why(paths):
+        for rule in answer.rules:
+            found[rule.id] = JudgedRule(
+                rule.id, rule.severity, rule.revision, rule.title, rule.path
+            )
+            bound.setdefault(rule.id, []).extend([answer.path] if answer.path in there else [])
+    return tuple(replace(found[each], files=tuple(bound[each])) for each in sorted(found))
 
 
 def _standard(snapshot: Snapshot) -> Standard:
@@ -133,72 +166,9 @@ def _standard(snapshot: Snapshot) -> Standard:
     return Standard(Severity(settings.block_on), settings.confidence_percent / 100)
 
 
-def _doubts(
-    receipts: Sequence[Mapping[str, object]],
-    found: Change,
-    rules: Sequence[JudgedRule],
-    gates: GateReport | None,
-) -> Iterator[ReviewProblem]:
-    """What no review can mend: a receipt that is not what git says, gates of another tree."""
-    revisions = {rule.id: rule.revision for rule in rules}
-    for receipt in receipts:
-        for said in _differences(receipt, found, revisions):
-            yield ReviewProblem("no_context", None, said)
-    if gates is not None and gates.tree is not None and gates.tree != found.tree:
-        yield ReviewProblem(
-            "no_context",
-            None,
-            f"The gates ran on tree {gates.tree[:12]}, the change's tree is {found.tree[:12]}: "
-            "run them again.",
-        )
-
-
-def _differences(
-    receipt: Mapping[str, object], found: Change, revisions: Mapping[str, str]
+def _questions(
+    snapshot: Snapshot, found: Change, tree: CommitTree, changed: Mapping[str, str]
 ) -> Iterator[str]:
-    if receipt.get("receipt_sha256") != own_hash(receipt):
-        yield "The receipt was edited: its own hash is another one. Prepare the review again."
-    if receipt.get("outcome") != Outcome.COMPLETE:
-        yield f"The receipt's context is {receipt.get('outcome')!r}, not complete."
-    for key, actual in (
-        ("tree", found.tree),
-        ("merge_base", found.merge_base),
-        ("files", list(found.paths)),
-    ):
-        if receipt.get(key) != actual:
-            yield f"The receipt's {key} is not the change's: prepare the review again."
-    yield from _rules_differ(receipt, revisions)
-
-
-def _rules_differ(receipt: Mapping[str, object], revisions: Mapping[str, str]) -> Iterator[str]:
-    shown = dict(_shown(receipt))
-    for rule_id in sorted(shown.keys() | set(_listed(receipt))):
-        if rule_id not in revisions:
-            yield f"The receipt holds {rule_id}, which does not bind this change."
-        elif shown.get(rule_id) != revisions[rule_id]:
-            yield f"The receipt does not hold {rule_id} as it stood at the base."
-    missing = sorted(revisions.keys() - shown.keys())
-    if missing and not receipt.get("whole_set"):
-        yield f"The receipt lacks {', '.join(missing)}, which bind this change."
-
-
-def _shown(receipt: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """The rules in the prompt that the receipt is for, each with its revision."""
-    sections = receipt["sections"]
-    for section in sections if isinstance(sections, list) else ():
-        if isinstance(section, dict) and section.get("name") == "sops":
-            items = section.get("items")
-            for item in items if isinstance(items, list) else ():
-                if isinstance(item, dict):
-                    yield str(item.get("id")), item.get("revision")
-
-
-def _listed(receipt: Mapping[str, object]) -> tuple[str, ...]:
-    listed = receipt["sop_ids"]
-    return tuple(map(str, listed)) if isinstance(listed, list) else ()
-
-
-def _questions(snapshot: Snapshot, found: Change) -> Iterator[str]:
     """What only a person can judge."""
     if not found.files:
         yield "the change is empty: there was nothing to review"
@@ -206,6 +176,13 @@ def _questions(snapshot: Snapshot, found: Change) -> Iterator[str]:
     added = [path for path in found.paths if is_rule_file(path) and not path.startswith(ours)]
     if added and not snapshot.rules.enforced:
         yield f"the base has no rules and the change brings some ({', '.join(added)})"
+    unseen = [
+        path
+        for path in found.paths
+        if tree.has(path) and path not in changed and grammar_of(path) is not None
+    ]
+    if unseen:
+        yield f"source files that nobody can read, because they hold NUL bytes: {', '.join(unseen)}"
 
 
 def briefs(
@@ -216,7 +193,7 @@ def briefs(
     """Which rules each review had to answer: those of the receipt that it fits best."""
     everything = frozenset(rule.id for rule in rules)
     sets = [
-        frozenset(_listed(receipt)) & everything if receipt.get("whole_set") else everything
+        frozenset(listed(receipt)) & everything if receipt.get("whole_set") else everything
         for receipt in receipts
     ]
     for printed in reviews:

@@ -316,15 +316,18 @@ class Workspace:
         receipts: Sequence[Mapping[str, object]],
         *,
         gates: GateReport | None = None,
+        diff: str | None = None,
     ) -> Judgement:
         """What follows from the reviews of a change; rules, tree and settings come from git.
+
+        With `diff`, the receipts must be for just that change.
 
         Raises:
             UsageError: The receipts are for different changes, or git does not have the commits.
         """
         from hornbook.workspace.reviewing import check_reviews  # noqa: PLC0415  # loads the readers
 
-        return check_reviews(self.root, reviews, receipts, gates)
+        return check_reviews(self.root, reviews, receipts, gates, diff)
 
     def record_review(
         self,
