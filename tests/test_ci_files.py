@@ -173,6 +173,8 @@ def runner(tmp_path: Path) -> Runner:
 
 
 INPUTS = {
+    "BASE": "b",
+    "HEAD": "h",
     "RECEIPT": "packet/receipt.json",
     "REVIEWS": "one review.json\n\ntwo.json\n",
     "GATES": "true",
@@ -196,7 +198,7 @@ def test_the_check_ends_as_the_command_ended(runner: Runner, code: int) -> None:
     (runner.answers / "json").write_text('{"outcome": "rejected"}')
     assert runner.run("Check the reviews", code, **INPUTS) == code
     gates = f"--gates {runner.folder}/hornbook-gates.json"
-    told = f"review check one review.json two.json --receipt packet/receipt.json {gates} --format"
+    told = f"review check one review.json two.json --receipt packet/receipt.json --diff b..h {gates} --format"
     assert runner.lines("calls") == [f"{told} {name}" for name in ("github", "json", "markdown")]
     assert runner.lines("outputs") == (["outcome=rejected"] if code < 2 else [])
 
