@@ -477,3 +477,15 @@ def test_the_file_of_a_plan_is_the_plan(root: Path) -> None:
         assert parse(text).plan == work.plan("limits").plan
         with pytest.raises(NotFound):
             work.plan("nothing")
+
+
+def test_an_amended_plan_leaves_its_tasks_as_they_are(root: Path) -> None:
+    with committed(root) as work:
+        work.ingest()
+        work.plan_book().tasks("limits")
+        wider = "## Constraints\n\n- IN: **\n"
+        view = work.plan_book().rewrite(
+            "limits", wider, ["constraints"], reason="it reaches further"
+        )
+        assert view.plan.constraints.inside == ("**",)
+        assert work.plan("limits").problems == ()

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from hornbook.execute.plan_notes import render_decisions, render_risks
-from hornbook.execute.plan_state import PlanState, constraints_data, task_data
+from hornbook.execute.plan_state import PlanState, task_data
 from hornbook.execute.plan_text import parse, render
 from hornbook.ingest.identity import slug as slug_of
 from hornbook.model.plan import Plan, PlanTask
@@ -66,7 +66,7 @@ def tasks_of(state: PlanState) -> dict[str, str]:
 
 
 def render_task(plan: Plan, task: PlanTask) -> str:
-    """A task's definition as YAML: all that the loop needs to know of it."""
+    """A task's definition as YAML, without what an amendment of the plan may change: its scope."""
     said = task_data(task)
     facts = {
         "id": task.id_in(plan.slug),
@@ -77,7 +77,6 @@ def render_task(plan: Plan, task: PlanTask) -> str:
         "creates": said["creates"],
         "criteria": said["criteria"],
         "depends_on": [f"task.{plan.slug}.{number}" for number in task.depends_on],
-        "constraints": constraints_data(plan.constraints),
     }
     text: str = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100)
     return text
