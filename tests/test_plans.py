@@ -485,7 +485,7 @@ def test_an_amended_plan_leaves_its_tasks_as_they_are(root: Path) -> None:
         work.plan_book().tasks("limits")
         wider = "## Constraints\n\n- IN: **\n"
         view = work.plan_book().rewrite(
-            "limits", wider, ["constraints"], reason="it reaches further"
+            "limits", wider, ["Constraints"], reason="it reaches further"
         )
         assert view.plan.constraints.inside == ("**",)
         assert work.plan("limits").problems == ()
