@@ -225,15 +225,20 @@ def gate_result(root: Path, text: str) -> None:
 
 def test_an_agent_stops_unless_the_last_gates_failed_for_this_tree(root: Path) -> None:
     assert stop(root) is None
-    gate_result(root, '{"passed": true, "tree": "t"}')
+    gate_result(root, '{"passed": true, "tree": "x", "fingerprint": "t"}')
     assert stop(root, "t") is None
-    failed = {"passed": False, "tree": "t", "gates": [{"name": "test", "status": "failed"}]}
+    gates = [{"name": "test", "status": "failed"}]
+    failed = {"passed": False, "tree": "x", "fingerprint": "t", "gates": gates}
     gate_result(root, json.dumps(failed))
     assert "(test)" in (stop(root, "t") or "")
     assert stop(root, "another") is None
     assert stop(root, None) is not None
     assert stop(root, "t", stop_hook_active=True) is None
     assert stop(root, "t", stop_hook_active=False) is not None
+    gate_result(root, json.dumps({**failed, "fingerprint": None}))
+    assert stop(root, "t") is None, "the gates ran on a copy of a commit"
+    gate_result(root, json.dumps({**failed, "tree": None, "fingerprint": None}))
+    assert stop(root, "t") is not None, "outside of git there is one tree only"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"passed": "yes"}', "{"])
