@@ -6,6 +6,7 @@ from hornbook.execute.plan_text import parse
 from hornbook.model.plan import Constraints
 from hornbook.text.constraint_bullets import KINDS, read_bullet
 
+_UNFINISHED = frozenset({"missing_section", "no_title"})
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
@@ -13,11 +14,11 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 def read_constraints(text: str) -> Constraints:
     """What the bullets under `Constraints` say, in order; other text there says nothing.
 
-    A text that has that heading on another level than a plan's is read too: a guard that took it
-    for no constraint would let everything through.
+    A text that is no plan, such as one that is just being edited, is read for what looks like
+    constraints: a guard that took them for none would let everything through.
     """
     read = parse(text)
-    if "Constraints" in read.stated:
+    if "Constraints" in read.stated and {each.code for each in read.problems} <= _UNFINISHED:
         return read.plan.constraints
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for line in _section(text):
