@@ -72,8 +72,16 @@ class EventLog:
         self._mutex = threading.RLock()
         self._depth = 0
         self._engine = _engine(database or f"sqlite:///{state / 'events.db'}")
-        with self.alone():
-            _TABLES.create_all(self._engine)
+        try:
+            with self.alone():
+                _TABLES.create_all(self._engine)
+        except sql.exc.DatabaseError as problem:
+            shown = self._engine.url.render_as_string()
+            self._engine.dispose()
+            raise EventLogError(
+                f"the database of events {shown} cannot be used ({problem.orig}): `hornbook "
+                "recover` says what can be restored."
+            ) from problem
 
     def close(self) -> None:
         """Let go of the database."""

@@ -7,7 +7,12 @@ _RECORDS = frozenset(["explore", "plan", "propose", "design", "spec", "decide", 
 _FOR_PEOPLE = frozenset(
     ["promote", "answer", "execute", "auto", "resume", "worker", "init", "checkpoint", "hook"]
 )
-_PARTS_FOR_PEOPLE = {"plans": {"use", "import"}, "conventions": {"promote", "retire"}}
+_PARTS_FOR_PEOPLE = {
+    "plans": {"use", "import"},
+    "conventions": {"promote", "retire"},
+    "invariants": {"promote"},
+}
+_OPTIONS_FOR_PEOPLE = {"recover": {"--repair"}}
 
 
 def refusal(arguments: Sequence[str], role: str) -> str | None:
@@ -19,6 +24,8 @@ def refusal(arguments: Sequence[str], role: str) -> str | None:
         return command
     if part in _PARTS_FOR_PEOPLE.get(command, ()):
         return f"{command} {part}"
+    for option in sorted(_OPTIONS_FOR_PEOPLE.get(command, set()).intersection(arguments)):
+        return f"{command} {option}"
     if command == "query" and any("mutation" in each for each in arguments):
         return "query with a mutation"
     return None

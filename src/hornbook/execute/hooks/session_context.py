@@ -8,9 +8,10 @@ import re
 from pathlib import Path
 
 from hornbook.execute.hooks.active import STATE, active_slug
+from hornbook.model.tiers import CORE_FILES, LOADED_BY_HOST
 
 MOST_CHARACTERS = 10_000
-CORE = ("docs/context/CONTEXT_CORE.md", "docs/context/ROLES.md", "docs/context/GUARDRAILS.md")
+CORE = tuple(path for path in CORE_FILES if path not in LOADED_BY_HOST)
 _HEADING = re.compile(r"^##[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 _FRONTMATTER = re.compile(r"\A---\n.*?^---\n", re.MULTILINE | re.DOTALL)
 _ENTRY_HEADING = re.compile(r"^(?=#{2,6} )", re.MULTILINE)
