@@ -89,16 +89,11 @@ class Memory:
             PlanHeld: Another process works on the plan.
         """
         slug, state = self.slug(given), self._places.state
-        log = self._opened()
-        try:
-            found, reading = recover(state, slug, log)
-        finally:
-            if isinstance(log, EventLog):
-                log.close()
         if not mend:
-            return found
-        with holding(state, slug, "recover", at=self._clock()):
-            mended = repair(state, found, reading)
+            return self._recovered(slug)[0]
+        with holding(state, slug, "recover --repair", at=self._clock()):
+            mended, reading = self._recovered(slug)
+            mended = repair(state, mended, reading)
             self._mend_database(slug, reading)
         return mended
 
@@ -147,11 +142,19 @@ class Memory:
         with_invariant(self._places.root / CONTEXT_CORE, promoted, found.plan)
         return promoted
 
+    def _recovered(self, slug: str) -> tuple[Recovery, LogReading]:
+        log = self._opened()
+        try:
+            return recover(self._places.state, slug, log)
+        finally:
+            if isinstance(log, EventLog):
+                log.close()
+
     def _opened(self) -> EventLog | str:
         """The event log, or in words why it cannot be used; none is made where there is none."""
         database, state = self._settings.engine.database, self._places.state
         if not database and not (state / "events.db").exists():
-            return "there is none"
+            return ".hornbook/events.db is not there"
         try:
             return EventLog(state, self._clock, database=database)
         except EventLogError as problem:

@@ -33,6 +33,7 @@ ACTIVE = f"{TRACKS}/ACTIVE_TRACK"
 SESSIONS = "artifacts/sessions"
 CHECKPOINTS = "artifacts/checkpoints"
 TRACK_FILES = ("SPEC.md", "PLAN.md", "DECISIONS.md", "RISKS.md")
+PARTS = {"SPEC.md": "situation and mission", "PLAN.md": "execution and constraints"}
 ACTOR = "import"
 
 
@@ -124,16 +125,18 @@ def _import_track(memory: Memory, root: Path, folder: Path, name: str, ledger: _
             for path in hashes:
                 ledger.put(path, "left", f"the plan {slug} is another one: rename the track")
             return
-        made = _plan(name, texts)
-        begun = {**plan_data(made)}
+        begun = plan_data(_plan(name, texts))
         log.append(slug, "plan.explored", begun, key="plan.explored", actor=ACTOR)
         log.append(slug, "plan.imported", data, key=f"imported:{digest(data)}", actor=ACTOR)
         _record(log, slug, texts, name, ledger)
         store.view(slug)
-    for file in ("SPEC.md", "PLAN.md"):
-        if file in texts:
-            part = "situation and mission" if file == "SPEC.md" else "execution and constraints"
-            ledger.put(f"{TRACKS}/{name}/{file}", "imported", f"plan {slug}: {part}")
+        first = next(event for event in log.events(slug) if event.kind == "plan.imported")
+    for file, part in PARTS.items():
+        path = f"{TRACKS}/{name}/{file}"
+        if file in texts and first.data["files"].get(path) == hashes[path]:
+            ledger.put(path, "imported", f"plan {slug}: {part}")
+        elif file in texts:
+            ledger.put(path, "left", f"it changed since plan {slug} was made: edit its plan.md")
 
 
 def _is_ours(log: EventLog, slug: str, name: str) -> bool:
