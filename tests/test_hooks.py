@@ -431,3 +431,29 @@ def test_the_wrapper_files_pass_on_what_the_commands_answer(
     compacts = call(["/bin/sh", str(files / "precompact.sh")], b'{"trigger": "auto"}', path)
     assert compacts.returncode == 0
     assert call(["/bin/sh", str(files / "precompact.sh")], b"", "/nowhere").returncode == 0
+
+
+def test_an_agent_is_sent_back_by_gates_that_really_failed(tmp_path: Path) -> None:
+    def called(*arguments: str, sent: str = "") -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "hornbook", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            input=sent,
+        )
+        return done.stdout
+
+    gates = "gates:\n  additional:\n    - {name: test, command: grep -q good a.txt}\n"
+    write(tmp_path, {"a.txt": "bad\n", ".hornbook/config.yaml": gates})
+    names = ("-c", "user.name=N", "-c", "user.email=n@example.org")
+    for arguments in (["init"], ["add", "-A"], [*names, "commit", "-m", "one"]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True)
+    sent = json.dumps({"session_id": "s"})
+    assert json.loads(called("gates", "run", "--json"))["passed"] is False
+    assert "(test)" in json.loads(called("hook", "stop", sent=sent))["reason"]
+    write(tmp_path, {"a.txt": "good\n"})
+    assert called("hook", "stop", sent=sent) == "", "the gates did not see this tree yet"
+    assert json.loads(called("gates", "run", "--json"))["passed"] is True
+    assert called("hook", "stop", sent=sent) == ""

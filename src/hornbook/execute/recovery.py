@@ -153,8 +153,8 @@ def repair(state: Path, found: Recovery, reading: LogReading) -> Recovery:
         put_aside(state, found.plan, root / each.path)
         _write(root / each.path, texts[each.path])
         done.append(replace(each, state=FileState.REPAIRED))
-    for draft in sorted((state / "plans" / found.plan).rglob(".*.draft")):
-        draft.unlink()
+    for folder in (state / "plans" / found.plan, state / "records"):
+        _sweep(folder)
     checkpoint = found.checkpoint
     if checkpoint is not None and not checkpoint.matches:
         checkpoint = CheckpointFound(now.seq, now.event_hash, matches=True)
@@ -169,6 +169,24 @@ def put_aside(state: Path, slug: str, path: Path) -> None:
     folder = quarantine_of(state, slug)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{path.name}.{digest_of(data)[:12]}").write_bytes(data)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the drafts of processes that died while they wrote."""
+    for draft in sorted(folder.rglob(".*.draft")):
+        pid = draft.name.split(".")[-2]
+        if pid.isdigit() and not _is_alive(int(pid)):
+            draft.unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _checkpoint(root: Path, slug: str) -> tuple[Checkpoint | None, str | None]:

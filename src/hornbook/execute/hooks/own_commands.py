@@ -12,6 +12,7 @@ _PARTS_FOR_PEOPLE = {
     "conventions": {"promote", "retire"},
     "invariants": {"promote"},
 }
+_RECORDED_PARTS = frozenset([("invariants", "propose")])
 _OPTIONS_FOR_PEOPLE = {"recover": {"--repair"}}
 
 
@@ -22,7 +23,8 @@ def refusal(arguments: Sequence[str], role: str) -> str | None:
     part = words[1] if len(words) > 1 else ""
     if command in _FOR_PEOPLE or (command in _RECORDS and role != "planner"):
         return command
-    if part in _PARTS_FOR_PEOPLE.get(command, ()):
+    recorded = (command, part) in _RECORDED_PARTS and role != "planner"
+    if part in _PARTS_FOR_PEOPLE.get(command, ()) or recorded:
         return f"{command} {part}"
     for option in sorted(_OPTIONS_FOR_PEOPLE.get(command, set()).intersection(arguments)):
         return f"{command} {option}"
