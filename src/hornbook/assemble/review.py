@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from hornbook.assemble.grouping import fewest_groups
 from hornbook.assemble.packet import Part, lay_out
-from hornbook.assemble.tiers import in_order
+from hornbook.assemble.tiers import contributions, in_order
 from hornbook.model.context import Context, LeftOut, Outcome, Reason, Unit
 from hornbook.text.tokens import TokenCounter
 
@@ -112,6 +112,7 @@ class _Assembly:
             left_out=left_out,
             reserve=self._room.reserve,
             window=self._room.window,
+            tiers=contributions(sections),
         )
 
     def _reasons(self) -> list[Reason]:

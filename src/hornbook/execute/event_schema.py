@@ -38,7 +38,7 @@ def violations(events: Iterable[Event]) -> tuple[Violation, ...]:
 def faults(event: Event) -> list[Violation]:
     """Every field of an event that is not what its kind demands."""
     said: list[tuple[str, str]] = []
-    required, optional = _FIELDS.get(event.kind, ({}, {}))
+    required, optional = FIELDS.get(event.kind, ({}, {}))
     for name, check in {**required, **optional}.items():
         if name not in event.data:
             said += [(name, "it is missing")] if name in required else []
@@ -148,7 +148,7 @@ _TASK: Mapping[str, Check] = {
     "depends_on": _numbers,
     "line": _number,
 }
-_FIELDS: Mapping[str, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
+FIELDS: Mapping[str, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     "plan.explored": (_PLAN_TEXT, {"supersedes": _reference}),
     "plan.edited": ({}, _PLAN_TEXT),
     "plan.promoted": ({}, {}),

@@ -12,7 +12,7 @@ from hornbook.assemble.related import related
 from hornbook.assemble.review import Extra, Review, Room, Rule
 from hornbook.assemble.signatures import render_summary
 from hornbook.assemble.sop import render
-from hornbook.assemble.tiers import contributions
+from hornbook.assemble.tiers import with_left_out
 from hornbook.errors import UsageError
 from hornbook.git import reader as git
 from hornbook.git.change import Change, change
@@ -197,7 +197,7 @@ class Contexts:
         core_tokens = sum(count(unit.text) for unit in core.units)
         space = replace(space, core=settings.budget.core, diff=max(0, space.diff - core_tokens))
         context = reviewing.assemble(review, space, count)
-        tiers = contributions(context.sections, {Tier.CORE: core.left_out})
+        tiers = with_left_out(context.tiers, Tier.CORE, core.left_out)
         context = replace(context, left_out=(*context.left_out, *left_out), tiers=tiers)
         return Packet(context, replace(made_for, model=name), review, space)
 
