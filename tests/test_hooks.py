@@ -445,7 +445,8 @@ def test_an_agent_is_sent_back_by_gates_that_really_failed(tmp_path: Path) -> No
         )
         return done.stdout
 
-    gates = "gates:\n  additional:\n    - {name: test, command: grep -q good a.txt}\n"
+    made = 'command: "touch made.txt; grep -q good a.txt", creates: [made.txt]'
+    gates = f"gates:\n  additional:\n    - {{name: test, {made}}}\n"
     write(tmp_path, {"a.txt": "bad\n", ".hornbook/config.yaml": gates})
     names = ("-c", "user.name=N", "-c", "user.email=n@example.org")
     for arguments in (["init"], ["add", "-A"], [*names, "commit", "-m", "one"]):

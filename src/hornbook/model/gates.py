@@ -54,7 +54,7 @@ class GateReport:
     """The results of one run of the gates over one tree; `base` is where their definitions stood.
 
     `tree` is the hash of the files that were judged, `notes` say what a reader should know besides.
-    `fingerprint` is that of the work tree, where the gates ran in it, taken before they did.
+    `fingerprint` is that of the work tree as the gates left it, where they ran in it.
     A report without a gate has not passed: a missing configuration is not a pass.
     """
 

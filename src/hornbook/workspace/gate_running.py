@@ -223,9 +223,9 @@ def _over_commit(root: Path, head: str, gates: Sequence[Gate], run: _Run) -> Gat
 
 
 def _in_place(root: Path, gates: Sequence[Gate], before: Content, run: _Run) -> GateReport:
-    seen = fingerprint(root)
     report = _with(run(root), _stayed(root, gates, before))
-    return replace(report, tree=before.tree, fingerprint=seen)
+    # As it is now: with what gates create, which is no part of `tree`, a hook sees the same.
+    return replace(report, tree=before.tree, fingerprint=fingerprint(root))
 
 
 def _stayed(root: Path, gates: Sequence[Gate], before: Content) -> list[GateResult]:
