@@ -198,13 +198,13 @@ def test_splitting_the_events_over_checkpoints_ends_equal(
 
 def test_the_artifacts_are_those_of_the_newest_event_that_names_some() -> None:
     events: list[Event] = []
-    given = (
+    happened: tuple[tuple[str, dict[str, Any]], ...] = (
         ("step.ended", {"artifacts": [{"path": "a/old.txt", "sha256": DIGEST}]}),
         ("step.ended", {"artifacts": [{"path": "a/new.txt", "sha256": DIGEST}]}),
         ("gates.ran", {"artifacts": [{"path": "../out", "sha256": DIGEST}]}),
         ("run.ended", {"artifacts": "none"}),
     )
-    for number, (kind, data) in enumerate(given):
+    for number, (kind, data) in enumerate(happened):
         last = events[-1] if events else None
         events.append(
             next_event(last, plan="p", kind=kind, data=data, key=str(number), actor="a", at=NOW)

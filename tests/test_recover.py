@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -243,6 +244,24 @@ def test_a_database_that_cannot_be_read_is_made_anew_from_the_export(root: Path)
     assert made_files(root) == before
     with Workspace.open(root) as work:
         assert work.plan("limits").state.seq == found.seq
+
+
+def test_a_plan_that_is_damaged_in_the_database_leaves_the_others_alone(root: Path) -> None:
+    with Workspace.open(root) as work:
+        work.plan_book().explore("Other")
+        work.plan_book().use("limits")
+    with sqlite3.connect(root / ".hornbook" / "events.db") as database:
+        database.execute(
+            "UPDATE hornbook_events SET line = replace(line, 'fair', 'foul') WHERE plan = 'limits'"
+        )
+    database.close()
+    (folder_of(root, "other") / "events.jsonl").unlink()
+    found = recovered(root)
+    assert found.source == "export"
+    assert recovered(root, mend=True).passed
+    assert recovered(root).source == "database"
+    with Workspace.open(root) as work:
+        assert [view.plan.slug for view in work.plans()] == ["other", "limits"]
 
 
 def test_a_database_that_is_behind_is_completed(root: Path) -> None:

@@ -172,6 +172,11 @@ class EventLog:
             else:
                 raise EventLogError(self._disagreement(path, stored, found))
 
+    def forget(self, plan: str) -> None:
+        """Remove a plan from the table, so that the next sync takes it over from its export."""
+        with self.alone(), self._engine.begin() as connection:
+            connection.execute(sql.delete(EVENTS).where(EVENTS.c.plan == plan))
+
     def projected(self, plan: str) -> int:
         """Up to which event the plan's files were written; 0 if never here."""
         return self._written().get(plan, 0)

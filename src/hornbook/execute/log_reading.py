@@ -109,6 +109,10 @@ def _stored(log: EventLog | str, plan: str) -> tuple[tuple[Event, ...], str | No
         return (), log
     try:
         return tuple(log.events(plan)), None
+    except sql.exc.OperationalError as problem:
+        raise EventLogError(
+            f"the database is busy or away ({problem.orig}): try again."
+        ) from problem
     except (EventLogError, sql.exc.DatabaseError) as problem:
         return (), str(problem).rstrip(".")
 

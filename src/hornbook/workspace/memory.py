@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import sqlalchemy as sql
+
 from hornbook.errors import EventLogError, NotFound, UsageError
 from hornbook.execute.checkpointing import CheckpointReport, write_checkpoint
 from hornbook.execute.event_log import EventLog
@@ -158,15 +160,30 @@ class Memory:
         try:
             return EventLog(state, self._clock, database=database)
         except EventLogError as problem:
+            if not database and isinstance(problem.__cause__, sql.exc.OperationalError):
+                raise  # it is busy, not gone: nothing may take its place
             return str(problem).rstrip(".")
 
     def _mend_database(self, slug: str, reading: LogReading) -> None:
-        """Make the table say what the export says; a table that cannot be used is made anew."""
-        state = self._places.state
-        if reading.database_fault is not None and not self._settings.engine.database:
-            for name in ("events.db", "events.db-wal", "events.db-shm"):
-                put_aside(state, slug, state / name)
-                (state / name).unlink(missing_ok=True)
+        """Make the table say what the export says; a file that is no database is made anew."""
+        if reading.database_fault is not None:
+            self._forget(slug)
         with self.log() as log:
             log.sync(slug)
             log.set_projected(slug, reading.events[-1].seq)
+
+    def _forget(self, slug: str) -> None:
+        """Remove the plan from the table, or the whole table if it cannot be read at all."""
+        try:
+            with self.log() as log:
+                log.forget(slug)
+        except (EventLogError, sql.exc.DatabaseError) as problem:
+            away = (problem, problem.__cause__)
+            if self._settings.engine.database or any(
+                isinstance(each, sql.exc.OperationalError) for each in away
+            ):
+                raise
+            state = self._places.state
+            for name in ("events.db", "events.db-wal", "events.db-shm"):
+                put_aside(state, slug, state / name)
+                (state / name).unlink(missing_ok=True)
