@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sql
 
-from hornbook.errors import EventLogError, NotFound, UsageError
+from hornbook.errors import EventLogError, NotFound, PlanHeld, UsageError
 from hornbook.execute.checkpointing import CheckpointReport, write_checkpoint
 from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import digest
@@ -78,6 +78,16 @@ class Memory:
             return write_checkpoint(
                 self._places.state, log, slug, at=self._clock(), automatic=automatic
             )
+
+    def checkpoint_at_boundary(self, slug: str) -> CheckpointReport | None:
+        """The same where a phase ends or tiers fill up; None if another process holds the plan.
+
+        Whoever holds it checkpoints it at the end of its own phase.
+        """
+        try:
+            return self.checkpoint(slug, automatic=True)
+        except PlanHeld:
+            return None
 
     def recover(self, given: str | None = None, *, mend: bool = False) -> Recovery:
         """What the log of a plan gives, compared with what lies on disk.

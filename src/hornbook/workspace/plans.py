@@ -356,7 +356,7 @@ class PlanBook:
     def _at_boundary(self, view: PlanView) -> PlanView:
         """The plan, checkpointed where a phase of it ends."""
         memory = Memory(self._places, self._settings, self._clock)
-        memory.checkpoint(view.plan.slug, automatic=True)
+        memory.checkpoint_at_boundary(view.plan.slug)
         return view
 
     @contextmanager

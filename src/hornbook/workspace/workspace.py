@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from hornbook.errors import NotFound, PlanHeld, UsageError
+from hornbook.errors import NotFound, UsageError
 from hornbook.graph import asking
 from hornbook.graph import export as exporting
 from hornbook.graph.generations import Generation, Generations
@@ -305,9 +304,7 @@ class Workspace:
             brief=brief,
         )
         if made.due and brief is not None:
-            # Whoever holds the plan checkpoints it at the end of its own phase.
-            with contextlib.suppress(PlanHeld):
-                self.memory().checkpoint(brief.plan.slug, automatic=True)
+            self.memory().checkpoint_at_boundary(brief.plan.slug)
         return made.context
 
     def check_review(
