@@ -149,6 +149,14 @@ def test_notes_that_do_not_fit_are_left_out_whole_and_told(root: Path) -> None:
     assert "long long" not in (made.text or "")
 
 
+def test_a_session_starts_with_notes_that_are_whole_and_in_one_piece(root: Path) -> None:
+    with Workspace.open(root) as work:
+        work.plan_book().decide("limits", decision="two\n\n## parts", reason="r", impact="i")
+    text = session_context(str(root))
+    assert "- Decision: two\n  \n  ## parts\n- Reason: r\n- Impact: i\n" in text
+    assert text.index("## parts") < text.index("A bucket"), "the newest comes first"
+
+
 # Transient
 
 
