@@ -14,7 +14,7 @@ from hornbook.execute.checkpoint import (
     digest_of,
     read_checkpoint,
 )
-from hornbook.execute.checkpointing import quarantine_of
+from hornbook.execute.checkpointing import quarantine_of, write_durably
 from hornbook.execute.event_log import EXPORT, EventLog
 from hornbook.execute.events import Event
 from hornbook.execute.log_reading import LogReading, read_log
@@ -151,7 +151,7 @@ def repair(state: Path, found: Recovery, reading: LogReading) -> Recovery:
             done.append(each)
             continue
         put_aside(state, found.plan, root / each.path)
-        _write(root / each.path, texts[each.path])
+        write_durably(root / each.path, texts[each.path])
         done.append(replace(each, state=FileState.REPAIRED))
     for folder in (state / "plans" / found.plan, state / "records"):
         _sweep(folder)
@@ -185,7 +185,7 @@ def _is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass  # it is somebody else's
     return True
 
 
@@ -259,13 +259,3 @@ def _artifact(root: Path, path: str, expected: str) -> FileFound:
 
 def _hash(path: Path) -> str | None:
     return digest_of(path.read_bytes()) if path.is_file() else None
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    with draft.open("wb") as file:
-        file.write(text.encode())
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
