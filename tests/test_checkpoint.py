@@ -32,9 +32,15 @@ from tests.remembered import NOW, folder_of, forged, made_files, remembered
 DIGEST = "a" * 64
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return remembered(tmp_path_factory.mktemp("made"))
+
+
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return remembered(tmp_path)
+def root(made: Path, tmp_path: Path) -> Path:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
 
 
 def memory_of(root: Path) -> Memory:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -29,9 +30,15 @@ EXPORT = ".hornbook/plans/limits/events.jsonl"
 CHECKPOINT = ".hornbook/plans/limits/checkpoint.json"
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return remembered(tmp_path_factory.mktemp("made"))
+
+
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return remembered(tmp_path)
+def root(made: Path, tmp_path: Path) -> Path:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
 
 
 def recovered(root: Path, *, mend: bool = False) -> Recovery:
