@@ -17,7 +17,8 @@ from hornbook.execute.hooks.constraints import read_constraints
 from hornbook.execute.hooks.entry import EVENTS, Surroundings, respond
 from hornbook.execute.hooks.scope import Scope
 from hornbook.execute.hooks.tools import DEFAULT_TOOLS
-from hornbook.model.plan import Constraints
+from hornbook.execute.plan_text import render
+from hornbook.model.plan import Constraints, Plan
 from hornbook.text.globs import parse
 from hornbook.workspace.guarding import compile_guard
 from tests.hooking import PLAN, ask, decision, events, guarded, payload
@@ -535,3 +536,17 @@ def test_a_call_before_a_tool_loads_the_standard_library_only(root: Path) -> Non
         env={**os.environ, "PYTHONPATH": str(Path(activity.__file__).parents[3])},
     )
     assert set(done.stdout.decode().split()) <= {"0", "hornbook", "__main__"}
+
+
+# The guard and the plans read the same constraints
+
+GLOBS = st.text(min_size=1).filter(lambda text: bool(text.strip()))
+
+
+@given(st.lists(GLOBS, max_size=3), st.lists(GLOBS, max_size=3), st.text())
+def test_the_guard_reads_the_constraints_that_a_plan_states(
+    inside: list[str], outside: list[str], situation: str
+) -> None:
+    stated = Constraints(tuple(inside), tuple(outside), ("core/**",))
+    plan = Plan("any", "Any", situation=situation, constraints=stated, coordination="```\nopen")
+    assert read_constraints(render(plan)) == stated

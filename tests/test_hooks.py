@@ -225,15 +225,20 @@ def gate_result(root: Path, text: str) -> None:
 
 def test_an_agent_stops_unless_the_last_gates_failed_for_this_tree(root: Path) -> None:
     assert stop(root) is None
-    gate_result(root, '{"passed": true, "tree": "t"}')
+    gate_result(root, '{"passed": true, "tree": "x", "fingerprint": "t"}')
     assert stop(root, "t") is None
-    failed = {"passed": False, "tree": "t", "gates": [{"name": "test", "status": "failed"}]}
+    gates = [{"name": "test", "status": "failed"}]
+    failed = {"passed": False, "tree": "x", "fingerprint": "t", "gates": gates}
     gate_result(root, json.dumps(failed))
     assert "(test)" in (stop(root, "t") or "")
     assert stop(root, "another") is None
     assert stop(root, None) is not None
     assert stop(root, "t", stop_hook_active=True) is None
     assert stop(root, "t", stop_hook_active=False) is not None
+    gate_result(root, json.dumps({**failed, "fingerprint": None}))
+    assert stop(root, "t") is None, "the gates ran on a copy of a commit"
+    gate_result(root, json.dumps({**failed, "tree": None, "fingerprint": None}))
+    assert stop(root, "t") is not None, "outside of git there is one tree only"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"passed": "yes"}', "{"])
@@ -426,3 +431,30 @@ def test_the_wrapper_files_pass_on_what_the_commands_answer(
     compacts = call(["/bin/sh", str(files / "precompact.sh")], b'{"trigger": "auto"}', path)
     assert compacts.returncode == 0
     assert call(["/bin/sh", str(files / "precompact.sh")], b"", "/nowhere").returncode == 0
+
+
+def test_an_agent_is_sent_back_by_gates_that_really_failed(tmp_path: Path) -> None:
+    def called(*arguments: str, sent: str = "") -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "hornbook", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            input=sent,
+        )
+        return done.stdout
+
+    made = 'command: "touch made.txt; grep -q good a.txt", creates: [made.txt]'
+    gates = f"gates:\n  additional:\n    - {{name: test, {made}}}\n"
+    write(tmp_path, {"a.txt": "bad\n", ".hornbook/config.yaml": gates})
+    names = ("-c", "user.name=N", "-c", "user.email=n@example.org")
+    for arguments in (["init"], ["add", "-A"], [*names, "commit", "-m", "one"]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True)
+    sent = json.dumps({"session_id": "s"})
+    assert json.loads(called("gates", "run", "--json"))["passed"] is False
+    assert "(test)" in json.loads(called("hook", "stop", sent=sent))["reason"]
+    write(tmp_path, {"a.txt": "good\n"})
+    assert called("hook", "stop", sent=sent) == "", "the gates did not see this tree yet"
+    assert json.loads(called("gates", "run", "--json"))["passed"] is True
+    assert called("hook", "stop", sent=sent) == ""

@@ -313,11 +313,11 @@ def test_the_reviewer_sees_the_plan_and_its_decisions_that_stand(root: Path) -> 
     text = context.text or ""
     assert [section.name for section in context.sections] == [
         "instructions",
-        "situation",
+        "sops",
         "plan",
         "task",
-        "sops",
         "decisions",
+        "situation",
         "files",
     ]
     assert "## A window" in text

@@ -12,7 +12,8 @@ HornbookError
 ├── Busy                  something is going on that the request would have to wait for
 ├── NotFound              no such entity, revision or file (exit 1)
 ├── StoreError            the index on disk cannot be used; `ingest --rebuild` makes it anew
-└── EventLogError         the log of a plan is damaged, or its export contradicts it
+├── EventLogError         the log of a plan is damaged, or its export contradicts it
+└── PlanHeld              another process works on the plan
 ```
 """
 
@@ -74,3 +75,7 @@ class StoreError(HornbookError):
 
 class EventLogError(HornbookError):
     """A plan's events cannot be read, do not follow each other, or contradict their export."""
+
+
+class PlanHeld(HornbookError):
+    """Another process works on the plan; the message says which one, where and since when."""

@@ -1,12 +1,14 @@
 """The developer's context: the plan, the task and its files, without the reviewer's rules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from hornbook.assemble.grouping import fewest_groups
 from hornbook.assemble.packet import Part, fenced, lay_out
-from hornbook.model.context import Context, Outcome, Reason, Unit
+from hornbook.assemble.tiers import contributions, in_order
+from hornbook.model.context import Context, LeftOut, Outcome, Reason, Unit
+from hornbook.model.tiers import Tier
 from hornbook.text.tokens import TokenCounter
 
 
@@ -31,6 +33,10 @@ class Development:
     constraints: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     feedback: str = ""
+    core: tuple[Unit, ...] = ()
+    decisions: tuple[Unit, ...] = ()
+    risks: tuple[Unit, ...] = ()
+    recent: tuple[Unit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +49,31 @@ class DevelopRoom:
     task: int
     feedback: int
     files: int
+    core: int = 0
+    notes: int = 0
+    recent: int = 0
+
+    @property
+    def growing(self) -> int:
+        """The room of the sections that grow with the work."""
+        return self.plan + self.task + self.notes + self.feedback + self.recent
 
 
 def assemble_development(work: Development, room: DevelopRoom, count: TokenCounter) -> Context:
-    """The whole context, or a refusal with a split of the files; nothing is cut."""
-    parts = [part for part in _parts(work, room) if part.units]
+    """The whole context, or a refusal with a split of the files; nothing is cut.
+
+    Decisions, risks and what just happened go in item by item while their room lasts.
+    """
+    notes, past = _fitting(
+        (("decisions", work.decisions), ("risks", work.risks)), room.notes, count
+    )
+    recent, older = _fitting((("recent", work.recent),), room.recent, count)
+    parts = [part for part in _parts(work, room, {**notes, **recent}) if part.units]
     sizes = {part.name: _size(part, count) for part in parts}
     over = [part for part in parts if sizes[part.name] > part.budget]
     if over:
         return _refused(work, room, over, sizes, count)
-    text, sections = lay_out(parts, count)
+    text, sections = lay_out(in_order(parts), count)
     return Context(
         outcome=Outcome.COMPLETE,
         sop_ids=(),
@@ -61,20 +82,47 @@ def assemble_development(work: Development, room: DevelopRoom, count: TokenCount
         counter=count.name,
         sha256=sha256(text.encode()).hexdigest(),
         sections=sections,
+        left_out=(*past, *older),
         window=room.window,
+        tiers=contributions(sections, {Tier.TASK: past, Tier.TRANSIENT: older}),
     )
 
 
-def _parts(work: Development, room: DevelopRoom) -> list[Part]:
+def _fitting(
+    groups: Sequence[tuple[str, tuple[Unit, ...]]], room: int, count: TokenCounter
+) -> tuple[dict[str, tuple[Unit, ...]], tuple[LeftOut, ...]]:
+    """The units that fit into one room, in order and whole, and those that do not."""
+    used = 0
+    taken: dict[str, tuple[Unit, ...]] = {}
+    left_out = []
+    for name, units in groups:
+        for unit in units:
+            size = count(unit.text)
+            if used + size <= room:
+                taken[name] = (*taken.get(name, ()), unit)
+                used += size
+            else:
+                message = f"{size} tokens do not fit in what is left of {room}"
+                left_out.append(LeftOut(unit.id, message))
+    return taken, tuple(left_out)
+
+
+def _parts(
+    work: Development, room: DevelopRoom, fitting: Mapping[str, tuple[Unit, ...]]
+) -> list[Part]:
     plan = "\n\n".join(text for text in (work.situation, work.mission) if text)
     task = _lines(work.task, "Acceptance criteria", work.criteria)
     task = _lines(task, "Constraints", work.constraints)
     task = _lines(task, "These commands must pass", [f"`{gate}`" for gate in work.gates])
     return [
         _told("instructions", "Instructions", work.instructions, room.instructions),
+        Part("core", "What always holds", work.core, room.core),
         _told("plan", "The plan", plan, room.plan),
+        Part("decisions", "Decisions that stand", fitting.get("decisions", ()), room.notes),
+        Part("risks", "Risks", fitting.get("risks", ()), room.notes),
         _told("task", "The task", task, room.task),
         _told("feedback", "What the last attempt was told", work.feedback, room.feedback),
+        Part("recent", "What just happened", fitting.get("recent", ()), room.recent),
         _files_part(work.files, room.files),
     ]
 

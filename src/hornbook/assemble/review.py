@@ -6,13 +6,16 @@ from hashlib import sha256
 
 from hornbook.assemble.grouping import fewest_groups
 from hornbook.assemble.packet import Part, lay_out
+from hornbook.assemble.tiers import contributions, in_order
 from hornbook.model.context import Context, LeftOut, Outcome, Reason, Unit
 from hornbook.text.tokens import TokenCounter
 
 NO_RULE = "No rule binds these files."
 RULES = "Rules that bind this change"
 INSTRUCTIONS = "instructions_over_budget"
-NO_SPLIT_HELPS = frozenset({INSTRUCTIONS, "plan_over_budget", "task_over_budget"})
+NO_SPLIT_HELPS = frozenset(
+    {INSTRUCTIONS, "core_over_budget", "plan_over_budget", "task_over_budget"}
+)
 MOST_LISTED = 8
 SUBJECTS = {
     "diff": ("diff", "The change under review"),
@@ -48,6 +51,7 @@ class Room:
     diff: int
     plan: int = 0
     task: int = 0
+    core: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class Review:
     subject: str = "diff"
     plan: Unit | None = None
     task: Unit | None = None
+    core: tuple[Unit, ...] = ()
 
 
 def assemble(review: Review, room: Room, count: TokenCounter) -> Context:
@@ -86,6 +91,7 @@ class _Assembly:
             _told(
                 "instructions", "Instructions", self._review.instructions, self._room.instructions
             ),
+            *self._core(),
             _told("situation", "What is reviewed", self._review.situation, self._room.situation),
             *self._intent(),
             self._rules_part([rule.unit for rule in self._review.rules]),
@@ -94,7 +100,7 @@ class _Assembly:
         if self._review.diffs:
             name, heading = SUBJECTS[self._review.subject]
             parts.append(Part(name, heading, self._review.diffs, self._room.diff))
-        text, sections = lay_out(parts, self._count)
+        text, sections = lay_out(in_order(parts), self._count)
         return Context(
             outcome=Outcome.COMPLETE,
             sop_ids=self._ids(),
@@ -106,6 +112,7 @@ class _Assembly:
             left_out=left_out,
             reserve=self._room.reserve,
             window=self._room.window,
+            tiers=contributions(sections),
         )
 
     def _reasons(self) -> list[Reason]:
@@ -126,6 +133,12 @@ class _Assembly:
             ),
             ("plan_over_budget", "the plan", self._told(self._review.plan), self._room.plan),
             ("task_over_budget", "the task", self._told(self._review.task), self._room.task),
+            (
+                "core_over_budget",
+                "the core files",
+                self._rule_tokens(self._review.core),
+                self._room.core,
+            ),
             (
                 INSTRUCTIONS,
                 "the instructions",
@@ -202,6 +215,11 @@ class _Assembly:
             tuple(units), lambda some: self._rule_tokens(some) <= self._room.reserve
         )
         return tuple(tuple(sorted(unit.id for unit in group)) for group in groups or ())
+
+    def _core(self) -> list[Part]:
+        """What binds every step, where a team keeps such files."""
+        units = self._review.core
+        return [Part("core", "What always holds", units, self._room.core)] if units else []
 
     def _intent(self) -> list[Part]:
         """What the change is for: the plan and the task, where there are any."""

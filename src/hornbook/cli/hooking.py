@@ -12,7 +12,7 @@ def answer(event: str, root: str | None) -> int:
     if event not in EVENTS:
         sys.stderr.write(f"hornbook: no hook {event!r}: known are {', '.join(EVENTS)}.\n")
         return 2
-    return run(event, Surroundings(os.environ, _folder(), root, _compile, None, _work_tree))
+    return run(event, Surroundings(os.environ, _folder(), root, _compile, _checkpoint, _work_tree))
 
 
 def _folder() -> str:
@@ -25,6 +25,24 @@ def _compile(root: str) -> Active:
     from hornbook.workspace.guarding import compile_guard
 
     return compile_guard(Path(root))
+
+
+def _checkpoint(root: str) -> str | None:
+    """Checkpoint the active plan, if there is one; what was not as it should be, in words."""
+    from pathlib import Path
+
+    from hornbook.workspace.memory import Memory
+    from hornbook.workspace.places import Places
+    from hornbook.workspace.plan_pointer import active_plan
+    from hornbook.workspace.settings import load
+
+    places = Places(Path(root))
+    if active_plan(places.state) is None:
+        return None
+    done = Memory(places, load(places.root)).checkpoint(automatic=True)
+    found = [f"{each}; it is in quarantine" for each in done.violations]
+    found += [f"{path} was edited and left as it is" for path in done.left]
+    return f"checkpoint of plan {done.plan}: {'; '.join(found)}" if found else None
 
 
 def _work_tree(root: str) -> str | None:

@@ -277,6 +277,7 @@ def facts(view: "PlanView", active: str | None) -> dict[str, object]:
         "risks": state.risks,
         "tasks": [{"id": task.id_in(view.plan.slug), **task_data(task)} for task in state.tasks],
         "amendments": state.amendments,
+        "invariants": state.invariants,
         "problems": view.problems,
     }
 

@@ -72,8 +72,16 @@ class EventLog:
         self._mutex = threading.RLock()
         self._depth = 0
         self._engine = _engine(database or f"sqlite:///{state / 'events.db'}")
-        with self.alone():
-            _TABLES.create_all(self._engine)
+        try:
+            with self.alone():
+                _TABLES.create_all(self._engine)
+        except sql.exc.DatabaseError as problem:
+            shown = self._engine.url.render_as_string()
+            self._engine.dispose()
+            raise EventLogError(
+                f"the database of events {shown} cannot be used ({problem.orig}): `hornbook "
+                "recover` says what can be restored."
+            ) from problem
 
     def close(self) -> None:
         """Let go of the database."""
@@ -163,6 +171,11 @@ class EventLog:
                 self._import(connection, plan, found, len(stored))
             else:
                 raise EventLogError(self._disagreement(path, stored, found))
+
+    def forget(self, plan: str) -> None:
+        """Remove a plan from the table, so that the next sync takes it over from its export."""
+        with self.alone(), self._engine.begin() as connection:
+            connection.execute(sql.delete(EVENTS).where(EVENTS.c.plan == plan))
 
     def projected(self, plan: str) -> int:
         """Up to which event the plan's files were written; 0 if never here."""

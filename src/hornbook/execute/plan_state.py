@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from hornbook.execute.event_schema import TEXTS, Violation, artifacts_of, faults
 from hornbook.execute.events import START, Data, Event, Kind
-from hornbook.model.plan import Constraints, Plan, PlanDecision, PlanTask, Risk
-
-TEXTS = ("title", "situation", "mission", "execution", "coordination")
+from hornbook.model.plan import Constraints, Invariant, Plan, PlanDecision, PlanTask, Risk
 
 
 class PlanStatus(StrEnum):
@@ -33,7 +32,8 @@ class PlanState:
     """A plan as its events leave it; `head` is the hash of the last one.
 
     `others` counts the events that say nothing about these things: those of the engine, and
-    kinds that a later Hornbook added.
+    kinds that a later Hornbook added. `set_aside` is what is wrong with events that violate the
+    schema: they change nothing. `artifacts` are those that the newest event with any names.
     """
 
     plan: Plan
@@ -46,6 +46,9 @@ class PlanState:
     seq: int = 0
     head: str = START
     others: int = 0
+    invariants: tuple[Invariant, ...] = ()
+    artifacts: tuple[tuple[str, str], ...] = ()
+    set_aside: tuple[Violation, ...] = ()
 
     def decision(self, decision_id: str) -> PlanDecision | None:
         """The decision with this id."""
@@ -71,9 +74,17 @@ def project(events: Iterable[Event]) -> PlanState | None:
 def advance(state: PlanState | None, event: Event) -> PlanState:
     """The state after one more event."""
     before = state or PlanState(Plan(event.plan, event.plan, created_at=event.at))
-    fold = _FOLDS.get(event.kind)
+    wrong = faults(event)
+    fold = None if wrong else _FOLDS.get(event.kind)
     after = fold(before, event) if fold else replace(before, others=before.others + 1)
-    return replace(after, seq=event.seq, head=event.hash)
+    named = artifacts_of(event)
+    return replace(
+        after,
+        seq=event.seq,
+        head=event.hash,
+        set_aside=(*before.set_aside, *wrong),
+        artifacts=after.artifacts if named is None else tuple(sorted(named.items())),
+    )
 
 
 def plan_data(plan: Plan) -> dict[str, object]:
@@ -159,7 +170,7 @@ def _decided(state: PlanState, event: Event) -> PlanState:
         decision=data["decision"],
         reason=data["reason"],
         impact=data["impact"],
-        at=event.at,
+        at=data.get("at", event.at),
         supersedes=replaced,
     )
     earlier = tuple(
@@ -170,9 +181,28 @@ def _decided(state: PlanState, event: Event) -> PlanState:
 
 
 def _risked(state: PlanState, event: Event) -> PlanState:
-    risk = Risk(event.data["id"], event.data["severity"], event.data["text"], event.at)
+    data = event.data
+    risk = Risk(data["id"], data["severity"], data["text"], data.get("at", event.at))
     known = {each.id: each for each in state.risks} | {risk.id: risk}
     return replace(state, risks=tuple(known.values()))
+
+
+def _proposed(state: PlanState, event: Event) -> PlanState:
+    made = Invariant(
+        id=f"invariant.{event.plan}-{len(state.invariants) + 1}",
+        text=event.data["text"],
+        reason=event.data["reason"],
+        at=event.at,
+    )
+    return replace(state, invariants=(*state.invariants, made))
+
+
+def _bound(state: PlanState, event: Event) -> PlanState:
+    listed = tuple(
+        replace(each, promoted_at=event.at) if each.id == event.data["id"] else each
+        for each in state.invariants
+    )
+    return replace(state, invariants=listed)
 
 
 def _tasked(state: PlanState, event: Event) -> PlanState:
@@ -206,9 +236,22 @@ PLAN_KINDS: Mapping[str, Kind] = {
             "decision.recorded",
             "A decision was taken.",
             frozenset({"decision", "reason", "impact"}),
-            frozenset({"supersedes"}),
+            frozenset({"supersedes", "at"}),
         ),
-        Kind("risk.recorded", "A risk was named.", frozenset({"id", "severity", "text"})),
+        Kind(
+            "risk.recorded",
+            "A risk was named.",
+            frozenset({"id", "severity", "text"}),
+            frozenset({"at"}),
+        ),
+        Kind("invariant.proposed", "An invariant was proposed.", frozenset({"text", "reason"})),
+        Kind("invariant.promoted", "A person put an invariant into the core.", frozenset({"id"})),
+        Kind(
+            "plan.imported",
+            "The plan was taken over from another layout.",
+            frozenset({"origin", "files"}),
+            frozenset({"artifacts"}),
+        ),
         Kind("tasks.generated", "The plan's tasks were fixed.", frozenset({"tasks"})),
     )
 }
@@ -223,4 +266,6 @@ _FOLDS: Mapping[str, Callable[[PlanState, Event], PlanState]] = {
     "decision.recorded": _decided,
     "risk.recorded": _risked,
     "tasks.generated": _tasked,
+    "invariant.proposed": _proposed,
+    "invariant.promoted": _bound,
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hornbook.errors import ConfigError, NotFound, UsageError
 from hornbook.execute.event_log import EventLog
+from hornbook.execute.event_schema import Violation
 from hornbook.execute.events import Data, Event, digest
 from hornbook.execute.plan_files import PLAN_FILE, edited_files, write_files, write_if_changed
 from hornbook.execute.plan_head import HEAD_KEYS
@@ -263,7 +264,7 @@ class PlanStore:
         taken = {problem.path for problem in problems}
         left = [f".hornbook/{path}" for path in edited_files(self._folder, state)]
         told = (*problems, *(_differs(path) for path in left if path not in taken))
-        return PlanView(state, told)
+        return PlanView(state, (*told, *map(_set_aside, state.set_aside)))
 
     def _edit(self, state: PlanState, before: PlanState | None) -> PlanText | None:
         """What somebody wrote into the plan's file; None if it is ours or laid out differently."""
@@ -291,6 +292,11 @@ def _untaken(edit: PlanText, state: PlanState) -> tuple[Problem, ...]:
             )
             wrong.append(Problem(path, 1, "plan_head_edited", Level.ERROR, message))
     return tuple(wrong)
+
+
+def _set_aside(found: Violation) -> Problem:
+    message = f"{found}: it changed nothing. Find out who wrote it."
+    return Problem("events.jsonl", found.seq, "event_set_aside", Level.WARNING, message)
 
 
 def _differs(path: str) -> Problem:

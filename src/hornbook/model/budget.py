@@ -29,6 +29,11 @@ class Budget:
     task: int = field(
         default=2000, metadata={"meaning": "Room for a task, its criteria, constraints and gates."}
     )
+    core: int = field(default=2000, metadata={"meaning": "Room for the files of the core tier."})
+    notes: int = field(default=1500, metadata={"meaning": "Room for a plan's decisions and risks."})
+    recent: int = field(
+        default=2000, metadata={"meaning": "Room for what just happened: gates, log and diff."}
+    )
     feedback: int = field(
         default=2000, metadata={"meaning": "Room for what the last attempt was told."}
     )

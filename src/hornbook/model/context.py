@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hornbook.model.tiers import Contribution
+
 
 class Outcome(StrEnum):
     """How an assembly ended; only the first one has a text."""
@@ -95,3 +97,4 @@ class Context:
     reasons: tuple[Reason, ...] = ()
     reserve: int = 0
     window: int = 0
+    tiers: tuple[Contribution, ...] = ()

@@ -54,6 +54,7 @@ class GateReport:
     """The results of one run of the gates over one tree; `base` is where their definitions stood.
 
     `tree` is the hash of the files that were judged, `notes` say what a reader should know besides.
+    `fingerprint` is that of the work tree as the gates left it, where they ran in it.
     A report without a gate has not passed: a missing configuration is not a pass.
     """
 
@@ -63,6 +64,7 @@ class GateReport:
     base: str | None = None
     head: str | None = None
     notes: tuple[str, ...] = ()
+    fingerprint: str | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -64,6 +64,17 @@ class Risk:
     at: str
 
 
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """Something that a plan's work found to hold always; it binds once a person promoted it."""
+
+    id: str
+    text: str
+    reason: str
+    at: str
+    promoted_at: str | None = None
+
+
 RISK_SEVERITIES = ("low", "medium", "high", "critical")
 
 

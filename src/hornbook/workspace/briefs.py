@@ -5,11 +5,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from hornbook.errors import UsageError
-from hornbook.execute.plan_files import records_of
+from hornbook.execute.plan_files import records_of, risk_id
 from hornbook.execute.plan_state import PlanState, PlanStatus
 from hornbook.model import revision_id
 from hornbook.model.context import LeftOut, Unit
-from hornbook.model.plan import Plan, PlanDecision, PlanTask
+from hornbook.model.plan import Plan, PlanDecision, PlanTask, Risk
 from hornbook.text.constraint_bullets import KINDS, render_bullet
 
 if TYPE_CHECKING:  # plans size tasks, which needs contexts, which need briefs
@@ -24,6 +24,7 @@ class Brief:
     head: str
     decisions: tuple[Unit, ...] = ()
     superseded: tuple[LeftOut, ...] = ()
+    risks: tuple[Unit, ...] = ()
     task: PlanTask | None = None
     files: tuple[str, ...] = ()
     """The files of the task, or all that the plan may change."""
@@ -88,6 +89,7 @@ def brief_of(book: "PlanBook", plan: str, task: str | None, *, with_files: bool 
         head=state.head,
         decisions=tuple(_unit(each, files) for each in state.decisions if each.id in standing),
         superseded=tuple(_past(each, state) for each in state.decisions if each.id not in standing),
+        risks=tuple(_risk(each, state.plan, files) for each in state.risks),
         task=meant,
         files=tuple(book.files_for(state.plan, meant)) if with_files else (),
     )
@@ -96,6 +98,13 @@ def brief_of(book: "PlanBook", plan: str, task: str | None, *, with_files: bool 
 def _past(each: PlanDecision, state: PlanState) -> LeftOut:
     by = each.superseded_by or f"a decision outside of plan {state.plan.slug}"
     return LeftOut(each.id, f"it is superseded by {by}")
+
+
+def _risk(each: Risk, plan: Plan, records: dict[str, str]) -> Unit:
+    name = risk_id(plan, each.id)
+    record = records[f"records/risks/{name}.json"]
+    text = f"## {each.id}\n\n- Severity: {each.severity}\n- Risk: {each.text}\n"
+    return Unit(name, revision_id(name, sha256(record.encode()).hexdigest()), text)
 
 
 def _unit(each: PlanDecision, records: dict[str, str]) -> Unit:

@@ -12,6 +12,7 @@ from hornbook.assemble.related import related
 from hornbook.assemble.review import Extra, Review, Room, Rule
 from hornbook.assemble.signatures import render_summary
 from hornbook.assemble.sop import render
+from hornbook.assemble.tiers import with_left_out
 from hornbook.errors import UsageError
 from hornbook.git import reader as git
 from hornbook.git.change import Change, change
@@ -22,9 +23,11 @@ from hornbook.model import Activation, Category, Entry
 from hornbook.model.budget import Endpoint
 from hornbook.model.code import code_id
 from hornbook.model.context import Context, LeftOut, Pressure, Unit
+from hornbook.model.tiers import Tier
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
 from hornbook.workspace.briefs import Brief
+from hornbook.workspace.core_tier import core_tier
 from hornbook.workspace.expanding import expanded
 from hornbook.workspace.judging import graph_at
 from hornbook.workspace.role_prompts import instructions
@@ -163,7 +166,12 @@ class Contexts:
         name, chosen = endpoint(settings, model)
         rules = bound_rules(snapshot, made_for.files)
         decisions, left_out = _decisions(snapshot, made_for.files, self._brief)
-        left_out = (*left_out, *_related(snapshot, rules))
+        core = core_tier(
+            self._root,
+            at=made_for.base,
+            rules={snapshot.by_id[rule.unit.id].path for rule in rules},
+        )
+        left_out = (*left_out, *_related(snapshot, rules), *core.left_out)
         review = Review(
             files=made_for.files,
             instructions=instructions("reviewer", self._root, at=made_for.base),
@@ -182,10 +190,15 @@ class Contexts:
             subject=seen.subject,
             plan=self._brief.intent if self._brief else None,
             task=self._brief.work if self._brief else None,
+            core=core.units,
         )
         space = room(settings, chosen, planned=self._brief is not None)
-        context = reviewing.assemble(review, space, counter(settings.counter))
-        context = replace(context, left_out=(*context.left_out, *left_out))
+        count = counter(settings.counter)
+        core_tokens = sum(count(unit.text) for unit in core.units)
+        space = replace(space, core=settings.budget.core, diff=max(0, space.diff - core_tokens))
+        context = reviewing.assemble(review, space, count)
+        tiers = with_left_out(context.tiers, Tier.CORE, core.left_out)
+        context = replace(context, left_out=(*context.left_out, *left_out), tiers=tiers)
         return Packet(context, replace(made_for, model=name), review, space)
 
 

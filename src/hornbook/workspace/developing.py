@@ -1,6 +1,7 @@
 """Gathers a developer's context: the task and its files, and the room that a model leaves."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hornbook.assemble.develop import (
@@ -10,14 +11,26 @@ from hornbook.assemble.develop import (
     assemble_development,
 )
 from hornbook.assemble.sizing import room
+from hornbook.assemble.tiers import is_due, with_left_out
 from hornbook.errors import UsageError
 from hornbook.model.context import Context
+from hornbook.model.tiers import Tier
 from hornbook.text.tokens import counter
 from hornbook.workspace.briefs import Brief
 from hornbook.workspace.contexts import endpoint
+from hornbook.workspace.core_tier import core_tier
 from hornbook.workspace.expanding import expanded
 from hornbook.workspace.role_prompts import instructions
 from hornbook.workspace.settings import Settings
+from hornbook.workspace.transient_tier import recent_units
+
+
+@dataclass(frozen=True, slots=True)
+class DevelopmentContext:
+    """A developer's context, and whether its plan is due for a checkpoint."""
+
+    context: Context
+    due: bool = False
 
 
 def development_context(
@@ -29,7 +42,7 @@ def development_context(
     criteria: Sequence[str] = (),
     model: str | None = None,
     brief: Brief | None = None,
-) -> Context:
+) -> DevelopmentContext:
     """What a developer of a task sees, whole, or a refusal; never a rule's text.
 
     A task of a plan brings its own description, criteria and files; what is given beside it is
@@ -45,6 +58,7 @@ def development_context(
         criteria = (*(brief.task.criteria if brief.task else ()), *criteria)
     if not description.strip():
         raise UsageError("no task: say it with --description, or name one of a plan's tasks.")
+    core = core_tier(root)
     _, chosen = endpoint(settings, model or "developing")
     budget, window = settings.budget, chosen.max_tokens
     given = room(
@@ -60,6 +74,10 @@ def development_context(
         situation=brief.intent.text if brief else "",
         constraints=brief.constraints if brief else (),
         files=tuple(FileText(path, _text(root / path)) for path in expanded(root, files)),
+        core=core.units,
+        decisions=tuple(reversed(brief.decisions)) if brief else (),
+        risks=brief.risks if brief else (),
+        recent=recent_units(root) if brief else (),
     )
     space = DevelopRoom(
         window=window,
@@ -68,8 +86,15 @@ def development_context(
         task=budget.task,
         feedback=budget.feedback,
         files=given.limit,
+        core=budget.core,
+        notes=budget.notes,
+        recent=budget.recent,
     )
-    return assemble_development(work, space, counter(settings.counter))
+    context = assemble_development(work, space, counter(settings.counter))
+    tiers = with_left_out(context.tiers, Tier.CORE, core.left_out)
+    made = replace(context, left_out=(*context.left_out, *core.left_out), tiers=tiers)
+    due = is_due(context.sections, space.growing, settings.checkpoint.percent)
+    return DevelopmentContext(made, due=brief is not None and due)
 
 
 def _text(path: Path) -> str | None:

@@ -17,6 +17,7 @@ from hornbook.git import reader as git
 from hornbook.git.change import change
 from hornbook.git.content import Content, content, copy_of, tree_of
 from hornbook.git.touched import ABSENT, Touched, links, touched
+from hornbook.git.work_tree import fingerprint
 from hornbook.ingest.reading import is_rule_file
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.model.plan import Constraints
@@ -223,7 +224,8 @@ def _over_commit(root: Path, head: str, gates: Sequence[Gate], run: _Run) -> Gat
 
 def _in_place(root: Path, gates: Sequence[Gate], before: Content, run: _Run) -> GateReport:
     report = _with(run(root), _stayed(root, gates, before))
-    return replace(report, tree=before.tree)
+    # As it is now: with what gates create, which is no part of `tree`, a hook sees the same.
+    return replace(report, tree=before.tree, fingerprint=fingerprint(root))
 
 
 def _stayed(root: Path, gates: Sequence[Gate], before: Content) -> list[GateResult]:

@@ -10,6 +10,7 @@ IGNORED = """\
 /worktrees/
 /spool/
 /logs/
+/quarantine/
 /active.json
 *.db
 *.db-*

@@ -2,28 +2,29 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.assemble.sizing import Sizing
 from hornbook.errors import ConfigError, NotFound, UsageError
-from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import Event
 from hornbook.execute.plan_check import Surroundings, check_plan, fails, task_files
 from hornbook.execute.plan_files import PLAN_FILE
 from hornbook.execute.plan_scope import PlanScope
 from hornbook.execute.plan_state import PlanState, PlanStatus
-from hornbook.execute.plan_store import LENIENT, PlanStore, PlanView
+from hornbook.execute.plan_store import PlanStore, PlanView
 from hornbook.execute.plan_tasks import in_order, read_tasks
-from hornbook.execute.plan_text import SECTIONS, PlanText, parse, render
+from hornbook.execute.plan_text import PlanText, parse, render
 from hornbook.git import reader as git
 from hornbook.ingest.discover import STATE_FOLDERS, Kind, walk
 from hornbook.model import Entry, Level, Problem
 from hornbook.model.plan import Plan, PlanDecision, PlanTask
 from hornbook.workspace.expanding import is_glob, matching
+from hornbook.workspace.guarding import guarded
+from hornbook.workspace.memory import Memory, now
 from hornbook.workspace.places import Places
 from hornbook.workspace.plan_pointer import active_plan, choose_plan, required_plan
+from hornbook.workspace.plan_rewriting import with_sections
 from hornbook.workspace.settings import Settings
 from hornbook.workspace.sizing import size_task
 from hornbook.workspace.snapshot import Snapshot
@@ -50,11 +51,6 @@ class PlanCheck:
     def passed(self) -> bool:
         """Whether the plan may start."""
         return not fails(self.problems)
-
-
-def now() -> str:
-    """The time, as events carry it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class PlanBook:
@@ -114,8 +110,7 @@ class PlanBook:
     def use(self, slug: str) -> PlanView:
         """The plan, made the active one."""
         view = self.view(slug)
-        choose_plan(self._places.state, view.plan.slug)
-        return view
+        return self._chosen(view)
 
     def explore(
         self,
@@ -128,21 +123,20 @@ class PlanBook:
         """A new exploration, made the active plan."""
         with self._writing() as store:
             view = store.begin(title, text, path=path, supersedes=supersedes)
-        choose_plan(self._places.state, view.plan.slug)
-        return view
+        return self._chosen(view)
 
     def commit(self, title: str, text: str | None = None, *, path: str = "") -> PlanView:
         """A new committed plan, made the active one."""
         with self._writing() as store:
             view = store.commit(title, text, path=path)
-        choose_plan(self._places.state, view.plan.slug)
-        return view
+        return self._chosen(self._at_boundary(view))
 
     def promote(self, given: str | None = None) -> PlanView:
         """The plan, committed."""
         slug = self.view(given).plan.slug
         with self._writing() as store:
-            return store.promote(slug)
+            view = store.promote(slug)
+        return guarded(self._places.root, self._settings, self._at_boundary(view))
 
     def rewrite(
         self,
@@ -160,9 +154,10 @@ class PlanBook:
             UsageError: The plan is committed and no reason is given.
         """
         plan = self.view(given).plan
-        changed = _with_sections(plan, text, sections, path)
+        changed = with_sections(plan, text, sections, path)
         with self._writing() as store:
-            return store.change(plan.slug, changed, reason=reason)
+            view = store.change(plan.slug, changed, reason=reason)
+        return guarded(self._places.root, self._settings, view)
 
     def decide(
         self,
@@ -236,6 +231,7 @@ class PlanBook:
         if view.state.status is PlanStatus.COMMITTED:
             with self._writing() as store:
                 view = store.fix_tasks(view.plan.slug, listed.tasks)
+            view = self._at_boundary(view)
         return view, sized
 
     @staticmethod
@@ -353,6 +349,16 @@ class PlanBook:
             listed = ", ".join(sorted(known)) or "none"
             raise NotFound(f"there is no decision {decision_id!r}: plans have {listed}.")
 
+    def _chosen(self, view: PlanView) -> PlanView:
+        choose_plan(self._places.state, view.plan.slug)
+        return guarded(self._places.root, self._settings, view)
+
+    def _at_boundary(self, view: PlanView) -> PlanView:
+        """The plan, checkpointed where a phase of it ends."""
+        memory = Memory(self._places, self._settings, self._clock)
+        memory.checkpoint_at_boundary(view.plan.slug)
+        return view
+
     @contextmanager
     def _store(self) -> Iterator[PlanStore | None]:
         """The plans for reading; None where there were never any."""
@@ -366,28 +372,9 @@ class PlanBook:
 
     @contextmanager
     def _writing(self) -> Iterator[PlanStore]:
-        self._places.prepare()
-        state = self._places.state
-        log = EventLog(state, self._clock, database=self._settings.engine.database)
-        try:
-            yield PlanStore(state, log)
-        finally:
-            log.close()
+        with Memory(self._places, self._settings, self._clock).log() as log:
+            yield PlanStore(self._places.state, log)
 
 
 def _path(plan: Plan) -> str:
     return Path(".hornbook", "plans", plan.slug, PLAN_FILE).as_posix()
-
-
-def _with_sections(plan: Plan, text: str, sections: Sequence[str], path: str) -> Plan:
-    read = parse(text, path)
-    given = [name for name in sections if name in read.stated]
-    if not given and len(sections) == 1 and read.stated.isdisjoint(SECTIONS):
-        return replace(plan, **{sections[0].lower(): text.rstrip("\n")})  # type: ignore[arg-type]  # a text section
-    wrong = [each for each in read.problems if each.code not in LENIENT | {"no_title"}]
-    problems = [f"{each.path}, line {each.line}: {each.message}" for each in wrong]
-    if not given:
-        problems.append(f"{path}: it has no section {' or '.join(f'`## {s}`' for s in sections)}.")
-    if problems:
-        raise ConfigError(problems)
-    return replace(plan, **{name.lower(): getattr(read.plan, name.lower()) for name in given})

@@ -62,6 +62,16 @@ class EngineSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointSettings:
+    """When a plan is checkpointed without anybody asking."""
+
+    percent: int = field(
+        default=60,
+        metadata={"meaning": "Share of the task and transient tiers' room that makes one due."},
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class GuardSettings:
     """What the guard of agent hosts lets each role do."""
 
@@ -138,6 +148,9 @@ class Settings:
     )
     engine: EngineSettings = field(
         default=EngineSettings(), metadata={"meaning": "Where events are kept."}
+    )
+    checkpoint: CheckpointSettings = field(
+        default=CheckpointSettings(), metadata={"meaning": "When plans are checkpointed."}
     )
     guard: GuardSettings = field(
         default=GuardSettings(), metadata={"meaning": "What agents may use and write."}
@@ -306,6 +319,11 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
         "review.confidence_percent",
         "`review.confidence_percent` must be at most 100.",
         valid=settings.review.confidence_percent <= 100,
+    )
+    reading.check(
+        "checkpoint.percent",
+        "`checkpoint.percent` must lie between 1 and 100.",
+        valid=1 <= settings.checkpoint.percent <= 100,
     )
     database = settings.engine.database
     reading.check(

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from hornbook.workspace.contexts import Packet
     from hornbook.workspace.conventions import Conventions
     from hornbook.workspace.gating import GateList
+    from hornbook.workspace.memory import Memory
     from hornbook.workspace.plans import PlanBook
     from hornbook.workspace.review_history import PastReview, RuleRecord
     from hornbook.workspace.review_records import Judged
@@ -293,22 +294,26 @@ class Workspace:
         """What a developer of a task must see: the task and its files, no rule's text.
 
         A task of a plan brings its own description, criteria and files; what is given beside it
-        is added to them.
+        is added to them. A plan whose tiers fill up is checkpointed by this.
 
         Raises:
             UsageError: There is neither a description nor a task.
         """
         from hornbook.workspace.developing import development_context  # noqa: PLC0415  # as above
 
-        return development_context(
+        brief = self._brief(plan, task, with_files=not files)
+        made = development_context(
             self.root,
             self.settings,
             [clean_path(self._inside(str(file))) for file in files],
             description=description,
             criteria=criteria,
             model=model,
-            brief=self._brief(plan, task, with_files=not files),
+            brief=brief,
         )
+        if made.due and brief is not None:
+            self.memory().checkpoint_at_boundary(brief.plan.slug)
+        return made.context
 
     def check_review(
         self,
@@ -426,6 +431,12 @@ class Workspace:
         from hornbook.workspace.plans import PlanBook  # noqa: PLC0415  # loads SQLAlchemy
 
         return PlanBook(self.places, self.settings, self.ingested)
+
+    def memory(self) -> Memory:
+        """What outlives a session: checkpoints, recovery, invariants."""
+        from hornbook.workspace.memory import Memory  # noqa: PLC0415  # loads SQLAlchemy
+
+        return Memory(self.places, self.settings)
 
     def plans(self) -> list[PlanView]:
         """Every plan: explorations first, then the committed, then the superseded."""

@@ -10,8 +10,10 @@ from hornbook.execute.hooks.payload import text_of
 # ruff: noqa: PTH112, PTH118  # pathlib costs start-up time
 
 
-def before(payload: dict[str, object], root: str, checkpoint: Callable[[str], None] | None) -> str:
-    """Write a checkpoint of the active plan and note the compaction; what failed, in words.
+def before(
+    payload: dict[str, object], root: str, checkpoint: Callable[[str], str | None] | None
+) -> str:
+    """Write a checkpoint of the active plan and note the compaction; what went wrong, in words.
 
     It never raises because of the checkpoint: a compaction that is stopped leaves a session
     without room. Called again without anything in between, it notes nothing anew.
@@ -21,7 +23,8 @@ def before(payload: dict[str, object], root: str, checkpoint: Callable[[str], No
     told = ""
     if checkpoint is not None:
         try:
-            checkpoint(root)
+            said = checkpoint(root)
+            told = f"hornbook: {said}\n" if said else ""
         except Exception as problem:  # noqa: BLE001  # told, logged, and never in the way
             told = f"hornbook: no checkpoint was written ({problem})\n"
     _note("pre_compact", payload, root, failed=told.strip() or None)

@@ -1,28 +1,31 @@
 """The constraints of a plan's text: the globs of what is in scope, out of it, not to be touched."""
 
-import json
 import re
 
+from hornbook.execute.plan_text import parse
 from hornbook.model.plan import Constraints
-from hornbook.text.globs import split_list
+from hornbook.text.constraint_bullets import KINDS, read_bullet
 
+_UNFINISHED = frozenset({"missing_section", "no_title"})
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_BULLET = re.compile(
-    r"[ \t]*[-*+][ \t]+\**(?P<name>IN|OUT|DO[ _]NOT[ _]TOUCH)\**[ \t]*:\**(?P<value>.*)",
-    re.IGNORECASE,
-)
-_QUOTED = re.compile(r"`([^`]+)`")
 
 
 def read_constraints(text: str) -> Constraints:
-    """What the bullets under `Constraints` say, in order; other text there says nothing."""
-    found: dict[str, list[str]] = {"IN": [], "OUT": [], "DO NOT TOUCH": []}
+    """What the bullets under `Constraints` say, in order; other text there says nothing.
+
+    A text that is no plan, such as one that is just being edited, is read for what looks like
+    constraints: a guard that took them for none would let everything through.
+    """
+    read = parse(text)
+    if "Constraints" in read.stated and {each.code for each in read.problems} <= _UNFINISHED:
+        return read.plan.constraints
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for line in _section(text):
-        bullet = _BULLET.fullmatch(line)
-        if bullet:
-            found[bullet["name"].upper().replace("_", " ")] += _globs(bullet["value"])
-    return Constraints(tuple(found["IN"]), tuple(found["OUT"]), tuple(found["DO NOT TOUCH"]))
+        bullet = read_bullet(line)
+        if bullet is not None:
+            found[bullet[0]] += bullet[1]
+    return Constraints(*(tuple(found[kind]) for kind in KINDS))
 
 
 def _section(text: str) -> list[str]:
@@ -41,17 +44,3 @@ def _section(text: str) -> list[str]:
         elif level and not fence:
             lines.append(line)
     return lines
-
-
-def _globs(text: str) -> list[str]:
-    """The globs of a bullet; a sentence with commas in it stays whole."""
-    value = text.strip()
-    if value.startswith('"'):
-        try:
-            return [str(json.loads(value))]
-        except ValueError:
-            return [value]
-    items = split_list(value)
-    if any(re.search(r"\s", item) and not _QUOTED.fullmatch(item) for item in items):
-        return [value]
-    return [quoted[1] if (quoted := _QUOTED.fullmatch(item)) else item for item in items]

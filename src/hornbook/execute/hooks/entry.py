@@ -48,7 +48,7 @@ class Surroundings(NamedTuple):
     folder: str
     root: str | None
     compile_active: Callable[[str], Active]
-    checkpoint: Callable[[str], None] | None = None
+    checkpoint: Callable[[str], str | None] | None = None
     work_tree: Callable[[str], str | None] | None = None
 
 

@@ -7,7 +7,13 @@ _RECORDS = frozenset(["explore", "plan", "propose", "design", "spec", "decide", 
 _FOR_PEOPLE = frozenset(
     ["promote", "answer", "execute", "auto", "resume", "worker", "init", "checkpoint", "hook"]
 )
-_PARTS_FOR_PEOPLE = {"plans": {"use", "import"}, "conventions": {"promote", "retire"}}
+_PARTS_FOR_PEOPLE = {
+    "plans": {"use", "import"},
+    "conventions": {"promote", "retire"},
+    "invariants": {"promote"},
+}
+_RECORDED_PARTS = frozenset([("invariants", "propose")])
+_OPTIONS_FOR_PEOPLE = {"recover": {"--repair"}}
 
 
 def refusal(arguments: Sequence[str], role: str) -> str | None:
@@ -17,8 +23,11 @@ def refusal(arguments: Sequence[str], role: str) -> str | None:
     part = words[1] if len(words) > 1 else ""
     if command in _FOR_PEOPLE or (command in _RECORDS and role != "planner"):
         return command
-    if part in _PARTS_FOR_PEOPLE.get(command, ()):
+    recorded = (command, part) in _RECORDED_PARTS and role != "planner"
+    if part in _PARTS_FOR_PEOPLE.get(command, ()) or recorded:
         return f"{command} {part}"
+    for option in sorted(_OPTIONS_FOR_PEOPLE.get(command, set()).intersection(arguments)):
+        return f"{command} {option}"
     if command == "query" and any("mutation" in each for each in arguments):
         return "query with a mutation"
     return None

@@ -8,12 +8,14 @@ import re
 from pathlib import Path
 
 from hornbook.execute.hooks.active import STATE, active_slug
+from hornbook.model.tiers import CORE_FILES, LOADED_BY_HOST
 
 MOST_CHARACTERS = 10_000
-CORE = ("docs/context/CONTEXT_CORE.md", "docs/context/ROLES.md", "docs/context/GUARDRAILS.md")
+CORE = tuple(path for path in CORE_FILES if path not in LOADED_BY_HOST)
 _HEADING = re.compile(r"^##[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 _FRONTMATTER = re.compile(r"\A---\n.*?^---\n", re.MULTILINE | re.DOTALL)
 _ENTRY_HEADING = re.compile(r"^(?=#{2,6} )", re.MULTILINE)
+_NOTE = re.compile(r"\n\n(?=- (?:Decision|Risk): )")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n+")
 _ROOM_FOR_POINTERS = 1_200
 
@@ -116,7 +118,7 @@ def _sections(text: str, where: str) -> list[Unit]:
 
 def _entries(text: str, where: str, title: str) -> list[Unit]:
     """The entries of a record, newest first: those are what a session goes on with."""
-    between = _ENTRY_HEADING if _ENTRY_HEADING.search(text) else _BLANK_LINES
+    between = next((each for each in (_NOTE, _ENTRY_HEADING) if each.search(text)), _BLANK_LINES)
     pieces = [piece.strip() for piece in between.split(text) if piece.strip()]
     entries = [piece for piece in pieces if not piece.startswith("# ")]
     first = [(where, f"## {title}")] if entries else []

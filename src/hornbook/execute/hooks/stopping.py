@@ -31,18 +31,24 @@ def refusal(
         last = None
     if not isinstance(last, dict) or not isinstance(last.get("passed"), bool):
         return f"{STATE}/{LAST_GATES} cannot be read: run `hornbook gates run` again."
-    if last["passed"] or not _is_this_tree(last.get("tree"), root, work_tree):
+    if last["passed"] or not _is_this_tree(last, root, work_tree):
         return None
     failed = _failed(last.get("gates"))
     names = f" ({', '.join(failed)})" if failed else ""
     return f"The last gate run for this tree failed{names}: mend that and run `hornbook gates run`."
 
 
-def _is_this_tree(tree: object, root: str, work_tree: Callable[[str], str | None] | None) -> bool:
-    if not isinstance(tree, str) or work_tree is None:
+def _is_this_tree(
+    last: dict[str, object], root: str, work_tree: Callable[[str], str | None] | None
+) -> bool:
+    """Whether the gates ran on these files; a result without a tree is taken to be for them.
+
+    One with a tree but no fingerprint is that of a commit, which was run in a copy.
+    """
+    if not isinstance(last.get("tree"), str) or work_tree is None:
         return True
     now = work_tree(root)
-    return now is None or now == tree
+    return now is None or now == last.get("fingerprint")
 
 
 def _failed(gates: object) -> list[str]:

@@ -1,0 +1,187 @@
+"""Commands about what outlives a session: checkpoint, recover, invariants, plans import."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from hornbook.cli.output import columns, console, counted, note, print_json, write
+from hornbook.cli.plans import opened, plans, slug_argument
+from hornbook.cli.read import json_option, root_of
+from hornbook.errors import UsageError
+
+if TYPE_CHECKING:
+    from hornbook.execute.recovery import Recovery
+    from hornbook.workspace.workspace import Workspace
+
+
+@click.command()
+@slug_argument
+@click.option(
+    "--automatic", is_flag=True, help="Put faulty events into quarantine, do not refuse them."
+)
+@json_option
+@root_of
+def checkpoint(root: str | None, slug: str | None, *, automatic: bool, as_json: bool) -> None:
+    """Write a plan's files from its events, with their hashes."""
+    with opened(root) as work:
+        done = work.memory().checkpoint(slug, automatic=automatic)
+    if as_json:
+        print_json(done)
+        return
+    for each in done.violations:
+        note(f"warning: {each}")
+    for path in done.left:
+        note(f"warning: {path} was edited and left as it is")
+    changed = f"{counted(len(done.written), 'file')} written" if done.written else "nothing changed"
+    write(f"{done.plan} at event {done.seq} ({done.event_hash[:12]}): {changed}\n")
+    for path in (*done.written, *done.quarantined):
+        write(f"  {path}\n")
+
+
+@click.command()
+@slug_argument
+@click.option("--repair", "mend", is_flag=True, help="Write anew what differs from the log.")
+@click.option("--check", is_flag=True, help="Run the gates of the plan's memory.")
+@json_option
+@root_of
+def recover(root: str | None, slug: str | None, *, mend: bool, check: bool, as_json: bool) -> None:
+    """Restore a plan from its log and compare hashes; exit 1 if something differs."""
+    if mend and check:
+        raise UsageError("--repair writes and --check only looks: give one of them.")
+    with opened(root) as work:
+        if check:
+            _check(work, slug, as_json=as_json)
+        found = work.memory().recover(slug, mend=mend)
+    if as_json:
+        print_json({**_facts(found), "passed": found.passed})
+    else:
+        _print_recovery(found)
+    sys.exit(0 if found.passed else 1)
+
+
+def _facts(found: "Recovery") -> dict[str, object]:
+    import msgspec
+
+    facts: dict[str, object] = msgspec.to_builtins(found)
+    return facts
+
+
+def _check(work: "Workspace", slug: str | None, *, as_json: bool) -> None:
+    from hornbook.workspace.memory_gates import check_memory
+
+    gates = check_memory(work.memory(), work.plan_book(), work.root, slug)
+    passed = all(gate.passed for gate in gates)
+    if as_json:
+        print_json({"passed": passed, "gates": gates})
+    else:
+        rows = [("passed" if gate.passed else "failed", gate.name, gate.message) for gate in gates]
+        columns(rows, heads=("", "gate", "message"))
+    sys.exit(0 if passed else 1)
+
+
+def _print_recovery(found: "Recovery") -> None:
+    write(f"{found.plan} at event {found.seq} ({found.event_hash}), from the {found.source}\n")
+    for each in found.core:
+        if each.sha256 is not None:
+            write(f"  core {each.path} {each.sha256}\n")
+    for file in (*found.files, *found.artifacts):
+        if file.state == "same":
+            write(f"  same {file.path} {file.expected}\n")
+        else:
+            there = file.found or "nothing"
+            write(f"  {file.state} {file.path}: expected {file.expected}, found {there}\n")
+    for told in found.notes:
+        note(told)
+    if not found.passed:
+        note("`hornbook recover --repair` writes anew what the log can restore")
+    console().print("[green]restored[/]" if found.passed else "[red]differs[/]")
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def invariants(here: click.Context, *, as_json: bool) -> None:
+    """List what plans propose to hold always; propose one, let one into the core."""
+    if here.invoked_subcommand is not None:
+        return
+    with opened(here.obj) as work:
+        found = work.memory().invariants()
+    if as_json:
+        print_json({"invariants": [{"plan": e.plan, **_plain(e.invariant)} for e in found]})
+        return
+    rows = [
+        (
+            each.invariant.id,
+            "core" if each.invariant.promoted_at else "proposed",
+            each.invariant.text,
+        )
+        for each in found
+    ]
+    columns(rows, heads=("invariant", "", "text"), whole=0)
+
+
+def _plain(value: object) -> dict[str, object]:
+    import msgspec
+
+    plain: dict[str, object] = msgspec.to_builtins(value)
+    return plain
+
+
+@invariants.command("propose")
+@slug_argument
+@click.option("--text", metavar="T", required=True, help="What holds always.")
+@click.option("--reason", metavar="T", required=True, help="Why.")
+@json_option
+@root_of
+def propose_invariant(
+    root: str | None, slug: str | None, text: str, reason: str, *, as_json: bool
+) -> None:
+    """Propose that something holds always; it binds nobody yet."""
+    with opened(root) as work:
+        made = work.memory().propose(slug, text=text, reason=reason)
+    if as_json:
+        print_json({"id": made})
+    else:
+        write(f"{made}\n")
+
+
+@invariants.command("promote")
+@click.argument("invariant_id", metavar="ID")
+@json_option
+@root_of
+def promote_invariant(root: str | None, invariant_id: str, *, as_json: bool) -> None:
+    """Let a proposed invariant into the core: for people."""
+    from hornbook.model.tiers import CONTEXT_CORE
+
+    with opened(root) as work:
+        made = work.memory().promote(invariant_id)
+    if as_json:
+        print_json(made)
+    else:
+        write(f"{made.id} stands in {CONTEXT_CORE}\n")
+
+
+@plans.command("import")
+@click.argument("folder", metavar="DIR")
+@json_option
+@root_of
+def import_tracks(root: str | None, folder: str, *, as_json: bool) -> None:
+    """Take over the tracks of another layout: docs/tracks, ACTIVE_TRACK, artifacts."""
+    from pathlib import Path
+
+    from hornbook.workspace.track_import import import_tracks as take_over
+
+    with opened(root) as work:
+        done = take_over(work.memory(), work.plan_book(), work.root, Path(folder))
+    if as_json:
+        print_json(done)
+        return
+    rows = [(each.outcome, each.path, each.message) for each in done.files]
+    columns(rows, heads=("", "file", ""), whole=1)
+    for told in done.notes:
+        note(told)
+    write(f"{counted(len(done.plans), 'plan')}: {', '.join(done.plans) or 'none'}\n")
+
+
+COMMANDS = (checkpoint, recover, invariants)
