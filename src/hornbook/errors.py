@@ -8,7 +8,9 @@ HornbookError
 │   └── BadQuery          a SPARQL or GraphQL text is refused
 ├── NotFound              no such entity, revision or file (exit 1)
 ├── StoreError            the index on disk cannot be used; `ingest --rebuild` makes it anew
-└── EventLogError         the log of a plan is damaged, or its export contradicts it
+├── EventLogError         the log of a plan is damaged, or its export contradicts it
+└── EngineError           the engine cannot run, or will not touch a run as it is
+    └── PlanHeld          another process executes the plan
 ```
 """
 
@@ -54,3 +56,11 @@ class StoreError(HornbookError):
 
 class EventLogError(HornbookError):
     """A plan's events cannot be read, do not follow each other, or contradict their export."""
+
+
+class EngineError(HornbookError):
+    """The engine cannot do this with a run as it is now, or cannot run at all."""
+
+
+class PlanHeld(EngineError):
+    """Another living process executes the plan; the message says which."""
