@@ -23,7 +23,8 @@ PLAN = "alpha"
 def main(state: Path, database: str, what: str, *rest: str) -> int:
     """Do what a command does, with heartbeats that are short."""
     scope = {"execute": Scope(plan=PLAN), "resume": Scope(run=rest[0] if rest else "")}
-    options = Options(state, database, heartbeat=0.2, dead_after=1.0)
+    parallel = int(rest[0]) if what == "execute" and rest else 2
+    options = Options(state, database, parallel=parallel, heartbeat=0.2, dead_after=1.0)
     loop = ScriptedLoop(state, PLAN, database)
     with Engine(loop, options, scope.get(what, EVERYTHING), tell=say) as engine:
         say("engine", "up")
@@ -32,7 +33,7 @@ def main(state: Path, database: str, what: str, *rest: str) -> int:
             signal.signal(signal.SIGTERM, lambda *_: ended.set())
             ended.wait()
             engine.close(patience=30)
-            os._exit(0)
+            os._exit(0)  # threads that wait for something else are left to it
         try:
             act(engine, state, what, rest)
         except EngineError as problem:

@@ -35,6 +35,10 @@ class Fenced(BaseException):
     """This execution lost its run to another one: no exception handler may go on after it."""
 
 
+LOST = (Fenced, DBOSWorkflowConflictIDError)
+"""What says so: our check before an effect, or DBOS when something is to be recorded."""
+
+
 class Stopping(BaseException):
     """This process takes no further step; the run is left as it is, for others."""
 
@@ -136,15 +140,8 @@ class Durable:
 
     @staticmethod
     def step(name: str, action: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What an action gave: now, or before the process was killed.
-
-        Raises:
-            Fenced: The workflow was given to another execution, so nothing was recorded.
-        """
-        try:
-            return DBOS.run_step({"name": name}, action)
-        except DBOSWorkflowConflictIDError as lost:
-            raise Fenced(str(lost)) from lost
+        """What an action gave: now, or before the process was killed."""
+        return DBOS.run_step({"name": name}, action)
 
     @staticmethod
     def sleep(seconds: float) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from hornbook.execute.engine.durable import Durable, Fenced, Stopping
+from hornbook.execute.engine.durable import LOST, Durable, Fenced, Stopping
 from hornbook.execute.engine.runs import FAILED, TIMED_OUT, Request, Run, Runs
 from hornbook.execute.stepping import Loop, StepKind, StepOutcome
 
@@ -50,9 +50,9 @@ class Legs:
         self._tell(run_id, "taken")
         try:
             outcome = self._run(run_id, leg, text, spent)
-        except Fenced:
+        except LOST as lost:
             self._tell(run_id, "lost to another worker")
-            raise
+            raise Fenced(run_id) from lost
         self._tell(run_id, f"{outcome.kind} {outcome.status}".strip())
         return {"kind": outcome.kind, "status": outcome.status, "message": outcome.message}
 
@@ -75,6 +75,7 @@ class Legs:
             if outcome.kind in {StepKind.ASKING, StepKind.ENDED}:
                 break
             if outcome.kind is StepKind.WAITING:
+                self._tell(run_id, f"waits {outcome.seconds:g} seconds")
                 durable.sleep(outcome.seconds)
                 spent += outcome.seconds
             if self._limit and spent > self._limit:
@@ -85,6 +86,7 @@ class Legs:
         released = durable.step("settle", partial(self._settle, run, outcome, (workflow, token)))
         for each in released["released"]:
             self.enqueue(self._runs.get(each), False)
+        durable.require(workflow, token)  # one who only replayed what another did ends here
         return outcome
 
     def stop(self, patience: float) -> bool:
