@@ -31,6 +31,10 @@ class ScriptedLoop:
         self._log = EventLog(state, _clock, database=database, kinds=kinds)
         self._script: dict[str, list[str]] = json.loads((state / "script.json").read_text())
 
+    def close(self) -> None:
+        """Let go of the log."""
+        self._log.close()
+
     def start(self, plan: str, task: str | None, *, agent: str | None, run_id: str) -> StepOutcome:
         assert plan == self._plan
         done = self._done(run_id)

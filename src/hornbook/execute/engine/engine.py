@@ -12,8 +12,8 @@ from typing import Self
 import sqlalchemy as sql
 
 from hornbook.errors import EngineError
-from hornbook.execute.engine.durable import Durable
-from hornbook.execute.engine.legs import Legs, Tell, nobody
+from hornbook.execute.engine.durable import Durable, Planned
+from hornbook.execute.engine.legs import ANSWER, START, STEP, Legs, Tell, nobody
 from hornbook.execute.engine.roster import Roster
 from hornbook.execute.engine.runs import (
     FAILED,
@@ -23,7 +23,6 @@ from hornbook.execute.engine.runs import (
     Run,
     RunPhase,
     Runs,
-    is_approved,
 )
 from hornbook.execute.engine.tables import connect, database_url
 from hornbook.execute.stepping import Loop, StepKind, StepOutcome
@@ -33,6 +32,9 @@ _BROKEN = {
     "CANCELLED": "it was cancelled",
     "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "its workers died time and again",
 }
+
+
+_MOVABLE = frozenset({"ENQUEUED", "DELAYED"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class Engine:
         )
         self._durable = Durable(self._url, self.roster.worker, self._legs.run, scope.queues)
         self._legs.durable = self._durable
-        self._legs.enqueue = self._enqueue_next
+        self._legs.enqueue = self._enqueue
         self._closing = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="hornbook-keeper", daemon=True)
         self._beaten = time.monotonic()
@@ -131,12 +133,12 @@ class Engine:
         self._database.dispose()
         return ended
 
-    def begin(self, requests: Sequence[Request]) -> None:
-        """Enter runs and queue those that need no other; the rest follow once they may."""
-        self.runs.add(requests)
-        for plan in sorted({each.plan for each in requests}):
-            for run in self.runs.ready(plan):
-                self._enqueue(run, run.leg + 1)
+    def begin(self, request: Request) -> None:
+        """Begin a run, or have it begun already."""
+        self.runs.add([request])
+        run = self.runs.get(request.run)
+        if run.leg == 0:
+            self._enqueue(run, Planned(run.run, 1, START))
 
     def hold(self, plan: str) -> None:
         """Be the one process that executes a plan, and go on with what was begun of it.
@@ -153,29 +155,26 @@ class Engine:
             self._durable.retire(f"plan:{plan}")
 
     def resume(self, run_id: str) -> Run:
-        """Set a run going again that was interrupted, failed or ran out of time.
+        """Set a run going again that was interrupted, failed, ran out of time or asked.
+
+        One that asks still asks if nobody answered.
 
         Raises:
-            EngineError: It is at work, asks a person, waits for others or has ended.
+            EngineError: It is at work elsewhere, or has ended.
         """
         run = self.runs.get(run_id)
-        if run.phase is RunPhase.ASKING:
-            raise EngineError(
-                f"run {run_id} asks: {run.message} Answer with `hornbook answer {run_id} --text T`."
-            )
-        if run.phase is RunPhase.HELD:
-            waits = ", ".join(run.needs) or "nothing"
-            raise EngineError(f"run {run_id} was not begun; it waits for {waits}: use `execute`.")
         if run.phase is RunPhase.ENDED and run.status not in UNFINISHED:
             raise EngineError(f"run {run_id} has ended ({run.status}): `execute` begins a new one.")
         if run.phase is RunPhase.ENDED:
-            self._enqueue(run, run.leg + 1)
+            self._enqueue(run, Planned(run_id, run.leg + 1, STEP if run.parent else START))
+        elif run.phase is RunPhase.ASKING:
+            self._enqueue(run, Planned(run_id, run.leg + 1, STEP, spent=run.spent))
         else:
             self._adopt([run])
         return self.runs.get(run_id)
 
     def answer(self, run_id: str, text: str) -> Run:
-        """Give a run what it asked for, and queue it.
+        """Queue a run that asks with the answer to it.
 
         Raises:
             EngineError: It asks nothing.
@@ -183,12 +182,8 @@ class Engine:
         run = self.runs.get(run_id)
         if run.phase is not RunPhase.ASKING:
             raise EngineError(f"run {run_id} asks nothing: it is {run.phase} ({run.status}).")
-        self._enqueue(run, run.leg + 1, text=text)
+        self._enqueue(run, Planned(run_id, run.leg + 1, ANSWER, text, run.spent))
         return self.runs.get(run_id)
-
-    def approved(self, run: Run) -> bool:
-        """Whether a run is done well, itself or through all that it was split into."""
-        return is_approved(run, self.runs.of_plan(run.plan))
 
     def reap(self) -> None:
         """Queue again what dead workers had, and note what nobody can go on with."""
@@ -232,22 +227,15 @@ class Engine:
                 raise EngineError(f"run {run.run} is at work already ({place}): wait for it.")
             if each.status == "PENDING" and not busy:
                 self._durable.requeue(each, home)
-            elif each.status in {"ENQUEUED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED", "CANCELLED"}:
+            elif each.status in _MOVABLE and each.queue_name != home:
                 self._durable.move(each.workflow_id, home)
 
-    def _enqueue(self, run: Run, leg: int, *, text: str | None = None) -> None:
+    def _enqueue(self, run: Run, leg: Planned, delay: float = 0.0) -> None:
+        """Queue a leg first and note it then: what is noted can always be run."""
         queue = self._home(run) or f"plan:{run.plan}"
         self._durable.register(queue, self._options.parallel)
-        spent = 0.0 if run.status in UNFINISHED else run.spent
-        self._durable.enqueue(queue, run.run, leg, text, spent)
-        self.runs.queued(run, leg)
-
-    def _enqueue_next(self, run: Run, child: bool) -> None:
-        """Queue the first leg of a run from within a workflow: the number must not change."""
-        queue = (self._home(run) if child else None) or f"plan:{run.plan}"
-        self._durable.register(queue, self._options.parallel)
-        self._durable.enqueue(queue, run.run, 1, None, 0.0)
-        self.runs.queued(run, 1)
+        self._durable.enqueue(queue, leg, delay=delay)
+        self.runs.queued(run.run, leg.number, RunPhase.WAITING if delay else RunPhase.QUEUED)
 
     def _home(self, run: Run) -> str | None:
         """The queue of this process that a run belongs to; None if it takes from all."""

@@ -7,17 +7,26 @@ ours, and so does DBOS in the transaction that records its result.
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from hornbook.execute.engine.durable import LOST, Durable, Fenced, Stopping
+from hornbook.execute.engine.durable import LOST, Durable, Fenced, Planned, Stopping
 from hornbook.execute.engine.runs import FAILED, TIMED_OUT, Request, Run, Runs
 from hornbook.execute.stepping import Loop, StepKind, StepOutcome
 
 # What a step gave, as JSON that DBOS keeps.
 Kept = dict[str, Any]
+
+START, STEP, ANSWER = "start", "step", "answer"
+"""What a leg may begin with."""
+
+SHORT = 1.0
+"""Up to so many seconds a wait is sat out; a longer one gives its place to other runs."""
+
+Enqueue = Callable[[Run, Planned, float], None]
+"""Queues a leg of a run, to begin after some seconds."""
 
 Tell = Callable[[str, str], None]
 """Is told the id of a run and what became of it in this process."""
@@ -25,6 +34,10 @@ Tell = Callable[[str, str], None]
 
 def nobody(_run: str, _what: str) -> None:
     """Work without telling anybody."""
+
+
+def _nowhere(run: Run, _leg: Planned, _delay: float) -> None:
+    raise TypeError(f"run {run.run} was to be queued before the engine was started")
 
 
 class Legs:
@@ -43,50 +56,48 @@ class Legs:
         self._busy = 0
         self._idle = threading.Condition()
         self.durable: Durable | None = None
-        self.enqueue: Callable[[Run, bool], None] = lambda _run, _child: None
+        self.enqueue: Enqueue = _nowhere
 
-    def run(self, run_id: str, leg: int, text: str | None, spent: float) -> Kept:
-        """Go on with a run until it ends or asks; what it came to."""
+    def run(self, run_id: str, leg: int, first: str, text: str, spent: float) -> Kept:
+        """Go on with a run until it ends, asks or has to wait; what it came to."""
         self._tell(run_id, "taken")
         try:
-            outcome = self._run(run_id, leg, text, spent)
+            outcome = self._run(Planned(run_id, leg, first, text, spent))
         except LOST as lost:
             self._tell(run_id, "lost to another worker")
             raise Fenced(run_id) from lost
         self._tell(run_id, f"{outcome.kind} {outcome.status}".strip())
         return {"kind": outcome.kind, "status": outcome.status, "message": outcome.message}
 
-    def _run(self, run_id: str, leg: int, text: str | None, spent: float) -> StepOutcome:
+    def _run(self, leg: Planned) -> StepOutcome:
         durable = self._durable()
-        workflow = f"{run_id}~{leg}"
-        token = durable.token(workflow)
-        run = self._runs.get(run_id)
-
-        def take(name: str, action: Callable[[], StepOutcome]) -> tuple[StepOutcome, float]:
-            effect = partial(self._effect, run, leg, (workflow, token), action)
-            kept = durable.step(name, effect)
-            return _outcome(kept), float(kept["took"])
-
-        name, action = self._first(run, text)
-        outcome, took = take(name, action)
-        spent += took
+        owner = (workflow := f"{leg.run}~{leg.number}", durable.token(workflow))
+        run = self._runs.get(leg.run)
+        known: set[str] = set()
+        spent, name, action = leg.spent, leg.first, self._first(run, leg)
         while True:
-            self._spawn(run, outcome)
+            kept = durable.step(name, partial(self._effect, run, leg.number, owner, action))
+            outcome = _outcome(kept)
+            self._spawn(run, [each for each in outcome.spawned if each not in known])
+            known.update(outcome.spawned)
+            waits = outcome.seconds if outcome.kind is StepKind.WAITING else 0.0
+            spent += float(kept["took"]) + waits
             if outcome.kind in {StepKind.ASKING, StepKind.ENDED}:
                 break
-            if outcome.kind is StepKind.WAITING:
-                self._tell(run_id, f"waits {outcome.seconds:g} seconds")
-                durable.sleep(outcome.seconds)
-                spent += outcome.seconds
             if self._limit and spent > self._limit:
-                outcome = _timed_out(run_id, spent)
+                outcome = _timed_out(leg.run, spent)
                 break
-            outcome, took = take("step", partial(self._loop.step, run_id))
-            spent += took
-        released = durable.step("settle", partial(self._settle, run, outcome, (workflow, token)))
-        for each in released["released"]:
-            self.enqueue(self._runs.get(each), False)
-        durable.require(workflow, token)  # one who only replayed what another did ends here
+            if waits > SHORT:
+                following = Planned(leg.run, leg.number + 1, STEP, "", spent)
+                self.enqueue(run, following, waits)
+                durable.require(*owner)
+                return outcome
+            if waits:
+                self._tell(leg.run, f"waits {waits:g} seconds")
+                durable.sleep(waits)
+            name, action = STEP, partial(self._loop.step, leg.run)
+        durable.step("settle", partial(self._settle, run, outcome, owner))
+        durable.require(*owner)  # one who only replayed what another did ends here
         return outcome
 
     def stop(self, patience: float) -> bool:
@@ -95,17 +106,13 @@ class Legs:
         with self._idle:
             return self._idle.wait_for(lambda: self._busy == 0, patience)
 
-    def _first(self, run: Run, text: str | None) -> tuple[str, Callable[[], StepOutcome]]:
-        """What a leg begins with: an answer, or a start, which a run that was begun survives.
-
-        A run that another one spawned was begun by it.
-        """
-        if text is not None:
-            return "answer", partial(self._loop.answer, run.run, text)
-        if run.parent is not None:
-            return "step", partial(self._loop.step, run.run)
-        begin = partial(self._loop.start, run.plan, run.task, agent=run.agent, run_id=run.run)
-        return "start", begin
+    def _first(self, run: Run, leg: Planned) -> Callable[[], StepOutcome]:
+        """What a leg begins with."""
+        if leg.first == ANSWER:
+            return partial(self._loop.answer, run.run, leg.text)
+        if leg.first == STEP:
+            return partial(self._loop.step, run.run)
+        return partial(self._loop.start, run.plan, run.task, agent=run.agent, run_id=run.run)
 
     def _effect(
         self, run: Run, leg: int, owner: tuple[str, str], action: Callable[[], StepOutcome]
@@ -129,17 +136,15 @@ class Legs:
 
     def _settle(self, run: Run, outcome: StepOutcome, owner: tuple[str, str]) -> Kept:
         self._durable().require(*owner)
-        return {"released": self._runs.settle(replace(outcome, run_id=run.run))}
+        self._runs.settle(replace(outcome, run_id=run.run))
+        return {}
 
-    def _spawn(self, run: Run, outcome: StepOutcome) -> None:
-        children = [
-            Request(child, run.plan, task=None, agent=run.agent, parent=run.run)
-            for child in outcome.spawned
-        ]
-        if children:
-            self._runs.add(children)
-        for child in children:
-            self.enqueue(self._runs.get(child.run), True)
+    def _spawn(self, run: Run, names: Sequence[str]) -> None:
+        """Queue the runs that a run began beside itself."""
+        if names:
+            self._runs.add([Request(name, run.plan, None, run.agent, run.run) for name in names])
+        for name in names:
+            self.enqueue(self._runs.get(name), Planned(name, 1, STEP), 0.0)
 
     def _durable(self) -> Durable:
         if self.durable is None:

@@ -1,9 +1,8 @@
-"""The runs that the engine knows, and which of them may begin.
+"""The runs that the engine knows.
 
 This is the engine's own memory: what happened in a run is told by its events alone.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,8 +14,6 @@ from hornbook.execute.engine.tables import RUNS
 from hornbook.execute.stepping import StepKind, StepOutcome
 
 APPROVED = "approved"
-DECOMPOSED = "decomposed"
-"""A run that ended so is approved once all runs that it spawned are."""
 FAILED = "failed"
 TIMED_OUT = "timed_out"
 UNFINISHED = frozenset({FAILED, TIMED_OUT})
@@ -26,7 +23,7 @@ UNFINISHED = frozenset({FAILED, TIMED_OUT})
 class RunPhase(StrEnum):
     """Where the engine has a run."""
 
-    HELD = "held"
+    NEW = "new"
     QUEUED = "queued"
     RUNNING = "running"
     WAITING = "waiting"
@@ -34,19 +31,18 @@ class RunPhase(StrEnum):
     ENDED = "ended"
 
 
-OPEN = frozenset({RunPhase.QUEUED, RunPhase.RUNNING, RunPhase.WAITING})
+OPEN = frozenset({RunPhase.NEW, RunPhase.QUEUED, RunPhase.RUNNING, RunPhase.WAITING})
 """Phases in which a worker has, or will have, something to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A run that somebody wants: `needs` are the runs that must be approved before it begins."""
+    """A run that is wanted: of a task, or of a whole plan; `parent` is the run that began it."""
 
     run: str
     plan: str
     task: str | None = None
     agent: str | None = None
-    needs: tuple[str, ...] = ()
     parent: str | None = None
 
 
@@ -59,7 +55,6 @@ class Run:
     task: str | None
     agent: str | None
     parent: str | None
-    needs: tuple[str, ...]
     leg: int
     phase: RunPhase
     status: str
@@ -73,6 +68,11 @@ class Run:
         """The name of its current leg in the queue."""
         return f"{self.run}~{self.leg}"
 
+    @property
+    def needs_nobody(self) -> bool:
+        """Whether it goes on without a person: one that waits for other runs' answers does not."""
+        return self.phase in OPEN and (self.phase, self.status) != (RunPhase.WAITING, "asking")
+
 
 class Runs:
     """The runs of one database."""
@@ -81,12 +81,11 @@ class Runs:
         self._engine = engine
 
     def add(self, requests: Sequence[Request]) -> None:
-        """Enter runs that wait until they are released; those that are known stay as they are."""
+        """Enter runs; those that are known stay as they are."""
         with self._engine.begin() as connection:
             known = set(connection.execute(sql.select(RUNS.c.run)).scalars())
-            count = len(known)
             fresh = [each for each in requests if each.run not in known]
-            for place, each in enumerate(fresh, count + 1):
+            for place, each in enumerate(fresh, len(known) + 1):
                 connection.execute(sql.insert(RUNS).values(**_row(each), ordinal=place))
 
     def get(self, run: str) -> Run:
@@ -95,14 +94,13 @@ class Runs:
         Raises:
             NotFound: The engine never had it.
         """
-        with self._reading() as connection:
-            row = connection.execute(sql.select(RUNS).where(RUNS.c.run == run)).first()
-        if row is None:
-            raise NotFound(f"there is no run {run!r}: `hornbook runs` lists them.")
-        return _run(row)
+        found = self._select(RUNS.c.run == run)
+        if not found:
+            raise NotFound(f"the engine has no run {run!r}: `hornbook execute SLUG` begins runs.")
+        return found[0]
 
     def of_plan(self, plan: str) -> list[Run]:
-        """The runs of a plan, in the order in which they were entered."""
+        """The runs that belong to a plan, in the order in which they were entered."""
         return self._select(RUNS.c.plan == plan)
 
     def of_workflows(self, workflows: Iterable[str]) -> list[Run]:
@@ -116,12 +114,11 @@ class Runs:
         """All runs in one of these phases."""
         return self._select(RUNS.c.phase.in_(sorted(phases)))
 
-    def queued(self, run: Run, leg: int) -> None:
+    def queued(self, run: str, leg: int, phase: RunPhase = RunPhase.QUEUED) -> None:
         """Note that a leg was queued, unless a worker was faster and has it already."""
-        before = sql.and_(RUNS.c.run == run.run, RUNS.c.leg == leg - 1)
+        before = sql.and_(RUNS.c.run == run, RUNS.c.leg == leg - 1)
         with self._engine.begin() as connection:
-            values = {"leg": leg, "phase": RunPhase.QUEUED}
-            connection.execute(sql.update(RUNS).where(before).values(**values))
+            connection.execute(sql.update(RUNS).where(before).values(leg=leg, phase=phase))
 
     def taken(self, run: str, leg: int, worker: str) -> None:
         """Note who runs a leg of a run."""
@@ -139,68 +136,25 @@ class Runs:
             spent=RUNS.c.spent + spent,
         )
 
-    def settle(self, outcome: StepOutcome) -> list[str]:
-        """Note that a leg is over, the run ended or asks; the runs that may begin by that.
-
-        They are noted as queued at once: nobody who looks on takes the plan for finished.
-        """
+    def settle(self, outcome: StepOutcome) -> None:
+        """Note that a leg is over: the run ended, or asks."""
         asks = outcome.kind is StepKind.ASKING
-        facts = {
-            "phase": RunPhase.ASKING if asks else RunPhase.ENDED,
-            "status": outcome.status,
-            "message": outcome.message,
-            "worker": "",
-        }
-        this = RUNS.c.run == outcome.run_id
-        with self._engine.begin() as connection:
-            connection.execute(sql.update(RUNS).where(this).values(**facts))
-            plan = connection.execute(sql.select(RUNS.c.plan).where(this)).scalar()
-            released = [each.run for each in _ready(_select(connection, RUNS.c.plan == plan))]
-            chosen = sql.update(RUNS).where(RUNS.c.run.in_(released))
-            connection.execute(chosen.values(phase=RunPhase.QUEUED))
-        return released
-
-    def ready(self, plan: str) -> list[Run]:
-        """The runs of a plan that never began and whose needs are all approved."""
-        return _ready(self.of_plan(plan))
+        self._set(
+            outcome.run_id,
+            phase=RunPhase.ASKING if asks else RunPhase.ENDED,
+            status=outcome.status,
+            message=outcome.message,
+            worker="",
+        )
 
     def _set(self, run: str, **values: object) -> None:
         with self._engine.begin() as connection:
             connection.execute(sql.update(RUNS).where(RUNS.c.run == run).values(**values))
 
     def _select(self, condition: "sql.ColumnElement[bool]") -> list[Run]:
-        with self._reading() as connection:
-            return _select(connection, condition)
-
-    def _reading(self) -> sql.Connection:
-        return self._engine.connect().execution_options(hornbook_reads=True)
-
-
-def is_approved(run: Run, known: Iterable[Run]) -> bool:
-    """Whether a run is done well: approved itself, or split into runs that all are."""
-    if run.phase is not RunPhase.ENDED:
-        return False
-    if run.status != DECOMPOSED:
-        return run.status == APPROVED
-    everyone = list(known)
-    children = [each for each in everyone if each.parent == run.run]
-    return bool(children) and all(is_approved(each, everyone) for each in children)
-
-
-def _ready(runs: Sequence[Run]) -> list[Run]:
-    known = {each.run: each for each in runs}
-    return [
-        run
-        for run in runs
-        if run.leg == 0
-        and run.parent is None
-        and all(need in known and is_approved(known[need], runs) for need in run.needs)
-    ]
-
-
-def _select(connection: sql.Connection, condition: "sql.ColumnElement[bool]") -> list[Run]:
-    asked = sql.select(RUNS).where(condition).order_by(RUNS.c.ordinal)
-    return [_run(row) for row in connection.execute(asked)]
+        asked = sql.select(RUNS).where(condition).order_by(RUNS.c.ordinal)
+        with self._engine.connect().execution_options(hornbook_reads=True) as connection:
+            return [_run(row) for row in connection.execute(asked)]
 
 
 def _row(request: Request) -> dict[str, object]:
@@ -210,9 +164,8 @@ def _row(request: Request) -> dict[str, object]:
         "task": request.task,
         "agent": request.agent,
         "parent": request.parent,
-        "needs": json.dumps(request.needs),
         "leg": 0,
-        "phase": RunPhase.HELD,
+        "phase": RunPhase.NEW,
         "status": "",
         "message": "",
         "worker": "",
@@ -224,6 +177,5 @@ def _row(request: Request) -> dict[str, object]:
 def _run(row: "sql.Row[tuple[object, ...]]") -> Run:
     facts = dict(row._mapping)  # noqa: SLF001  # the public name of a row's columns
     del facts["ordinal"]
-    facts["needs"] = tuple(json.loads(str(facts["needs"])))
     facts["phase"] = RunPhase(str(facts["phase"]))
     return Run(**facts)

@@ -30,7 +30,6 @@ RUNS = sql.Table(
     sql.Column("task", sql.Text, nullable=True),
     sql.Column("agent", sql.Text, nullable=True),
     sql.Column("parent", sql.Text, nullable=True),
-    sql.Column("needs", sql.Text, nullable=False),  # runs that must be approved first, JSON
     sql.Column("leg", sql.Integer, nullable=False),
     sql.Column("phase", sql.Text, nullable=False),
     sql.Column("status", sql.Text, nullable=False),
