@@ -21,7 +21,6 @@ from hornbook.execute.engine.tables import connect, database_url
 from tests.engine_loop import ScriptedLoop
 from tests.engines import DATABASES, RUN, attempts, database_for, effects, prepare, tried
 
-
 PATIENCE = threading.Event()
 """Nobody sets it: what is waited for is another thread's work, or time itself."""
 

@@ -154,6 +154,21 @@ class Engine:
         if not any(each.phase in OPEN for each in self.runs.of_plan(plan)):
             self._durable.retire(f"plan:{plan}")
 
+    def release_run(self) -> None:
+        """Let go of the one run that this process works on, where nothing is left to do."""
+        for queue in self._scope.queues or ():
+            if not any(each.phase in OPEN for each in self.covered()):
+                self._durable.retire(queue)
+
+    def covered(self, plan: str | None = None) -> list[Run]:
+        """The runs of a plan, or all open ones, that are this process's business."""
+        found = self.runs.in_phases(OPEN) if plan is None else self.runs.of_plan(plan)
+        return [each for each in found if self._covers(each)]
+
+    def drain(self) -> None:
+        """Take no further step, and wait for those that were begun."""
+        self._legs.stop(None)
+
     def resume(self, run_id: str) -> Run:
         """Set a run going again that was interrupted, failed, ran out of time or asked.
 

@@ -100,7 +100,7 @@ class Legs:
         durable.require(*owner)  # one who only replayed what another did ends here
         return outcome
 
-    def stop(self, patience: float) -> bool:
+    def stop(self, patience: float | None) -> bool:
         """Take no further step and wait for those that run; whether all ended in time."""
         self._stopping.set()
         with self._idle:
