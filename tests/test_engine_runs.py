@@ -18,6 +18,9 @@ from hornbook.execute.engine.engine import Engine, Options, Scope
 from hornbook.execute.engine.roster import Roster
 from hornbook.execute.engine.runs import Request, Run, RunPhase
 from hornbook.execute.engine.tables import connect, database_url
+from hornbook.workspace.places import Places
+from hornbook.workspace.settings import Settings
+from hornbook.workspace.waking import wake
 from tests.engine_loop import ScriptedLoop
 from tests.engines import DATABASES, RUN, attempts, database_for, effects, prepare, tried
 
@@ -91,6 +94,23 @@ def test_resuming_a_run_that_asks_finds_out_whether_it_still_does(tmp_path: Path
             elsewhere.answer(RUN, "told by other means")
         engine.resume(RUN)
         assert settled(engine)[RUN].status == "approved"
+
+
+def test_a_worker_goes_on_once_it_is_told_of_an_answer(tmp_path: Path) -> None:
+    (tmp_path / ".hornbook").mkdir()
+    places, settings = Places(tmp_path), Settings()
+    assert not wake(places, settings, RUN)
+    prepare(places.state, {RUN: ["ask", "end approved"]})
+    with engine_at(places.state) as engine:
+        begin(engine)
+        assert settled(engine)[RUN].phase is RunPhase.ASKING
+        with closing(ScriptedLoop(places.state)) as elsewhere:
+            elsewhere.answer(RUN, "told by other means")
+        assert wake(places, settings, RUN)
+        while engine.runs.get(RUN).phase is not RunPhase.ENDED:
+            PATIENCE.wait(0.01)
+        assert engine.runs.get(RUN).status == "approved"
+    assert not wake(places, settings, RUN)
 
 
 def test_a_step_that_fails_ends_its_run_until_it_is_resumed(tmp_path: Path) -> None:

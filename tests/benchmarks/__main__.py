@@ -5,6 +5,7 @@ import argparse
 from tests.benchmarks import (
     chunking,
     contexts,
+    engine,
     glob_index,
     ingest,
     mcp_calls,
@@ -33,6 +34,7 @@ def main() -> None:
     show("Bounded questions", questions.measure())
     show("Contexts", contexts.measure())
     show("MCP calls", mcp_calls.measure())
+    show("Engine", engine.measure())
     for count in chosen.documents:
         show(f"Ingest of {count} documents", ingest.measure(count))
 

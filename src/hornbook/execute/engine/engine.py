@@ -16,6 +16,7 @@ from hornbook.execute.engine.durable import Durable, Planned
 from hornbook.execute.engine.legs import ANSWER, START, STEP, Legs, Tell, nobody
 from hornbook.execute.engine.roster import Roster
 from hornbook.execute.engine.runs import (
+    ANSWERED,
     FAILED,
     OPEN,
     UNFINISHED,
@@ -201,7 +202,7 @@ class Engine:
         return self.runs.get(run_id)
 
     def reap(self) -> None:
-        """Queue again what dead workers had, and note what nobody can go on with."""
+        """Queue again what dead workers had, and what people answered; note what is broken."""
         pending = self._durable.unfinished()
         living = self.roster.living()
         dead = [each for each in pending if each.executor_id not in living]
@@ -211,6 +212,9 @@ class Engine:
             if run is not None and self._covers(run):
                 self._durable.requeue(each, self._home(run))
         self._note_broken()
+        for run in self.runs.in_phases({RunPhase.ASKING}):
+            if run.status == ANSWERED and self._covers(run):
+                self.resume(run.run)
 
     def _keep(self) -> None:
         """Beat and reap until the engine is closed."""

@@ -14,6 +14,8 @@ from hornbook.execute.engine.tables import RUNS
 from hornbook.execute.stepping import StepKind, StepOutcome
 
 APPROVED = "approved"
+ANSWERED = "answered"
+"""How a run that asks stands from the answer to the next leg."""
 FAILED = "failed"
 TIMED_OUT = "timed_out"
 UNFINISHED = frozenset({FAILED, TIMED_OUT})
@@ -119,6 +121,13 @@ class Runs:
         before = sql.and_(RUNS.c.run == run, RUNS.c.leg == leg - 1)
         with self._engine.begin() as connection:
             connection.execute(sql.update(RUNS).where(before).values(leg=leg, phase=phase))
+
+    def answered(self, run: str) -> bool:
+        """Note that a person answered a run that asks; False if none such asks."""
+        asks = sql.and_(RUNS.c.run == run, RUNS.c.phase == RunPhase.ASKING)
+        with self._engine.begin() as connection:
+            told = connection.execute(sql.update(RUNS).where(asks).values(status=ANSWERED))
+        return told.rowcount > 0
 
     def taken(self, run: str, leg: int, worker: str) -> None:
         """Note who runs a leg of a run."""
