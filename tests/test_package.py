@@ -76,10 +76,15 @@ def test_the_public_surface_is_what_all_says() -> None:
     ("module", "unwanted"),
     [
         ("hornbook.cli.main", "click dataclasses typing pathlib json"),
-        ("hornbook.cli.app", "yaml msgspec pyoxigraph rich markdown_it tree_sitter strawberry"),
+        (
+            "hornbook.cli.app",
+            "yaml msgspec pyoxigraph rich markdown_it tree_sitter strawberry dbos sqlalchemy",
+        ),
+        ("hornbook.workspace.plans", "dbos psycopg"),
+        ("hornbook.workspace.waking", "dbos psycopg"),
         (
             "hornbook.workspace.workspace",
-            "rich markdown_it frontmatter tree_sitter tiktoken rdflib pyshacl strawberry fastapi",
+            "rich markdown_it frontmatter tree_sitter tiktoken rdflib pyshacl fastapi dbos sqlalchemy",
         ),
     ],
 )
@@ -87,6 +92,27 @@ def test_commands_load_no_library_that_they_do_not_need(module: str, unwanted: s
     code = f"import sys, {module}; print(*sorted(set({unwanted.split()!r}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("command", [["why", "a.go"], ["hook", "pre-tool-use"]])
+def test_asking_and_guarding_load_no_engine(command: list[str], tmp_path: Path) -> None:
+    with_the_example_sop(tmp_path)
+    with Workspace.open(tmp_path) as work:
+        work.ingest()
+    code = (
+        "import sys; from hornbook.cli.main import main\n"
+        "try: main()\n"
+        "finally: sys.stderr.write(repr(sorted({'dbos', 'sqlalchemy', 'psycopg'} & set(sys.modules))))"
+    )
+    payload = '{"hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": {}}'
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--root", str(tmp_path), *command],
+        capture_output=True,
+        text=True,
+        input=payload,
+        check=False,
+    )
+    assert done.stderr.endswith("[]"), done.stderr
 
 
 def test_the_versions_agree() -> None:

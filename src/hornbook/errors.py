@@ -13,7 +13,8 @@ HornbookError
 ├── NotFound              no such entity, revision or file (exit 1)
 ├── StoreError            the index on disk cannot be used; `ingest --rebuild` makes it anew
 ├── EventLogError         the log of a plan is damaged, or its export contradicts it
-└── PlanHeld              another process works on the plan
+└── EngineError           the engine cannot run, or will not touch a run as it is
+    └── PlanHeld          another process works on the plan
 ```
 """
 
@@ -77,5 +78,9 @@ class EventLogError(HornbookError):
     """A plan's events cannot be read, do not follow each other, or contradict their export."""
 
 
-class PlanHeld(HornbookError):
+class EngineError(HornbookError):
+    """The engine cannot do this with a run as it is now, or cannot run at all."""
+
+
+class PlanHeld(EngineError):
     """Another process works on the plan; the message says which one, where and since when."""

@@ -5,6 +5,7 @@ import argparse
 from tests.benchmarks import (
     chunking,
     contexts,
+    engine,
     glob_index,
     ingest,
     mcp_calls,
@@ -40,6 +41,7 @@ def main() -> None:
     show("MCP calls", mcp_calls.measure())
     show("Serving", serving.measure())
     show("Steps of the embedded developer", steps.measure())
+    show("Engine", engine.measure())
     for count in chosen.documents:
         show(f"Ingest of {count} documents", ingest.measure(count))
 

@@ -182,7 +182,7 @@ def check(root: str | None, slug: str | None, *, as_json: bool) -> None:
             }
         )
     else:
-        _print_check(found)
+        print_check(found)
     sys.exit(0 if found.passed else 1)
 
 
@@ -325,7 +325,8 @@ def _print_notes(view: "PlanView") -> None:
         write(f"\n{task.id_in(view.plan.slug)}: {harmless(task.title)}\n")
 
 
-def _print_check(found: "PlanCheck") -> None:
+def print_check(found: "PlanCheck") -> None:
+    """Say what a check of a plan found."""
     if found.problems:
         columns(
             [

@@ -17,6 +17,7 @@ from typing import Any
 import sqlalchemy as sql
 
 from hornbook.errors import EventLogError
+from hornbook.execute.database import checked_url
 from hornbook.execute.events import (
     Data,
     Event,
@@ -306,7 +307,8 @@ def _extend(path: Path, data: bytes) -> None:
 def _engine(url: str) -> sql.Engine:
     """A database whose writers wait for each other."""
     local = url.startswith("sqlite")
-    engine = sql.create_engine(url, connect_args={"timeout": BUSY_SECONDS} if local else {})
+    checked = checked_url(url)
+    engine = sql.create_engine(checked, connect_args={"timeout": BUSY_SECONDS} if local else {})
     if local:
         sql.event.listen(engine, "connect", _on_connect)
         sql.event.listen(engine, "begin", _on_begin)

@@ -59,6 +59,20 @@ class EngineSettings:
             "meaning": "The URL of a shared database for events; empty is SQLite in `.hornbook`."
         },
     )
+    parallel: int = field(
+        default=2, metadata={"meaning": "How many runs one process works on at the same time."}
+    )
+    run_minutes: int = field(
+        default=0,
+        metadata={"meaning": "How long a run may work and wait for agents; 0 is no limit."},
+    )
+    heartbeat_seconds: int = field(
+        default=5, metadata={"meaning": "How often a worker tells that it lives."}
+    )
+    dead_after_seconds: int = field(
+        default=30,
+        metadata={"meaning": "After how long without a word others take a worker's runs."},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +345,13 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
         f"`engine.database` is {database!r}: write a URL such as postgresql+psycopg://host/name.",
         valid=not database or "://" in database,
     )
+    reading.check(
+        "engine.parallel", "`engine.parallel` must be above 0.", valid=settings.engine.parallel > 0
+    )
+    beat, dead = settings.engine.heartbeat_seconds, settings.engine.dead_after_seconds
+    for key in ("engine.heartbeat_seconds", "engine.dead_after_seconds"):
+        text = "0 < heartbeat_seconds and 2 * heartbeat_seconds < dead_after_seconds must hold."
+        reading.check(key, text, valid=0 < 2 * beat < dead)
     for key, patterns in (
         ("exclude", settings.exclude),
         ("code", settings.code),

@@ -1,0 +1,263 @@
+"""Commands that run the loop: execute, resume, worker, auto."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from hornbook.cli.output import Styled, columns, counted, harmless, note, print_json, write
+from hornbook.cli.plans import opened
+from hornbook.cli.read import json_option, root_of
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hornbook.workspace.engine import Execution, Look, PlanEngine, Seen
+
+STYLES = {
+    "approved": "green",
+    "asking": "bold yellow",
+    "failed": "red",
+    "timed_out": "red",
+    "running": "blue",
+}
+
+agent_option = click.option("--agent", metavar="NAME", help="Who develops, by name.")
+
+
+@click.command()
+@click.argument("slug")
+@click.option("--task", metavar="ID", help="Only this task of the plan.")
+@agent_option
+@json_option
+@root_of
+def execute(
+    root: str | None, slug: str, task: str | None, agent: str | None, *, as_json: bool
+) -> None:
+    """Carry out a plan: each task developed, gated and reviewed; exit 0 if all is approved.
+
+    What was begun before is gone on with. Independent tasks run side by side.
+    """
+    with _engine(root) as engine, _interruptible(f"hornbook execute {slug}"), _shown() as look:
+        ended = engine.execute(slug, task=task, agent=agent, look=look)
+    _finish(ended, as_json=as_json)
+
+
+@click.command()
+@click.argument("run_id", metavar="ID")
+@json_option
+@root_of
+def resume(root: str | None, run_id: str, *, as_json: bool) -> None:
+    """Go on with a run that was interrupted, failed, or was answered."""
+    with _engine(root) as engine, _interruptible(f"hornbook resume {run_id}"), _shown() as look:
+        ended = engine.resume(run_id, look=look)
+    _finish(ended, as_json=as_json)
+
+
+@click.command()
+@click.argument("topic")
+@agent_option
+@json_option
+@root_of
+def auto(root: str | None, topic: str, agent: str | None, *, as_json: bool) -> None:
+    """Have a topic planned, checked, committed to and carried out."""
+    from hornbook.cli.plans import print_check
+    from hornbook.workspace.plans import PlanCheck
+
+    with _engine(root) as engine, _interruptible("hornbook execute SLUG"), _shown() as look:
+        ended = engine.auto(topic, agent=agent, look=look)
+    if not isinstance(ended, PlanCheck):
+        _finish(ended, as_json=as_json)
+    slug = ended.view.plan.slug
+    if as_json:
+        print_json({"plan": slug, "approved": False, "problems": ended.problems, "runs": []})
+    else:
+        print_check(ended)
+    note(f"edit .hornbook/plans/{slug}/plan.md, then `hornbook promote {slug}`")
+    sys.exit(1)
+
+
+@click.command()
+@root_of
+def worker(root: str | None) -> None:
+    """Work on the runs of all plans, with other workers, until told to end.
+
+    SIGTERM and ^C let steps that were begun come to their end; a second one does not.
+    """
+    until = threading.Event()
+
+    def ends(_number: int, _frame: object) -> None:
+        if until.is_set():
+            _leave(1)
+        until.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, ends)
+    with _engine(root) as engine:
+        engine.work(until, lambda run, what: note(f"{run}: {what}"))
+    _leave(0)
+
+
+@contextmanager
+def _engine(root: str | None) -> "Iterator[PlanEngine]":
+    from hornbook.workspace.engine import PlanEngine
+
+    with opened(root) as work:
+        yield PlanEngine(work)
+
+
+@contextmanager
+def _interruptible(again: str) -> Iterator[None]:
+    """Have ^C and SIGTERM end the process at once: what is recorded is all there is to keep."""
+
+    def ends(_number: int, _frame: object) -> None:
+        note(f"\nstopped. What was done is kept; go on with `{again}`, unless a worker does.")
+        _leave(1)
+
+    before = [(number, signal.signal(number, ends)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+def _leave(code: int) -> NoReturn:
+    """End now, with whatever agents still do: they end with us."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
+
+
+@contextmanager
+def _shown() -> "Iterator[Look]":
+    """Runs as a table that lives on a terminal, and as lines elsewhere."""
+    if not sys.stderr.isatty():
+        yield _lines()
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
+        yield lambda runs: live.update(_table(runs))
+
+
+def _lines() -> "Callable[[Sequence[Seen]], None]":
+    """A line for each run whenever it says something new."""
+    told: dict[str, str] = {}
+
+    def look(runs: "Sequence[Seen]") -> None:
+        for each in runs:
+            line = _line(each)
+            if told.get(each.run.run) != line:
+                told[each.run.run] = line
+                note(f"{each.run.run}: {line}")
+
+    return look
+
+
+def _line(seen: "Seen") -> str:
+    parts = [_state(seen), *_details(seen)]
+    if seen.run.message:
+        parts.append(harmless(seen.run.message.splitlines()[0]))
+    return ", ".join(filter(None, parts))
+
+
+def _state(seen: "Seen") -> str:
+    """One word on where a run stands."""
+    from hornbook.execute.engine.runs import RunPhase
+
+    run = seen.run
+    return run.status or run.phase if run.phase is RunPhase.ENDED else str(run.phase)
+
+
+def _details(seen: "Seen") -> list[str]:
+    at = seen.progress
+    attempt = f"attempt {at.attempt}" if at.attempt else ""
+    tokens = f"{at.tokens} tokens" if at.tokens else ""
+    return [at.step, attempt, tokens, f"gates: {at.gates}" if at.gates else ""]
+
+
+HEADS = ("state", "run", "about", "phase", "attempt", "tokens", "gates", "says")
+
+
+def _row(seen: "Seen") -> tuple[str, ...]:
+    run, at = seen.run, seen.progress
+    state = Styled(_state(seen))
+    state.style = STYLES.get(state, "")
+    said = run.message.splitlines()[0] if run.message else ""
+    about = run.task or ("" if run.parent else f"plan.{run.plan}")
+    return state, run.run, about, at.step, _count(at.attempt), _count(at.tokens), at.gates, said
+
+
+def _count(number: int) -> str:
+    return str(number) if number else ""
+
+
+def _table(runs: "Sequence[Seen]") -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*HEADS, box=box.SIMPLE_HEAD, pad_edge=False)
+    for each in runs:
+        cells = (Text(harmless(cell), getattr(cell, "style", "")) for cell in _row(each))
+        table.add_row(*cells)
+    return table
+
+
+def _finish(ended: "Execution", *, as_json: bool) -> NoReturn:
+    """Print what an execution came to, and exit by it."""
+    if as_json:
+        print_json(
+            {
+                "plan": ended.plan,
+                "run": ended.root.run,
+                "approved": ended.approved,
+                "status": ended.root.status,
+                "message": ended.root.message,
+                "runs": [_facts(each) for each in ended.runs],
+            }
+        )
+    else:
+        columns([_row(each) for each in ended.runs], heads=HEADS, whole=1)
+        _print_end(ended)
+    for run in ended.asking:
+        note(f"{run.run} asks: answer with `hornbook answer {run.run} --text …`")
+    sys.exit(0 if ended.approved else 1)
+
+
+def _facts(seen: "Seen") -> dict[str, object]:
+    run, at = seen.run, seen.progress
+    return {
+        "id": run.run,
+        "task": run.task,
+        "parent": run.parent,
+        "phase": run.phase,
+        "status": run.status,
+        "message": run.message,
+        "steps": run.steps,
+        "seconds": round(run.spent, 3),
+        "step": at.step,
+        "attempt": at.attempt,
+        "tokens": at.tokens,
+        "gates": at.gates,
+    }
+
+
+def _print_end(ended: "Execution") -> None:
+    steps = sum(each.run.steps for each in ended.runs)
+    tokens = sum(each.progress.tokens for each in ended.runs)
+    spent = sum(each.run.spent for each in ended.runs)
+    cost = f"{counted(steps, 'step')}, {tokens} tokens, {spent:.1f} seconds"
+    verdict = "approved" if ended.approved else "not approved"
+    said = f": {harmless(ended.root.message)}" if ended.root.message else ""
+    write(f"{ended.root.run}: {verdict}{said} ({cost})\n")
+
+
+COMMANDS = (execute, resume, auto, worker)

@@ -1,0 +1,122 @@
+"""Who works: processes that tell the database that they live, and hold plans."""
+
+import fcntl
+import os
+import socket
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+import sqlalchemy as sql
+
+from hornbook.errors import PlanHeld
+from hornbook.execute.engine.tables import HOLDS, WORKERS, clock
+
+FORGOTTEN_AFTER = 24 * 3600.0
+"""How many seconds a worker that is silent is still listed."""
+
+
+class Roster:
+    """The workers of one database, this process among them.
+
+    A worker lives while its last beat is younger than `dead_after` seconds. One of this machine
+    that ended is known at once, by the lock on its file that the kernel let go.
+    """
+
+    def __init__(self, engine: sql.Engine, state: Path, dead_after: float) -> None:
+        self._engine = engine
+        self._locks = state / "engine.db-workers"
+        self._dead_after = dead_after
+        self._now = clock(engine)
+        self.worker = uuid.uuid4().hex[:12]
+        self.place = f"{socket.gethostname()}, process {os.getpid()}"
+        self._lock: int | None = None
+
+    def join(self) -> None:
+        """Enter this process."""
+        self._locks.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(self._locks / self.worker, os.O_RDWR | os.O_CREAT, 0o644)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.beat()
+
+    def beat(self) -> None:
+        """Tell the database that this process lives."""
+        mine = WORKERS.c.worker == self.worker
+        with self._engine.begin() as connection:
+            told = connection.execute(sql.update(WORKERS).where(mine).values(seen=self._now))
+            if told.rowcount == 0:
+                entry = {"worker": self.worker, "place": self.place}
+                new = sql.insert(WORKERS).values(**entry, since=self._now, seen=self._now)
+                connection.execute(new)
+
+    def leave(self) -> None:
+        """Take this process out: what it held is free at once."""
+        with self._engine.begin() as connection:
+            connection.execute(sql.delete(HOLDS).where(HOLDS.c.worker == self.worker))
+            connection.execute(sql.delete(WORKERS).where(WORKERS.c.worker == self.worker))
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+        (self._locks / self.worker).unlink(missing_ok=True)
+
+    def living(self) -> dict[str, str]:
+        """The workers that live, with what people call them; this process always does."""
+        fresh = WORKERS.c.seen > self._now - self._dead_after
+        with self._engine.begin() as connection:
+            old = WORKERS.c.seen < self._now - FORGOTTEN_AFTER
+            connection.execute(sql.delete(WORKERS).where(old))
+            rows = connection.execute(sql.select(WORKERS).where(fresh)).all()
+        ended = [row.worker for row in rows if self._ended(row.worker)]
+        self._forget(ended)
+        found = {row.worker: row.place for row in rows if row.worker not in ended}
+        return {**found, self.worker: self.place}
+
+    def hold(self, plan: str) -> None:
+        """Make this process the one that executes a plan.
+
+        Raises:
+            PlanHeld: Another living one does.
+        """
+        living = self.living()
+        others = [worker for worker in living if worker != self.worker]
+        free = sql.and_(HOLDS.c.plan == plan, HOLDS.c.worker.not_in(others))
+        try:
+            with self._engine.begin() as connection:
+                taken = connection.execute(sql.update(HOLDS).where(free).values(worker=self.worker))
+                if taken.rowcount == 0:
+                    connection.execute(sql.insert(HOLDS).values(plan=plan, worker=self.worker))
+        except sql.exc.IntegrityError as problem:
+            holder = self._holder(plan)
+            place = living.get(holder, holder)
+            raise PlanHeld(
+                f"plan {plan} is being executed already ({place}): wait for it, "
+                "or stop it there and try again."
+            ) from problem
+
+    def _holder(self, plan: str) -> str:
+        asked = sql.select(HOLDS.c.worker).where(HOLDS.c.plan == plan)
+        with self._engine.begin() as connection:
+            return str(connection.execute(asked).scalar() or "")
+
+    def _forget(self, workers: Sequence[str]) -> None:
+        """Take workers out that ended without a word, so that other machines know it too."""
+        if not workers:
+            return
+        with self._engine.begin() as connection:
+            connection.execute(sql.delete(WORKERS).where(WORKERS.c.worker.in_(workers)))
+        for worker in workers:
+            (self._locks / worker).unlink(missing_ok=True)
+
+    def _ended(self, worker: str) -> bool:
+        """Whether a worker of this machine is known to have ended: nobody locks its file."""
+        path = self._locks / worker
+        if worker == self.worker or not path.exists():
+            return False
+        lock = os.open(path, os.O_RDWR)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(lock)
+        return True

@@ -1,0 +1,215 @@
+"""The engine of a workspace: plans are executed, runs resumed, and this machine joins others."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol
+
+from hornbook.errors import UsageError
+from hornbook.execute.engine.engine import EVERYTHING, Engine, Options, Scope
+from hornbook.execute.engine.legs import Tell, nobody
+from hornbook.execute.engine.runs import APPROVED, UNFINISHED, Request, Run, RunPhase
+from hornbook.execute.stepping import Loop
+from hornbook.workspace.plans import PlanBook, PlanCheck
+from hornbook.workspace.run_progress import Progress, progress_of
+from hornbook.workspace.workspace import Workspace
+
+LOOK_SECONDS = 0.2
+
+
+class Planner(Protocol):
+    """Who writes plans."""
+
+    def write(self, topic: str) -> str:
+        """A plan for a topic, as Markdown with its five sections."""
+        ...
+
+
+def configured_loop(work: Workspace) -> Loop:
+    """The loop with the agents that the settings name."""
+    loop: Loop = import_module("hornbook.workspace.looping").loop_of(work)
+    return loop
+
+
+def configured_planner(work: Workspace) -> Planner | None:
+    """Who plans, by the settings; None if nobody does."""
+    planner: Planner | None = import_module("hornbook.workspace.looping").planner_of(work)
+    return planner
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A run as somebody who looks on sees it."""
+
+    run: Run
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What an execution came to: the run that was asked for, and all that belong to its plan."""
+
+    plan: str
+    root: Run
+    runs: tuple[Seen, ...]
+
+    @property
+    def approved(self) -> bool:
+        """Whether all that was asked for is done and approved."""
+        return self.root.phase is RunPhase.ENDED and self.root.status == APPROVED
+
+    @property
+    def asking(self) -> tuple[Run, ...]:
+        """The runs that a person has to answer."""
+        return tuple(each.run for each in self.runs if each.run.phase is RunPhase.ASKING)
+
+
+Look = Callable[[Sequence[Seen]], None]
+"""Is shown the runs whenever one of them has moved on."""
+
+
+def _nobody_looks(_runs: Sequence[Seen]) -> None:
+    """Execute without showing anything."""
+
+
+class PlanEngine:
+    """Executes the plans of a workspace."""
+
+    def __init__(
+        self, work: Workspace, open_loop: Callable[[Workspace], Loop] = configured_loop
+    ) -> None:
+        self._work = work
+        self._open_loop = open_loop
+        self._book: PlanBook = work.plan_book()
+
+    def execute(
+        self,
+        given: str,
+        *,
+        task: str | None = None,
+        agent: str | None = None,
+        look: Look = _nobody_looks,
+    ) -> Execution:
+        """Execute a plan, or one of its tasks, as far as it goes without a person.
+
+        What was begun before is gone on with.
+
+        Raises:
+            UsageError: The plan is not committed.
+            PlanHeld: Another process executes it.
+        """
+        view = self._book.view(given)
+        slug = view.plan.slug
+        if not view.plan.committed:
+            raise UsageError(
+                f"plan {slug} is not committed: `hornbook promote {slug}` commits to it."
+            )
+        number = None if task is None else PlanBook.task(view.state, task).number
+        with self._engine(Scope(plan=slug)) as engine:
+            engine.hold(slug)
+            root = _begun(engine, slug, number, agent)
+            for run in engine.runs.of_plan(slug):
+                if run.phase is RunPhase.ASKING:
+                    engine.resume(run.run)  # somebody may have answered
+            ended = self._watched(engine, slug, root, look)
+            engine.release(slug)
+        return ended
+
+    def resume(self, run_id: str, *, look: Look = _nobody_looks) -> Execution:
+        """Go on with one run, as far as it goes without a person.
+
+        Raises:
+            NotFound: There is no such run.
+            EngineError: It has ended, or another process works on it.
+        """
+        wanted = run_id.removeprefix("run.")
+        with self._engine(Scope(run=wanted)) as engine:
+            run = engine.resume(wanted)
+            ended = self._watched(engine, run.plan, wanted, look)
+            engine.release_run()
+        return ended
+
+    def work(self, until: threading.Event, tell: Tell = nobody) -> None:
+        """Work on the runs of all plans until told to end; steps that were begun are finished."""
+        with self._engine(EVERYTHING, tell) as engine:
+            tell("worker", f"{engine.roster.place} works")
+            until.wait()
+            tell("worker", "finishes its steps")
+            engine.drain()
+
+    def auto(
+        self,
+        topic: str,
+        *,
+        agent: str | None = None,
+        look: Look = _nobody_looks,
+        open_planner: Callable[[Workspace], Planner | None] = configured_planner,
+    ) -> Execution | PlanCheck:
+        """Have a topic planned, checked, committed to and executed; the check, if it fails.
+
+        Raises:
+            UsageError: Nobody is configured who plans.
+        """
+        planner = open_planner(self._work)
+        if planner is None:
+            raise UsageError(
+                "nobody plans: configure a model for `planning` in `models.capabilities`, or "
+                "write the plan yourself with `hornbook explore`."
+            )
+        view = self._book.explore(topic, planner.write(topic), path="the planner's answer")
+        found = self._book.check(view.plan.slug)
+        if not found.passed:
+            return found
+        self._book.promote(view.plan.slug)
+        return self.execute(view.plan.slug, agent=agent, look=look)
+
+    @contextmanager
+    def _engine(self, scope: Scope, tell: Tell = nobody) -> Iterator[Engine]:
+        self._work.places.prepare()
+        told = self._work.settings.engine
+        options = Options(
+            self._work.places.state,
+            told.database,
+            parallel=told.parallel,
+            heartbeat=told.heartbeat_seconds,
+            dead_after=told.dead_after_seconds,
+            run_seconds=told.run_minutes * 60,
+        )
+        with Engine(self._open_loop(self._work), options, scope, tell=tell) as engine:
+            yield engine
+
+    def _watched(self, engine: Engine, plan: str, root: str, look: Look) -> Execution:
+        """Show the runs of a plan until none goes on without a person."""
+        pause = threading.Event()
+        shown: tuple[Seen, ...] = ()
+        while True:
+            runs = engine.covered(plan)
+            if not shown or [each.run for each in shown] != runs:
+                shown = self._seen(plan, runs)
+                look(shown)
+            if not any(each.needs_nobody for each in runs):
+                return Execution(plan, engine.runs.get(root), shown)
+            pause.wait(LOOK_SECONDS)
+
+    def _seen(self, plan: str, runs: Sequence[Run]) -> tuple[Seen, ...]:
+        events = self._book.events(plan)
+        return tuple(Seen(run, progress_of(events, run.run)) for run in runs)
+
+
+def _begun(engine: Engine, plan: str, number: int | None, agent: str | None) -> str:
+    """The run of a plan or of one of its tasks: the one that is not over yet, else a new one."""
+    name = plan if number is None else f"{plan}-t{number}"
+    task = None if number is None else f"task.{plan}.{number}"
+    known = {run.run: run for run in engine.runs.of_plan(plan)}
+    count = 1
+    while f"{name}-{count}" in known:
+        run = known[f"{name}-{count}"]
+        if run.phase is not RunPhase.ENDED:
+            return run.run
+        if run.status in UNFINISHED:
+            return engine.resume(run.run).run
+        count += 1
+    engine.begin(Request(f"{name}-{count}", plan, task, agent))
+    return f"{name}-{count}"
