@@ -31,6 +31,7 @@ class Development:
     constraints: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     feedback: str = ""
+    rules: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class DevelopRoom:
     task: int
     feedback: int
     files: int
+    rules: int = 0
 
 
 def assemble_development(work: Development, room: DevelopRoom, count: TokenCounter) -> Context:
@@ -74,6 +76,7 @@ def _parts(work: Development, room: DevelopRoom) -> list[Part]:
         _told("instructions", "Instructions", work.instructions, room.instructions),
         _told("plan", "The plan", plan, room.plan),
         _told("task", "The task", task, room.task),
+        _told("rules", "The rules", work.rules, room.rules),
         _told("feedback", "What the last attempt was told", work.feedback, room.feedback),
         _files_part(work.files, room.files),
     ]

@@ -33,9 +33,7 @@ class StepOutcome:
 class Loop(Protocol):
     """Runs, moved on from what the events say; nothing else is remembered between two steps."""
 
-    def start(
-        self, plan: str, task: str | None, *, agent: str | None, run_id: str
-    ) -> StepOutcome:
+    def start(self, plan: str, task: str | None, *, agent: str | None, run_id: str) -> StepOutcome:
         """Begin a run of a task, or of a whole plan; one that was begun already is left alone.
 
         A plan that fails its check does not start: the answer is `ended` with status `refused`.

@@ -1,6 +1,7 @@
 """Gathers a developer's context: the task and its files, and the room that a model leaves."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.assemble.develop import (
@@ -20,6 +21,20 @@ from hornbook.workspace.role_prompts import instructions
 from hornbook.workspace.settings import Settings
 
 
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What an attempt in a run is told besides its task.
+
+    The files are read from `folder`, where the attempt goes on; `rules` are texts of rules, where
+    the settings let a developer see them.
+    """
+
+    folder: Path | None = None
+    feedback: str = ""
+    gates: tuple[str, ...] = ()
+    rules: str = ""
+
+
 def development_context(
     root: Path,
     settings: Settings,
@@ -29,8 +44,9 @@ def development_context(
     criteria: Sequence[str] = (),
     model: str | None = None,
     brief: Brief | None = None,
+    situation: Situation = Situation(),  # noqa: B008  # frozen
 ) -> Context:
-    """What a developer of a task sees, whole, or a refusal; never a rule's text.
+    """What a developer of a task sees, whole, or a refusal; no rule's text unless it is given.
 
     A task of a plan brings its own description, criteria and files; what is given beside it is
     added to the first two, and takes the place of the last.
@@ -53,13 +69,17 @@ def development_context(
         sweet_spot=chosen.sweet_spot,
         budget=budget,
     )
+    here = situation.folder or root
     work = Development(
         instructions=instructions("developer", root),
         task=description,
         criteria=tuple(criteria),
         situation=brief.intent.text if brief else "",
         constraints=brief.constraints if brief else (),
-        files=tuple(FileText(path, _text(root / path)) for path in expanded(root, files)),
+        files=tuple(FileText(path, _text(here / path)) for path in expanded(here, files)),
+        gates=situation.gates,
+        feedback=situation.feedback,
+        rules=situation.rules,
     )
     space = DevelopRoom(
         window=window,
@@ -68,6 +88,7 @@ def development_context(
         task=budget.task,
         feedback=budget.feedback,
         files=given.limit,
+        rules=settings.reserve_of(window),
     )
     return assemble_development(work, space, counter(settings.counter))
 

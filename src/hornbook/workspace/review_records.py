@@ -1,6 +1,7 @@
 """Keeps reviews and what was learned from them as records: files first, the graph from there."""
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -26,6 +27,8 @@ class Occasion:
     run: str | None = None
     plan: str | None = None
     task: str | None = None
+    number: int | None = None
+    """Which review of its run it is; the record of the same one is written once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +55,31 @@ def record_review(places: Places, judged: Judged, occasion: Occasion) -> Path:
         run = "without-receipt"
     at = occasion.at.strftime("%Y-%m-%dT%H:%M:%SZ")
     facts = _facts(judged, occasion, at)
-    number = 1
+    path, review_id = _kept(folder, run, occasion.number, facts)
+    if judged.judgement.outcome is Ruling.APPROVED:
+        Conventions(places).learn(judged.judgement, review_id, at)
+    return path
+
+
+def _kept(
+    folder: Path, run: str, number: int | None, facts: Mapping[str, object]
+) -> tuple[Path, str]:
+    """Where a record is kept, and its id; with a number it may be there already."""
+    place = number or 1
     while True:
-        path = folder / f"{run}.{number}.json"
+        path, review_id = folder / f"{run}.{place}.json", f"review.{run}.{place}"
+        text = json.dumps({"id": review_id, **facts}, ensure_ascii=False, indent=2) + "\n"
+        draft = folder / f".{run}.{place}.{os.getpid()}.draft"
+        draft.write_text(text, encoding="utf-8")
         try:
-            with path.open("x", encoding="utf-8") as file:
-                review_id = f"review.{run}.{number}"
-                json.dump({"id": review_id, **facts}, file, ensure_ascii=False, indent=2)
-                file.write("\n")
+            os.link(draft, path)
         except FileExistsError:
-            number += 1
-            continue
-        if judged.judgement.outcome is Ruling.APPROVED:
-            Conventions(places).learn(judged.judgement, review_id, at)
-        return path
+            if number is None:
+                place += 1
+                continue
+        finally:
+            draft.unlink()
+        return path, review_id
 
 
 def _facts(judged: Judged, occasion: Occasion, at: str) -> dict[str, object]:

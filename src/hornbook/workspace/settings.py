@@ -15,6 +15,7 @@ from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER
 from hornbook.workspace.config_file import ConfigReading
 
 CONFIG = Path(".hornbook") / "config.yaml"
+DEVELOPER_SEES = ("blind", "requirements", "full")
 FOREIGN_CONFIG = Path(".semspec") / "config.yaml"
 """Whose gates are read where there is no configuration of ours."""
 
@@ -48,13 +49,43 @@ class ReviewSettings:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Where events are kept and runs are queued."""
+    """Where events are kept, and what the loop may do and cost."""
 
     database: str = field(
         default="",
         metadata={
             "meaning": "The URL of a shared database for events; empty is SQLite in `.hornbook`."
         },
+    )
+    attempts: int = field(
+        default=3,
+        metadata={"meaning": "Attempts at a task before a person decides; the first counts."},
+    )
+    reask: int = field(
+        default=0,
+        metadata={"meaning": "How often a reviewer is asked again when a review is invalid."},
+    )
+    developer_sees: str = field(
+        default="blind",
+        metadata={"meaning": "What a developer sees of rules: `blind`, `requirements` or `full`."},
+    )
+    subtasks: int = field(
+        default=3, metadata={"meaning": "How many subtasks a developer may ask for in a task."}
+    )
+    most_steps: int = field(
+        default=200, metadata={"meaning": "Steps of a run before a person decides."}
+    )
+    most_tokens: int = field(
+        default=0,
+        metadata={"meaning": "Tokens of a run, as agents tell them; 0 is no limit."},
+    )
+    most_seconds: int = field(
+        default=7200,
+        metadata={"meaning": "Seconds of work of a run; waiting does not count; 0 is no limit."},
+    )
+    most_cost_cents: int = field(
+        default=0,
+        metadata={"meaning": "What a run may cost in cents, where agents tell it; 0 is no limit."},
     )
 
 
@@ -134,7 +165,8 @@ class Settings:
         metadata={"meaning": "Checks that run before a reviewer looks (docs/gates.md)."},
     )
     engine: EngineSettings = field(
-        default=EngineSettings(), metadata={"meaning": "Where events are kept."}
+        default=EngineSettings(),
+        metadata={"meaning": "Where events are kept, and what the loop may cost."},
     )
     guard: GuardSettings = field(
         default=GuardSettings(), metadata={"meaning": "What agents may use and write."}
@@ -293,6 +325,15 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
         "engine.database",
         f"`engine.database` is {database!r}: write a URL such as postgresql+psycopg://host/name.",
         valid=not database or "://" in database,
+    )
+    reading.check(
+        "engine.developer_sees",
+        f"`engine.developer_sees` is {settings.engine.developer_sees!r}: write "
+        f"{', '.join(DEVELOPER_SEES)}.",
+        valid=settings.engine.developer_sees in DEVELOPER_SEES,
+    )
+    reading.check(
+        "engine.attempts", "`engine.attempts` must be above 0.", valid=settings.engine.attempts > 0
     )
     for key, patterns in (
         ("exclude", settings.exclude),
