@@ -37,6 +37,7 @@ def state_facts(state: RunState) -> dict[str, object]:
     review = state.newest(kinds.CHECKED)
     work = state.newest(DEVELOP)
     approved = state.newest(kinds.APPROVED)
+    newest = approved or work
     passed = gates is not None and gates.data["passed"]
     return {
         "task": state.task,
@@ -52,7 +53,7 @@ def state_facts(state: RunState) -> dict[str, object]:
             "review": review.data["outcome"] if review is not None else None,
             "ready_for_completion": approved is not None,
         },
-        "commit": (approved or work).data["commit"] if approved or work else None,
+        "commit": newest.data["commit"] if newest is not None else None,
         "spent": {
             "steps": cost.steps,
             "tokens": cost.tokens,

@@ -195,7 +195,9 @@ def project_run(
 
 def _folded(state: RunState, event: Event, workflows: Mapping[str, Workflow]) -> RunState:
     if event.kind == kinds.STEP_FINISHED:
-        return replace(_stepped(state, event), waits_until=None)
+        asks = event.data["subject"] in {kinds.QUESTION, kinds.PROMOTE}
+        after = _stepped(state, event)
+        return replace(after, waits_until=None, asked=None if asks else state.asked)
     if event.kind in kinds.SIGNALS:
         return replace(state, asked=event)
     if event.kind == kinds.WAITING:

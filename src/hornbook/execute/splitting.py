@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hornbook.assemble.grouping import fewest_groups
 from hornbook.execute.events import Data
+from hornbook.execute.workflow.json_reading import Json
 from hornbook.model.plan import PlanTask
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(?P<text>.*?)\n```", re.DOTALL)
@@ -47,7 +48,7 @@ class Child:
     description: str = ""
 
     @property
-    def data(self) -> dict[str, object]:
+    def data(self) -> dict[str, Json]:
         """The child as an event carries it."""
         return {
             "title": self.title,
@@ -76,7 +77,7 @@ def child_of(data: Data) -> Child:
     )
 
 
-def children_in(text: str) -> list[dict[str, object]]:
+def children_in(text: str) -> list[Json]:
     """The children that a planner wrote as JSON, bare or in a fenced block; none if there are none.
 
     Raises:
