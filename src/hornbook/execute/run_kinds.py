@@ -37,7 +37,7 @@ RUN_KINDS: Mapping[str, Kind] = {
         ),
         _kind(
             STEP_STARTED,
-            "A step was begun; a second time if it was cut off.",
+            "A step was begun; again if it was cut off, waited, or asks more than once.",
             f"{_AT} step subject execution",
         ),
         _kind(

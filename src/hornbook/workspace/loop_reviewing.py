@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -160,7 +160,12 @@ def review(scene: Scene) -> Result | Held:
     asks = 1 + len(_reasked(scene))
     for place in range(len(packets)):
         if scene.known(f"review-{place}-{asks}") is None:
-            return _ask(scene, context.data, place, asks)
+            held = _ask(scene, context.data, place, asks)
+            if held is not None:
+                return held
+            if place < len(packets) - 1:
+                return Held(StepKind.CONTINUED, f"pass {place + 1} of {len(packets)} is reviewed")
+            scene = replace(scene, run=scene.ground.run(scene.run.id))
     papers = _papers(scene, context.data, asks)
     failed = next((each["error"] for each in papers.answers if each.get("error")), None)
     if failed:
@@ -182,7 +187,8 @@ def _reasked(scene: Scene) -> list[Data]:
     ]
 
 
-def _ask(scene: Scene, context: Data, place: int, ask: int) -> Held | Erred:
+def _ask(scene: Scene, context: Data, place: int, ask: int) -> Held | Erred | None:
+    """Ask a reviewer about one packet and note the answer; why there is none, if so."""
     ground, run = scene.ground, scene.run
     worker = ground.staff.worker(Role.REVIEWER, run.agent)
     if worker is None:
@@ -225,7 +231,7 @@ def _ask(scene: Scene, context: Data, place: int, ask: int) -> Held | Erred:
     }
     scene.note(REVIEW, f"review-{place}-{ask}", data, actor=worker.name)
     ground.keep(run, "outputs", f"{scene.place}-reviewer-{place}-{ask}.json", answer.text)
-    return Held(StepKind.CONTINUED, "the reviewer answered")
+    return None
 
 
 def _objections(reasked: Data) -> str:
