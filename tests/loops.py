@@ -153,12 +153,14 @@ class Stage:
         """Step a run and all that it starts until each has ended or asks; how the first stands."""
         standing: dict[str, StepOutcome] = {}
         pending = [run]
+        idle = 0
         for _ in range(most):
-            if not pending:
+            if not pending or idle > 3 * len(pending):
                 return standing[run]
             current = pending.pop(0)
             outcome = self.loop().step(current)
             standing[current] = outcome
+            idle = idle + 1 if outcome.kind is StepKind.WAITING else 0
             new = [
                 each for each in outcome.spawned if each not in standing | dict.fromkeys(pending)
             ]
@@ -167,7 +169,7 @@ class Stage:
                 pending.insert(0, current)
             elif outcome.kind is StepKind.WAITING:
                 self.clock.seconds += int(outcome.seconds)
-                if pending or outcome.status == "waiting":
+                if outcome.status != "asking":
                     pending.append(current)
         raise AssertionError(f"the run did not end: {standing}")
 

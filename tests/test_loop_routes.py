@@ -1,6 +1,8 @@
 """Every route of the loop ends in the right place, and its events tell the whole story."""
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -568,26 +570,6 @@ def test_reviews_of_a_run_are_in_the_graph_after_an_ingest(tmp_path: Path) -> No
         ]
 
 
-class Killed(BaseException):
-    """What a kill is in process: nothing may catch it."""
-
-
-def killing(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
-    """The process dies right before its n-th event of the loop is kept, or right behind it."""
-    real, count = EventLog.append, [0]
-
-    def append(self: EventLog, *given: object, **named: object) -> tuple[Event, bool]:
-        count[0] += 1
-        if count[0] == at and at % 2:
-            raise Killed
-        event = real(self, *given, **named)  # type: ignore[arg-type]  # handed on as they are
-        if count[0] == at:
-            raise Killed
-        return event
-
-    monkeypatch.setattr(EventLog, "append", append)
-
-
 def story(events: list[Event]) -> list[tuple[str, object]]:
     """What happened, but for how often a step was begun."""
     quiet = {"step.started", "agent.told"}
@@ -598,26 +580,51 @@ def story(events: list[Event]) -> list[tuple[str, object]]:
     ]
 
 
-@pytest.mark.parametrize("share", range(4))
-def test_a_run_that_is_killed_anywhere_comes_to_the_same_end(tmp_path: Path, share: int) -> None:
-    """Every event boundary of a run with a gate failure, a rejection and an approval."""
-    moves = [BADLY, WELL, writes({"src/greet.py": GREET + "# by name\n"})]
-    verdicts = [reviews(), reviews("rejected", "fixable", violated=True), reviews()]
-    whole = Stage(repository(tmp_path / "whole"), moves, verdicts)
-    assert whole.go().status == "approved"
+def remains(stage: Stage, places: Path) -> list[Path]:
+    """Carry a stage through; what a kill would leave right before each event of its runs."""
+    found: list[Path] = []
+    real = EventLog.append
+
+    def append(self: EventLog, *given: object, **named: object) -> tuple[Event, bool]:
+        found.append(places / f"{len(found) + 1}")
+        shutil.copytree(stage.root, found[-1], symlinks=True)
+        return real(self, *given, **named)  # type: ignore[arg-type]  # handed on as they are
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EventLog, "append", append)
+        stage.go()
+    return found
+
+
+def repaired(root: Path) -> Stage:
+    """A gate that fails, then an approval."""
+    return Stage(root, [BADLY, WELL], [reviews()])
+
+
+def split_up(root: Path) -> Stage:
+    """A change that is too big, and its two children."""
+
+    def reviewer(assignment: Assignment) -> Answer:
+        no = reviews("rejected", "too_big", violated=True, feedback="Two things at once.")
+        return (no if assignment.task_id == "task.hello.1" else reviews())(assignment)
+
+    return Stage(root, [as_asked], [reviewer])
+
+
+@pytest.mark.parametrize(("staged", "plan"), [(repaired, PLAN), (split_up, PAIR)])
+def test_a_run_that_is_killed_anywhere_comes_to_the_same_end(
+    tmp_path: Path, staged: Callable[[Path], Stage], plan: str
+) -> None:
+    whole = staged(repository(tmp_path / "whole", plan))
+    places = remains(whole, tmp_path / "killed")
     expected = story(whole.log())
-    total = len([e for e in whole.log() if e.data.get("run")])
-    for at in range(1 + share, total + 1, 4):
-        root = repository(tmp_path / f"at-{at}")
-        stage = Stage(root, moves, verdicts)
-        with pytest.MonkeyPatch.context() as patch:
-            killing(patch, at)
-            with pytest.raises(Killed):
-                stage.go()
+    assert len(places) >= len(expected) - 3
+    for root in places:
+        stage = staged(root)
         before = stage.log()
-        assert stage.go().status == "approved"
+        stage.go()
         after = stage.log()
         assert after[: len(before)] == before
         assert story(after) == expected
-        assert len({e.data["tree"] for e in after if e.kind == "task.approved"}) == 1
         honest(stage)
+        shutil.rmtree(root)

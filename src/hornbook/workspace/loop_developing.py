@@ -64,7 +64,8 @@ def _subtask(scene: Scene) -> Held | Erred | None:
     """Whether a subtask that the developer asked for is still to be done."""
     for place, each in enumerate(_continued(scene), 1):
         child = each["child"]
-        _begin_subtask(scene, place, child)
+        asked = scene.known(f"agent-{place}") or {}
+        _begin_subtask(scene, asked["subtask"], child)
         ledger = scene.ground.ledger(scene.run.plan)
         if ledger.done(child):
             continue
@@ -75,14 +76,12 @@ def _subtask(scene: Scene) -> Held | Erred | None:
     return None
 
 
-def _begin_subtask(scene: Scene, place: int, number: int) -> None:
+def _begin_subtask(scene: Scene, subtask: Data, number: int) -> None:
     """Make the subtask and its run, unless they are there."""
     ground, run = scene.ground, scene.run
     ledger = ground.ledger(run.plan)
     parent = ground.task_of(run)
     if not any(task.number == number for task in ledger.tasks):
-        asked = scene.known(f"agent-{place}") or {}
-        subtask = asked["subtask"]
         child = Child(
             " ".join(str(subtask["description"]).split())[:80] or "Subtask",
             tuple(subtask["files"]) or parent.files,
@@ -300,7 +299,7 @@ def _told(scene: Scene, data: Data) -> Result | Held:
     if data.get("escalation"):
         return Erred(f"the developer stopped: {data['escalation']}")
     if data.get("subtask"):
-        return _continue(scene)
+        return _continue(scene, data["subtask"])
     return Succeeded({"files_modified": list(data["files"]), "result": str(data["result"])})
 
 
@@ -324,7 +323,7 @@ def _ignored(scene: Scene, what: str, reason: str) -> None:
     scene.note(kinds.TOLD, f"{_name(scene)}-{what}", {"execution": 0, "told": told})
 
 
-def _continue(scene: Scene) -> Held | Erred:
+def _continue(scene: Scene, subtask: Data) -> Held | Erred:
     """A subtask is begun first; the developer is asked again when it is done."""
     ground, run = scene.ground, scene.run
     ledger = ground.ledger(run.plan)
@@ -336,5 +335,5 @@ def _continue(scene: Scene) -> Held | Erred:
         return Erred(f"the task is a subtask {MOST_LEVELS} levels deep: it may ask for no other.")
     name, child = _name(scene), max(task.number for task in ledger.tasks) + 1
     scene.note(kinds.CONTINUED, f"{name}-subtask", {"task": run.task, "child": child})
-    _begin_subtask(scene, len(_continued(scene)) + 1, child)
+    _begin_subtask(scene, subtask, child)
     return Held(StepKind.CONTINUED, f"the subtask {child} comes first")

@@ -13,7 +13,7 @@ from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import Data, Event
 from hornbook.execute.plan_files import write_if_changed
 from hornbook.execute.plan_scope import PlanScope
-from hornbook.execute.plan_state import PlanState
+from hornbook.execute.plan_state import PlanState, project
 from hornbook.execute.plan_store import PlanStore
 from hornbook.execute.run_state import RunState, project_run, runs_of, with_attempts
 from hornbook.execute.stepping import StepKind, StepOutcome
@@ -95,8 +95,13 @@ class Ground:
         return ledger_of(plan, self.events(plan))
 
     def plan(self, slug: str) -> PlanState:
-        """A plan as it is now."""
-        return self.store.view(slug).state
+        """A plan as its events leave it.
+
+        Raises:
+            NotFound: There is no such plan.
+        """
+        state = project(self.events(slug))
+        return self.store.view(slug).state if state is None else state
 
     def task_of(self, run: RunState) -> PlanTask:
         """The task that a run is about."""
