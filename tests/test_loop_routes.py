@@ -581,51 +581,86 @@ def story(events: list[Event]) -> list[tuple[str, object]]:
     ]
 
 
-def remains(stage: Stage, places: Path) -> list[Path]:
-    """Carry a stage through; what a kill would leave right before each event of its runs."""
+def carried_through(stage: Stage) -> None:
+    """Carry a run to its end; a successor plan is agreed to."""
+    for run in stage.go().spawned:
+        outcome = stage.drive(run)
+        if outcome.kind is StepKind.ASKING:
+            stage.loop().answer(run, "yes")
+            stage.drive(run)
+
+
+def remains(stage: Stage, places: Path, run: str) -> list[Path]:
+    """Carry a stage through; what a kill would leave right before each event of one of its runs."""
     found: list[Path] = []
     real = EventLog.append
 
-    def append(self: EventLog, *given: object, **named: object) -> tuple[Event, bool]:
-        found.append(places / f"{len(found) + 1}")
-        shutil.copytree(stage.root, found[-1], symlinks=True)
-        return real(self, *given, **named)  # type: ignore[arg-type]  # handed on as they are
+    def append(
+        self: EventLog, plan: str, kind: str, data: dict[str, object], **named: str
+    ) -> tuple[Event, bool]:
+        if data.get("run") == run:
+            found.append(places / f"{len(found) + 1}")
+            shutil.copytree(stage.root, found[-1], symlinks=True)
+        return real(self, plan, kind, data, **named)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(EventLog, "append", append)
-        stage.go()
+        carried_through(stage)
     return found
 
 
 def repaired(root: Path) -> Stage:
     """A gate that fails, then an approval."""
-    return Stage(root, [BADLY, WELL], [reviews()])
+    return Stage(repository(root), [BADLY, WELL], [reviews()])
 
 
 def split_up(root: Path) -> Stage:
-    """A change that is too big, and its two children."""
+    """A task that does not fit, and its two children."""
+    return Stage(repository(root, LARGE), [as_asked])
+
+
+def refined(root: Path) -> Stage:
+    """A task with wrong boundaries, and the plan that takes the place of its own."""
 
     def reviewer(assignment: Assignment) -> Answer:
-        no = reviews("rejected", "too_big", violated=True, feedback="Two things at once.")
+        no = reviews("rejected", "architectural", violated=True, feedback="Another design.")
         return (no if assignment.task_id == "task.hello.1" else reviews())(assignment)
 
-    return Stage(root, [as_asked], [reviewer])
+    planner = says(REFINED, decisions=(("By name", "People have names", "One function more"),))
+    return Stage(repository(root), [WELL], [reviewer], [planner])
 
 
-@pytest.mark.parametrize(("staged", "plan"), [(repaired, PLAN), (split_up, PAIR)])
+@pytest.mark.parametrize(
+    ("staged", "run"),
+    [
+        (repaired, "run-1"),
+        (split_up, "run-1-task-decomposition-1"),
+        (refined, "run-1-design-refinement-9"),
+    ],
+)
 def test_a_run_that_is_killed_anywhere_comes_to_the_same_end(
-    tmp_path: Path, staged: Callable[[Path], Stage], plan: str
+    tmp_path: Path, staged: Callable[[Path], Stage], run: str
 ) -> None:
-    whole = staged(repository(tmp_path / "whole", plan))
-    places = remains(whole, tmp_path / "killed")
-    expected = story(whole.log())
-    assert len(places) >= len(expected) - 3
+    whole = staged(tmp_path / "whole")
+    places = remains(whole, tmp_path / "killed", run)
+    plans = sorted({event.plan for slug in SLUGS for event in whole.log(slug)})
+    expected = [story(whole.log(plan)) for plan in plans]
+    assert len(places) >= len([e for e in whole.log() if e.data.get("run") == run]) > 10
     for root in places:
-        stage = staged(root)
+        stage = replaced(whole, root)
         before = stage.log()
-        stage.go()
-        after = stage.log()
-        assert after[: len(before)] == before
-        assert story(after) == expected
-        honest(stage)
+        carried_through(stage)
+        assert stage.log()[: len(before)] == before
+        assert [story(stage.log(plan)) for plan in plans] == expected
+        for plan in plans:
+            honest(stage, plan)
         shutil.rmtree(root)
+
+
+SLUGS = ("hello", "hello-revision-2")
+
+
+def replaced(stage: Stage, root: Path) -> Stage:
+    """The same stage over a copy of its repository."""
+    moves = (stage.developer.moves, stage.reviewer.moves, stage.planner.moves)
+    return Stage(root, *moves, clock=stage.clock)

@@ -5,12 +5,10 @@ from collections.abc import Mapping
 from hornbook.errors import UsageError
 from hornbook.execute import run_kinds as kinds
 from hornbook.execute.event_log import EventLog
-from hornbook.execute.run_state import ESCALATION, STOP, RunState, result_data
+from hornbook.execute.run_state import ESCALATION, STOP, RunState
 from hornbook.execute.stepping import StepOutcome
 from hornbook.execute.workflow.definition import Workflow
-from hornbook.execute.workflow.interpreter import Do
 from hornbook.workspace.loop_ground import find_run, outcome_of, spawned_by
-from hornbook.workspace.loop_refining import answered
 
 
 def answer_run(
@@ -31,7 +29,7 @@ def answer_run(
     asked = run.asked.kind.rpartition(".")[2] if asks else ESCALATION
     stops = text.strip().lower() == STOP
     place = {"run": run.id, "round": run.round, "number": run.asked.data["number"]}
-    key = f"{run.id}/answered/{run.asked.seq}"
+    key = run.key(run.asked.data["number"], "answered" if asks else f"answered-{run.asked.seq}")
     if stops:
         data = {
             "run": run.id,
@@ -41,25 +39,6 @@ def answer_run(
         }
         log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended")
     else:
-        if asks:
-            _finish(log, run, text)
         log.append(run.plan, kinds.ANSWERED, {**place, "text": text, "asked": asked}, key=key)
     found = find_run(log, run.id, workflows)
     return outcome_of(found or run)
-
-
-def _finish(log: EventLog, run: RunState, text: str) -> None:
-    """Note the result of the question's step."""
-    machine = run.machine
-    do = machine.upcoming if machine is not None else None
-    if not isinstance(do, Do):
-        raise UsageError(f"run {run.id} waits for no answer.")
-    data = {
-        "run": run.id,
-        "round": run.round,
-        "number": do.number,
-        "step": do.step,
-        "subject": do.action.subject,
-        **result_data(answered(do.action.subject, text)),
-    }
-    log.append(run.plan, kinds.STEP_FINISHED, data, key=run.key(do.number, "finished"))

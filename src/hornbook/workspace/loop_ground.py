@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,6 +65,7 @@ class Ground:
     store: PlanStore
     book: PlanBook
     workflows: Mapping[str, Workflow]
+    read: dict[str, list[Event]] = field(default_factory=dict)
 
     @property
     def root(self) -> Path:
@@ -72,8 +73,11 @@ class Ground:
         return self.places.root
 
     def events(self, plan: str) -> list[Event]:
-        """The whole log of a plan."""
-        return self.log.events(plan)
+        """The whole log of a plan; read anew only when it grew."""
+        known = self.read.get(plan, [])
+        if not known or len(known) != self.log.length(plan):
+            self.read[plan] = self.log.events(plan)
+        return self.read[plan]
 
     def run(self, run_id: str) -> RunState:
         """A run as its events leave it.
@@ -81,7 +85,8 @@ class Ground:
         Raises:
             NotFound: It was never begun.
         """
-        found = find_run(self.log, run_id, self.workflows)
+        plan = self.log.plan_with(f"{run_id}/started")
+        found = project_run(self.events(plan), run_id, self.workflows) if plan else None
         if found is None:
             raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
         return found

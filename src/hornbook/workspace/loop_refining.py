@@ -215,6 +215,9 @@ def _done(ledger: Ledger) -> dict[int, str]:
 def ask(scene: Scene) -> Result | Held:
     """Ask a person and wait; a successor that was promoted by hand is an answer too."""
     action = scene.do.action
+    told = scene.known("answered")
+    if told is not None:
+        return answered(action.subject, str(told["text"]))
     event = signal(scene.ground, scene.run, scene.number, action.subject, dict(action.payload))
     if action.subject == kinds.PROMOTE:
         successor = scene.ground.plan(str(action.payload["successor"]))
