@@ -515,10 +515,40 @@ def test_a_task_waits_for_what_it_depends_on(tmp_path: Path) -> None:
 def test_a_whole_plan_is_carried_out_in_order(tmp_path: Path) -> None:
     stage = Stage(repository(tmp_path), [as_asked])
     outcome = stage.go(task=None)
-    assert (outcome.status, outcome.spawned) == ("approved", ("hello-t1-1", "hello-t2-1"))
+    assert outcome.status == "approved"
+    begun = [event.data["run"] for event in stage.log() if event.kind == "run.started"]
+    assert begun == ["run-1", "hello-t1-1", "hello-t2-1"]
     commits = [e.data["commit"] for e in stage.log() if e.kind == "task.approved"]
     assert git(tmp_path, "rev-parse", f"{commits[1]}^") == commits[0]
     assert git(tmp_path, "rev-parse", "hornbook/hello") == commits[1]
+    honest(stage)
+
+
+def test_what_becomes_ready_is_started_though_the_plans_run_sleeps(tmp_path: Path) -> None:
+    def developer(assignment: Assignment) -> Answer:
+        told = assignment.feedback or assignment.task_id == "task.hello.2"
+        return (as_asked if told else fails("it died"))(assignment)
+
+    stage = Stage(repository(tmp_path), [developer])
+    assert "a person has to answer hello-t1-1" in stage.go(task=None).message
+    stage.loop().answer("hello-t1-1", "Try again.")
+    first = stage.drive("hello-t1-1")
+    assert (first.status, first.spawned) == ("approved", ("hello-t2-1",))
+    assert stage.loop().step("hello-t2-1").status == "approved"
+    assert stage.drive("run-1").status == "approved"
+    honest(stage)
+
+
+def test_rules_that_overflow_are_reviewed_in_passes(tmp_path: Path) -> None:
+    rule = RULE.replace("# Greetings", "# Farewells").replace("greeting MUST", "farewell MUST")
+    more = {".hornbook__sources__docs__sops__farewells.md": rule}
+    root = repository(tmp_path, config=CONFIG + 'reserve: "110"\n', **more)
+    stage = Stage(root)
+    assert stage.go().status == "approved"
+    packets = stage.newest("context.assembled").data["packets"]
+    assert [len(each["sop_ids"]) for each in packets] == [1, 1]
+    asked = [event.data["packet"] for event in stage.log() if event.kind == "agent.task.review"]
+    assert asked == [0, 1]
     honest(stage)
 
 

@@ -24,9 +24,9 @@ class StepOutcome:
 
     kind: StepKind
     run_id: str
+    seconds: float = 0.0
     status: str = ""
     message: str = ""
-    seconds: float = 0.0
     spawned: tuple[str, ...] = ()
 
 

@@ -15,16 +15,17 @@ def rewritten(plan: Plan, answer: str, feedback: str) -> tuple[Plan | None, list
     """The plan with the sections of an answer and the feedback, or every reason why not."""
     read = parse(answer, "the answer")
     given = [name for name in SECTIONS if name in read.stated]
-    wrong = [
-        f"line {each.line}: {each.message}"
-        for each in read.problems
-        if each.code not in LENIENT | {"no_title"}
-    ]
+    wrong = []
     if not given:
         wrong.append(
             "The answer has no section of a plan: write `## Execution` or another heading of the "
             f"five ({', '.join(SECTIONS)}), and its text below."
         )
+    wrong += [
+        f"line {each.line}: {each.message}"
+        for each in read.problems
+        if each.code not in LENIENT | {"no_title"}
+    ]
     if wrong:
         return None, wrong
     fresh = {name.lower(): getattr(read.plan, name.lower()) for name in given}

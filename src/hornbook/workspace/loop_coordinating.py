@@ -17,7 +17,7 @@ def coordinate(ground: Ground, run: RunState) -> StepOutcome:
     wanted = _wanted(run, ledger)
     ready = ledger.ready(wanted, run.begun.seq)
     if ready:
-        return _started(ground, run, ledger, ready[0])
+        return _started(ground, run, ready[0])
     open_ones = [number for number in wanted if not ledger.done(number)]
     if not open_ones:
         said = f"{len(wanted)} of {len(wanted)} tasks are approved."
@@ -29,9 +29,26 @@ def coordinate(ground: Ground, run: RunState) -> StepOutcome:
     asking = [each.id for each in live if each.is_asking]
     if len(asking) == len(live):
         said = f"a person has to answer {', '.join(asking)}"
-        return StepOutcome(StepKind.WAITING, run.id, "asking", said, LATEST)
+        return StepOutcome(StepKind.ASKING, run.id, status="asking", message=said)
     said = f"{len(open_ones)} of {len(wanted)} tasks are open"
-    return StepOutcome(StepKind.WAITING, run.id, "waiting", said, _patience(ground, run))
+    seconds = _patience(ground, run)
+    return StepOutcome(StepKind.WAITING, run.id, seconds, "waiting", said)
+
+
+def follow(ground: Ground, run: RunState) -> None:
+    """Start what became ready by the end of a run, for the runs of whole plans above it.
+
+    They may have stopped to look while a person was asked.
+    """
+    above = run.begun.data.get("parent")
+    while above is not None:
+        parent = ground.run(above)
+        above = parent.begun.data.get("parent")
+        if parent.machine is not None or parent.ended is not None or parent.plan != run.plan:
+            continue
+        ledger = ground.ledger(run.plan)
+        for number in ledger.ready(_wanted(parent, ledger), parent.begun.seq):
+            _begin(ground, parent, run, number)
 
 
 def _wanted(run: RunState, ledger: Ledger) -> list[int]:
@@ -48,9 +65,15 @@ def _wanted(run: RunState, ledger: Ledger) -> list[int]:
     return sorted(set(found) - subtasks)
 
 
-def _started(ground: Ground, run: RunState, ledger: Ledger, number: int) -> StepOutcome:
-    child = ledger.next_run(number)
-    begin_task(ground, run.plan, number, child, agent=run.agent, parent=run.id)
+def _started(ground: Ground, run: RunState, number: int) -> StepOutcome:
+    child = _begin(ground, run, run, number)
+    said = f"task {number} is begun as {child}"
+    return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=said)
+
+
+def _begin(ground: Ground, plan: RunState, run: RunState, number: int) -> str:
+    """Begin a task for the run of a plan; `run` is the one who noticed that it is ready."""
+    child = ground.ledger(run.plan).next_run(number)
     payload = {"plan_slug": run.plan, "tasks": [f"task.{run.plan}.{number}"]}
     data = {
         "run": run.id,
@@ -60,9 +83,10 @@ def _started(ground: Ground, run: RunState, ledger: Ledger, number: int) -> Step
         "runs": [child],
     }
     key = f"{run.id}/task/{child}"
+    # First that it is begun, then it: whoever is cut off in between does both again.
     ground.log.append(run.plan, f"{TRIGGER}{EXECUTE}", data, key=key, actor="loop")
-    said = f"task {number} is begun as {child}"
-    return StepOutcome(StepKind.CONTINUED, run.id, "running", said)
+    begin_task(ground, run.plan, number, child, agent=plan.agent, parent=plan.id)
+    return child
 
 
 def _patience(ground: Ground, run: RunState) -> float:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from hornbook.assemble.sizing import Sizing
 from hornbook.execute import run_kinds as kinds
 from hornbook.execute.events import Data
 from hornbook.execute.run_state import RunState, gate_feedback
@@ -17,7 +18,9 @@ from hornbook.workspace.gate_running import run_for
 from hornbook.workspace.gating import GateList, GateState, gates_for_change
 from hornbook.workspace.judging import graph_at
 from hornbook.workspace.loop_ground import Ground, Scene
+from hornbook.workspace.settings import Settings
 from hornbook.workspace.sizing import size_task
+from hornbook.workspace.snapshot import Snapshot
 
 WORKTREE, CHANGE = "floor:worktree", "floor:change"
 
@@ -29,10 +32,11 @@ def size(ground: Ground, run: RunState) -> Data:
         return known.data
     state, task, base = ground.plan(run.plan), ground.task_of(run), ground.base_of(run)
     folder = ground.worktrees.ensure(run.plan, str(run.task), base)
+    snapshot = graph_at(ground.root, base)
     sizing = size_task(
         Path(folder),
         ground.settings,
-        graph_at(ground.root, base),
+        snapshot,
         ground.paths_of(state, task, base),
         description="\n".join(filter(None, (task.title, task.description))),
         criteria=task.criteria,
@@ -40,7 +44,7 @@ def size(ground: Ground, run: RunState) -> Data:
     data = {
         "run": run.id,
         "task": run.task,
-        "fits": sizing.fits,
+        "fits": sizing.fits or _in_passes(sizing, snapshot, ground.settings),
         "base": base,
         "sizing": {
             "estimate": sizing.estimate,
@@ -52,6 +56,19 @@ def size(ground: Ground, run: RunState) -> Data:
     }
     event, _ = ground.log.append(run.plan, kinds.SIZED, data, key=run.key(0, "sized"), actor="loop")
     return event.data
+
+
+def _in_passes(sizing: Sizing, snapshot: Snapshot, settings: Settings) -> bool:
+    """Whether only rules are too many, of one file alone: no split helps, but passes do."""
+    if {reason.code for reason in sizing.reasons} != {"sop_over_reserve"}:
+        return False
+    reserve = settings.reserve_of(sizing.window)
+    rules = {
+        file.path: [binding.rule.tokens for binding in snapshot.rules.bind(file.path)]
+        for file in sizing.files
+    }
+    alone = any(sum(each) > reserve for each in rules.values())
+    return alone and all(tokens <= reserve for each in rules.values() for tokens in each)
 
 
 def run_gates(scene: Scene) -> Result:

@@ -226,14 +226,18 @@ def spawned_by(run: RunState) -> tuple[str, ...]:
 
 def outcome_of(run: RunState) -> StepOutcome:
     """How a run stands, as the one who drives it needs to know."""
-    spawned = spawned_by(run)
     if run.ended is not None:
         reason = run.ended.data["reason"]
-        return StepOutcome(StepKind.ENDED, run.id, run.status, reason, spawned=spawned)
+        return _outcome(run, StepKind.ENDED, run.status, reason)
     if run.is_asking and run.asked is not None:
         said = asked_words(run.asked)
-        return StepOutcome(StepKind.ASKING, run.id, "asking", said, spawned=spawned)
-    return StepOutcome(StepKind.CONTINUED, run.id, run.status, run.step, spawned=spawned)
+        return _outcome(run, StepKind.ASKING, "asking", said)
+    return _outcome(run, StepKind.CONTINUED, run.status, run.step)
+
+
+def _outcome(run: RunState, kind: StepKind, status: str, message: str) -> StepOutcome:
+    spawned = spawned_by(run)
+    return StepOutcome(kind, run.id, status=status, message=message, spawned=spawned)
 
 
 def asked_words(event: Event) -> str:

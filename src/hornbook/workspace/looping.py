@@ -39,7 +39,7 @@ from hornbook.execute.working import Staff, Worktrees
 from hornbook.workspace import loop_refining as refining
 from hornbook.workspace import loop_splitting as splitting
 from hornbook.workspace.loop_answering import answer_run
-from hornbook.workspace.loop_coordinating import coordinate
+from hornbook.workspace.loop_coordinating import coordinate, follow
 from hornbook.workspace.loop_developing import develop
 from hornbook.workspace.loop_gating import run_gates, size
 from hornbook.workspace.loop_ground import (
@@ -121,7 +121,7 @@ class _Loop:
             slug = ground.book.slug(plan)
             why = refusal(ground, slug)
             if why is not None:
-                return StepOutcome(StepKind.ENDED, run_id, "refused", why)
+                return StepOutcome(StepKind.ENDED, run_id, status="refused", message=why)
             ground.book.tasks(slug)
             ground.worktrees.begin(slug)
             if task is None:
@@ -210,11 +210,11 @@ def _held(ground: Ground, run: RunState) -> StepOutcome | None:
         return outcome_of(run)
     if not pausing and any(each.id != run.id for each in pauses(ground.runs(run.plan))):
         said = "the plan is being refined"
-        return StepOutcome(StepKind.WAITING, run.id, "paused", said, PAUSE)
+        return StepOutcome(StepKind.WAITING, run.id, PAUSE, "paused", said)
     if run.waits_until is not None:
         left = seconds_until(run.waits_until, ground.clock())
         if left > 0:
-            return StepOutcome(StepKind.WAITING, run.id, "waiting", "waits for the agent", left)
+            return StepOutcome(StepKind.WAITING, run.id, left, "waiting", "waits for the agent")
     return None
 
 
@@ -228,7 +228,7 @@ def _sized(ground: Ground, run: RunState) -> StepOutcome:
         return _halted(ground, run, 0, f"The task cannot be sized: {problem}")
     if data["fits"]:
         said = f"sized: {data['sizing']['estimate']} of {data['sizing']['limit']} tokens"
-        return StepOutcome(StepKind.CONTINUED, run.id, "running", said)
+        return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=said)
     reasons = " ".join(data["sizing"]["reasons"])
     return _handed(ground, run, Handed("task-decomposition", f"The task does not fit: {reasons}"))
 
@@ -243,7 +243,7 @@ def _done(ground: Ground, run: RunState, do: Do) -> StepOutcome:
         took = seconds()
     if isinstance(result, Held):
         return StepOutcome(
-            result.kind, run.id, result.status or "running", result.message, result.seconds
+            result.kind, run.id, result.seconds, result.status or "running", result.message
         )
     if isinstance(result, Handed):
         return _handed(ground, run, result)
@@ -304,6 +304,7 @@ def _handed(ground: Ground, run: RunState, handed: Handed) -> StepOutcome:
 def _finished(ground: Ground, run: RunState, ended: Ended) -> StepOutcome:
     """The end of a workflow: the run ends, or a person has to look."""
     if ended.outcome is not Outcome.ESCALATED:
+        follow(ground, run)
         return end(ground, run, ended.outcome, ended.reason, to=list(ended.to))
     if last_escalation(run) is None:
         number = len(run.machine.trail) + 1 if run.machine is not None else 1
