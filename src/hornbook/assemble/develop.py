@@ -37,6 +37,7 @@ class Development:
     decisions: tuple[Unit, ...] = ()
     risks: tuple[Unit, ...] = ()
     recent: tuple[Unit, ...] = ()
+    rules: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class DevelopRoom:
     task: int
     feedback: int
     files: int
+    rules: int = 0
     core: int = 0
     notes: int = 0
     recent: int = 0
@@ -121,6 +123,7 @@ def _parts(
         Part("decisions", "Decisions that stand", fitting.get("decisions", ()), room.notes),
         Part("risks", "Risks", fitting.get("risks", ()), room.notes),
         _told("task", "The task", task, room.task),
+        _told("rules", "The rules", work.rules, room.rules),
         _told("feedback", "What the last attempt was told", work.feedback, room.feedback),
         Part("recent", "What just happened", fitting.get("recent", ()), room.recent),
         _files_part(work.files, room.files),

@@ -124,6 +124,25 @@ class EventLog:
         with self._reading() as connection:
             return self._events(connection, plan)
 
+    def length(self, plan: str) -> int:
+        """How many events a plan has in the table."""
+        asked = sql.select(sql.func.max(EVENTS.c.seq)).where(EVENTS.c.plan == plan)
+        with self._reading() as connection:
+            return int(connection.execute(asked).scalar() or 0)
+
+    def plan_with(self, key: str) -> str | None:
+        """The first plan that has an event with this key, in the table or in an export."""
+        asked = sql.select(EVENTS.c.plan).where(EVENTS.c.key == key).order_by(EVENTS.c.plan)
+        with self._reading() as connection:
+            found = connection.execute(asked.limit(1)).scalar()
+        if found is not None:
+            return str(found)
+        for plan in self.plans():
+            self.sync(plan)
+        with self._reading() as connection:
+            found = connection.execute(asked.limit(1)).scalar()
+        return None if found is None else str(found)
+
     def append(
         self, plan: str, kind: str, data: Data, *, key: str, actor: str = "user"
     ) -> tuple[Event, bool]:

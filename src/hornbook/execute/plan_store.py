@@ -114,14 +114,13 @@ class PlanStore:
             ConfigError: Its file cannot be read as a plan.
         """
         view = self.view(slug)
-        if view.state.status is not PlanStatus.EXPLORING:
-            return view
-        _refuse(view.problems)
-        promoted = self._append(slug, "plan.promoted", {}, "plan.promoted")
-        old = promoted.plan.supersedes
-        if old is not None:
+        if view.state.status is PlanStatus.EXPLORING:
+            _refuse(view.problems)
+            view = self._append(slug, "plan.promoted", {}, "plan.promoted")
+        old = view.plan.supersedes
+        if old is not None:  # also where a crash came between the two
             self._append(old, "plan.superseded", {"by": slug}, "plan.superseded")
-        return promoted
+        return view
 
     def change(self, slug: str, changed: Plan, *, reason: str = "") -> PlanView:
         """The plan with another text: an edit of an exploration, an amendment of a commitment.

@@ -1,4 +1,4 @@
-"""The seam between the loop, which decides and takes steps, and the engine, which survives."""
+"""The seam between the loop and whoever drives it: one step at a time, each safe to repeat."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class StepKind(StrEnum):
-    """What follows a step."""
+    """What became of a run by one step."""
 
     CONTINUED = "continued"
     WAITING = "waiting"
@@ -16,10 +16,10 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """How a step of a run went.
+    """Where a run stands after a step.
 
-    `seconds` is how long to wait, `status` where the run stands, `message` what a person should
-    read, `spawned` the runs that the step began beside this one.
+    `seconds` is how long to wait before the next one, when it is `waiting`; `spawned` are the
+    runs that this step started: somebody has to step them too, and starting one twice is harmless.
     """
 
     kind: StepKind
@@ -31,16 +31,19 @@ class StepOutcome:
 
 
 class Loop(Protocol):
-    """What the engine drives; every call is idempotent and has one effect at most."""
+    """Runs, moved on from what the events say; nothing else is remembered between two steps."""
 
     def start(self, plan: str, task: str | None, *, agent: str | None, run_id: str) -> StepOutcome:
-        """Begin a run; the same again for a run that was begun already."""
+        """Begin a run of a task, or of a whole plan; one that was begun already is left alone.
+
+        A plan that fails its check does not start: the answer is `ended` with status `refused`.
+        """
         ...
 
     def step(self, run_id: str) -> StepOutcome:
-        """Take exactly one step; after a kill in the middle, the same step again."""
+        """Do the one thing that comes next; after a crash the interrupted one is done again."""
         ...
 
     def answer(self, run_id: str, text: str) -> StepOutcome:
-        """Give a run what it asked a person for."""
+        """Tell a run that asks what a person says; it goes on with the next step."""
         ...

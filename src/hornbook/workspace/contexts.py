@@ -84,7 +84,10 @@ def endpoint(settings: Settings, name: str | None) -> tuple[str, Endpoint]:
 
 
 class Contexts:
-    """Makes reviewers' contexts for one workspace."""
+    """Makes reviewers' contexts for one workspace.
+
+    `earlier` is what reviewers said of the task before, told with what is reviewed.
+    """
 
     def __init__(
         self,
@@ -92,10 +95,13 @@ class Contexts:
         snapshot: Snapshot,
         pressure: Pressure | None = None,
         brief: Brief | None = None,
+        *,
+        earlier: str = "",
     ) -> None:
         self._root = root
         self._pressure = pressure
         self._brief = brief
+        self._earlier = earlier
         self._snapshot = snapshot
 
     def for_files(self, paths: Sequence[str], model: str | None = None) -> Packet:
@@ -115,6 +121,21 @@ class Contexts:
         }
         shown = tuple(_shown(path, contents[path], self._snapshot.settings) for path in contents)
         return self._packet(self._snapshot, made_for, _Seen(shown, contents, "files"), model)
+
+    def at_commit(self, revision: str, paths: Sequence[str], model: str | None = None) -> Packet:
+        """The context for files as a commit holds them, judged by that commit's rules.
+
+        Raises:
+            UsageError: The revision names no commit.
+        """
+        snapshot = graph_at(self._root, revision)
+        held = git.files_at(self._root, revision)
+        wanted = {path: held[path] for path in sorted(set(paths)) if path in held}
+        blobs = git.blobs(self._root, wanted.values()) if wanted else {}
+        contents = {path: blobs[blob] for path, blob in wanted.items()}
+        shown = tuple(_shown(path, data, snapshot.settings) for path, data in contents.items())
+        made_for = Circumstances(files=tuple(sorted(set(paths))), graph=snapshot.version)
+        return self._packet(snapshot, made_for, _Seen(shown, contents, "files"), model)
 
     def _refuse_stale(self, paths: Sequence[str]) -> None:
         bound = {
@@ -186,7 +207,7 @@ class Contexts:
                 Extra("conventions", "Conventions", _conventions(snapshot, made_for.files)),
             ),
             diffs=seen.diffs,
-            situation=_situation(made_for, self._pressure),
+            situation=_situation(made_for, self._pressure) + self._earlier,
             subject=seen.subject,
             plan=self._brief.intent if self._brief else None,
             task=self._brief.work if self._brief else None,

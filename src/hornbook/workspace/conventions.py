@@ -66,7 +66,8 @@ class Conventions:
                 evidence=seen,
             )
             if known is not None:
-                fresh = replace(known, reviews=(*known.reviews, review_id))
+                reviews = dict.fromkeys((*known.reviews, review_id))
+                fresh = replace(known, reviews=tuple(reviews))
             self._write(fresh)
             found.append(fresh)
         return found

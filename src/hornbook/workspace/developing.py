@@ -33,6 +33,20 @@ class DevelopmentContext:
     due: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What an attempt in a run is told besides its task.
+
+    The files are read from `folder`, where the attempt goes on; `rules` are texts of rules, where
+    the settings let a developer see them.
+    """
+
+    folder: Path | None = None
+    feedback: str = ""
+    gates: tuple[str, ...] = ()
+    rules: str = ""
+
+
 def development_context(
     root: Path,
     settings: Settings,
@@ -42,8 +56,9 @@ def development_context(
     criteria: Sequence[str] = (),
     model: str | None = None,
     brief: Brief | None = None,
+    situation: Situation = Situation(),  # noqa: B008  # frozen
 ) -> DevelopmentContext:
-    """What a developer of a task sees, whole, or a refusal; never a rule's text.
+    """What a developer of a task sees, whole, or a refusal; no rule's text unless it is given.
 
     A task of a plan brings its own description, criteria and files; what is given beside it is
     added to the first two, and takes the place of the last.
@@ -67,17 +82,21 @@ def development_context(
         sweet_spot=chosen.sweet_spot,
         budget=budget,
     )
+    here = situation.folder or root
     work = Development(
         instructions=instructions("developer", root),
         task=description,
         criteria=tuple(criteria),
         situation=brief.intent.text if brief else "",
         constraints=brief.constraints if brief else (),
-        files=tuple(FileText(path, _text(root / path)) for path in expanded(root, files)),
+        files=tuple(FileText(path, _text(here / path)) for path in expanded(here, files)),
         core=core.units,
         decisions=tuple(reversed(brief.decisions)) if brief else (),
         risks=brief.risks if brief else (),
         recent=recent_units(root) if brief else (),
+        gates=situation.gates,
+        feedback=situation.feedback,
+        rules=situation.rules,
     )
     space = DevelopRoom(
         window=window,
@@ -89,6 +108,7 @@ def development_context(
         core=budget.core,
         notes=budget.notes,
         recent=budget.recent,
+        rules=settings.reserve_of(window),
     )
     context = assemble_development(work, space, counter(settings.counter))
     tiers = with_left_out(context.tiers, Tier.CORE, core.left_out)

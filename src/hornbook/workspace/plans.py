@@ -227,10 +227,12 @@ class PlanBook:
             first = read.lines.get("Execution", 1)
             lines = [f"{path}, line {first + (e.line or 1) - 1}: {e.message}" for e in wrong]
             raise ConfigError(lines)
-        sized = self._sized(view.plan, in_order(listed.tasks))
+        fixed = view.state.tasks  # those that runs added stand behind those of the text
+        tasks = fixed if fixed[: len(listed.tasks)] == listed.tasks else listed.tasks
+        sized = self._sized(view.plan, in_order(tasks))
         if view.state.status is PlanStatus.COMMITTED:
             with self._writing() as store:
-                view = store.fix_tasks(view.plan.slug, listed.tasks)
+                view = store.fix_tasks(view.plan.slug, tasks)
             view = self._at_boundary(view)
         return view, sized
 

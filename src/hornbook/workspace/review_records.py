@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -28,6 +27,8 @@ class Occasion:
     run: str | None = None
     plan: str | None = None
     task: str | None = None
+    number: int | None = None
+    """Which review of its run it is; the record of the same one is written once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,33 +55,31 @@ def record_review(places: Places, judged: Judged, occasion: Occasion) -> Path:
         run = "without-receipt"
     at = occasion.at.strftime("%Y-%m-%dT%H:%M:%SZ")
     facts = _facts(judged, occasion, at)
-    number = 1
-    while True:
-        review_id = f"review.{run}.{number}"
-        text = json.dumps({"id": review_id, **facts}, ensure_ascii=False, indent=2) + "\n"
-        path = folder / f"{run}.{number}.json"
-        if _created(path, text):
-            break
-        number += 1
+    path, review_id = _kept(folder, run, occasion.number, facts)
     if judged.judgement.outcome is Ruling.APPROVED:
         Conventions(places).learn(judged.judgement, review_id, at)
     return path
 
 
-def _created(path: Path, text: str) -> bool:
-    """Whether the file could be made, whole: it never replaces another one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    fresh = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        fresh.chmod(0o644)
-        path.hardlink_to(fresh)
-    except FileExistsError:
-        return False
-    finally:
-        fresh.unlink()
-    return True
+def _kept(
+    folder: Path, run: str, number: int | None, facts: Mapping[str, object]
+) -> tuple[Path, str]:
+    """Where a record is kept, and its id; with a number it may be there already."""
+    place = number or 1
+    while True:
+        path, review_id = folder / f"{run}.{place}.json", f"review.{run}.{place}"
+        text = json.dumps({"id": review_id, **facts}, ensure_ascii=False, indent=2) + "\n"
+        draft = folder / f".{run}.{place}.{os.getpid()}.draft"
+        draft.write_text(text, encoding="utf-8", errors="backslashreplace")
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            if number is None:
+                place += 1
+                continue
+        finally:
+            draft.unlink()
+        return path, review_id
 
 
 def _facts(judged: Judged, occasion: Occasion, at: str) -> dict[str, object]:

@@ -51,7 +51,7 @@ class ReviewSettings:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Where events are kept and runs are queued."""
+    """Where events are kept, and what the loop may do and cost."""
 
     database: str = field(
         default="",
@@ -72,6 +72,32 @@ class EngineSettings:
     dead_after_seconds: int = field(
         default=30,
         metadata={"meaning": "After how long without a word others take a worker's runs."},
+    )
+    attempts: int = field(
+        default=3,
+        metadata={"meaning": "Attempts at a task before a person decides; the first counts."},
+    )
+    reask: int = field(
+        default=0,
+        metadata={"meaning": "How often a reviewer is asked again when a review is invalid."},
+    )
+    subtasks: int = field(
+        default=3, metadata={"meaning": "How many subtasks a developer may ask for in a task."}
+    )
+    most_steps: int = field(
+        default=200, metadata={"meaning": "Steps of a run before a person decides."}
+    )
+    most_tokens: int = field(
+        default=0,
+        metadata={"meaning": "Tokens of a run, as agents tell them; 0 is no limit."},
+    )
+    most_seconds: int = field(
+        default=7200,
+        metadata={"meaning": "Seconds of work of a run; waiting does not count; 0 is no limit."},
+    )
+    most_cost_cents: int = field(
+        default=0,
+        metadata={"meaning": "What a run may cost in cents, where agents tell it; 0 is no limit."},
     )
 
 
@@ -161,7 +187,8 @@ class Settings:
         metadata={"meaning": "Checks that run before a reviewer looks (docs/gates.md)."},
     )
     engine: EngineSettings = field(
-        default=EngineSettings(), metadata={"meaning": "Where events are kept."}
+        default=EngineSettings(),
+        metadata={"meaning": "Where events are kept, and what the loop may cost."},
     )
     checkpoint: CheckpointSettings = field(
         default=CheckpointSettings(), metadata={"meaning": "When plans are checkpointed."}

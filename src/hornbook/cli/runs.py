@@ -1,0 +1,188 @@
+"""Commands about runs: list them, show one, its audit trail, and answer what it asks."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from hornbook.cli.output import Styled, columns, console, counted, harmless, note, print_json, write
+from hornbook.cli.read import json_option, root_of
+
+if TYPE_CHECKING:
+    from hornbook.execute.events import Event
+    from hornbook.workspace.runs import Attempt, RunBook, RunReport
+
+STYLES = {
+    "approved": "green",
+    "asking": "bold yellow",
+    "waiting": "yellow",
+    "running": "blue",
+    "stopped": "dim",
+    "superseded": "dim",
+    "handed_on": "dim",
+}
+
+
+def _book(root: str | None) -> "RunBook":
+    from hornbook.workspace.runs import RunBook
+    from hornbook.workspace.workspace import Workspace
+
+    with Workspace.open(root) as work:
+        return RunBook(work.places, work.settings)
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def runs(here: click.Context, *, as_json: bool) -> None:
+    """List the runs, the newest first; show one, or its audit trail."""
+    if here.invoked_subcommand is not None:
+        return
+    lines = _book(here.obj).lines()
+    if as_json:
+        print_json({"runs": lines})
+        return
+    if not lines:
+        note("no run yet: begin one with `hornbook execute SLUG`")
+        return
+    rows = [
+        (_styled(line.status), line.id, line.task or f"plan.{line.plan}", line.step, line.message)
+        for line in lines
+    ]
+    columns(rows, heads=("status", "run", "about", "next step", "why"), whole=1)
+    asking = [line.id for line in lines if line.status == "asking"]
+    if asking:
+        note(f"{counted(len(asking), 'run')} asking: `hornbook answer {asking[0]} --text …`")
+
+
+@runs.command("show")
+@click.argument("run_id", metavar="ID")
+@json_option
+@root_of
+def show(root: str | None, run_id: str, *, as_json: bool) -> None:
+    """Show a run: its attempts, what gates and reviewers said, and how it stands."""
+    report = _book(root).report(run_id)
+    if as_json:
+        print_json({"run": report.line, **_facts(report)})
+    else:
+        _print_report(report)
+    if report.breaches:
+        sys.exit(1)
+
+
+@runs.command("events")
+@click.argument("run_id", metavar="ID")
+@json_option
+@root_of
+def events(root: str | None, run_id: str, *, as_json: bool) -> None:
+    """Show the audit trail of a run: every event in order."""
+    found = _book(root).events(run_id)
+    if as_json:
+        print_json({"events": [_event(event) for event in found]})
+        return
+    from hornbook.execute.run_files import told
+
+    rows = [
+        (str(event.seq), event.at[11:19], event.kind, event.actor, told(event) or _plain(event))
+        for event in found
+    ]
+    columns(rows, heads=("number", "at", "kind", "by", "what"))
+
+
+@click.command()
+@click.argument("run_id", metavar="ID")
+@click.option("--text", required=True, help="What you say; `stop` ends the run.")
+@json_option
+@root_of
+def answer(root: str | None, run_id: str, text: str, *, as_json: bool) -> None:
+    """Answer what a run asks; it goes on with that."""
+    outcome = _book(root).answer(run_id, text)
+    if as_json:
+        print_json({"run": outcome.run_id, "status": outcome.status, "message": outcome.message})
+        return
+    write(f"{outcome.run_id}: {outcome.status}\n")
+    if outcome.kind == "continued":
+        note(f"go on with `hornbook resume {outcome.run_id}`, unless a worker does")
+
+
+def _facts(report: "RunReport") -> dict[str, object]:
+    return {
+        "attempts": report.attempts,
+        "spent": report.spent,
+        "commit": report.commit,
+        "asks": report.asks,
+        "record": report.record,
+        "spawned": report.spawned,
+        "breaches": report.breaches,
+    }
+
+
+def _print_report(report: "RunReport") -> None:
+    line, out = report.line, console()
+    about = line.task or f"plan.{line.plan}"
+    out.print(f"[bold]{line.id}[/bold]: {about}, {line.workflow}", highlight=False)
+    write(f"{line.status}{': ' + harmless(line.message) if line.message else ''}\n")
+    for attempt in report.attempts:
+        _print_attempt(attempt)
+    cost = report.spent
+    told = f"{counted(cost.steps, 'step')}, {cost.tokens} tokens, {cost.seconds:.1f} s"
+    write(f"\nspent: {told}{f', {cost.cost:.2f} as reported' if cost.cost else ''}\n")
+    if report.commit:
+        write(f"commit: {report.commit}\n")
+    if report.spawned:
+        write(f"started: {', '.join(report.spawned)}\n")
+    if report.asks:
+        write(f"\n{harmless(report.asks)}\n")
+        note(f"all that is known: .hornbook/records/escalations/{_file(report.record)}.json")
+        note(f"answer with `hornbook answer {line.id} --text …`; `stop` ends the run")
+    for breach in report.breaches:
+        note(f"error: {breach}")
+
+
+def _file(record: str | None) -> str:
+    return str(record).removeprefix("escalation.")
+
+
+def _print_attempt(attempt: "Attempt") -> None:
+    share = attempt.tokens * 100 // attempt.window if attempt.window else 0
+    changed = ", ".join(attempt.files) or "nothing"
+    write(f"\nattempt {attempt.number} by {attempt.agent}, {share} % of its window\n")
+    write(f"  changed {harmless(changed)}\n")
+    for said in (attempt.error, attempt.gates, attempt.review):
+        if said:
+            write(f"  {harmless(said)}\n")
+    for line in attempt.feedback.splitlines():
+        write(f"  | {harmless(line)}\n")
+
+
+def _styled(status: str) -> Styled:
+    cell = Styled(status)
+    cell.style = STYLES.get(status, "")
+    return cell
+
+
+def _event(event: "Event") -> dict[str, object]:
+    return {
+        "seq": event.seq,
+        "kind": event.kind,
+        "at": event.at,
+        "actor": event.actor,
+        "key": event.key,
+        "hash": event.hash,
+        "data": dict(event.data),
+    }
+
+
+def _plain(event: "Event") -> str:
+    """The words of an event that has no line of its own."""
+    data = event.data
+    for name in ("reason", "error", "step", "status", "text", "task", "workflow"):
+        said = data.get(name)
+        if isinstance(said, str) and said:
+            return said
+    payload = data.get("payload")
+    words = payload if isinstance(payload, dict) else {}
+    return str(words.get("reason") or words.get("error") or words.get("event") or "")
+
+
+COMMANDS = (runs, answer)

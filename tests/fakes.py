@@ -1,0 +1,219 @@
+"""Stand-ins that do the real thing in small: worktrees by git, agents by a script."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hornbook.errors import UsageError
+from hornbook.execute.working import Record, Snapshot, Worker
+from hornbook.model.agents import Answer, Assignment, Role
+
+WHO = {
+    "GIT_AUTHOR_NAME": "Fake",
+    "GIT_AUTHOR_EMAIL": "fake@localhost",
+    "GIT_COMMITTER_NAME": "Fake",
+    "GIT_COMMITTER_EMAIL": "fake@localhost",
+    "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",
+    "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
+}
+HIDDEN = (".hornbook", ".semspec")
+
+
+def git(root: Path, *arguments: str, **environment: str) -> str:
+    """What git prints."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    done = subprocess.run(
+        ["git", "-c", "core.hooksPath=/dev/null", "-C", str(root), *arguments],
+        capture_output=True,
+        check=False,
+        env={**inherited, **WHO, **environment},
+    )
+    if done.returncode:
+        raise UsageError(f"git {arguments[0]}: {done.stderr.decode()}")
+    return done.stdout.decode().strip()
+
+
+class GitWorktrees:
+    """Worktrees as plain folders, filled and read by git; everything is deterministic."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def begin(self, plan: str) -> str:
+        """The commit that the plan's work began with."""
+        name = f"refs/hornbook/begin/{plan}"
+        if not git(self._root, "for-each-ref", name):
+            git(self._root, "update-ref", name, "HEAD")
+        return git(self._root, "rev-parse", name)
+
+    def base_for(self, plan: str, approved: Sequence[str]) -> str:
+        """The commit that holds all of these."""
+        commits = sorted(set(approved)) or [self.begin(plan)]
+        heads = sorted(git(self._root, "merge-base", "--independent", *commits).split())
+        whole = heads[0]
+        for head in heads[1:]:
+            tree = git(self._root, "merge-tree", "--write-tree", whole, head)
+            whole = git(self._root, "commit-tree", tree, "-p", whole, "-p", head, "-m", "merge")
+        return whole
+
+    def ensure(self, plan: str, task: str, commit: str) -> str:
+        """The folder with exactly the files of a commit, without the rules."""
+        folder = self.folder(plan, task)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        with tempfile.TemporaryDirectory() as place:
+            index = {"GIT_INDEX_FILE": str(Path(place) / "index")}
+            git(self._root, "read-tree", commit, **index)
+            git(self._root, "checkout-index", "-a", "-f", f"--prefix={folder}/", **index)
+        for name in HIDDEN:
+            shutil.rmtree(folder / name, ignore_errors=True)
+        return str(folder)
+
+    def change(self, plan: str, task: str, base: str) -> Snapshot:
+        """What the files are now, against the base."""
+        folder = self.folder(plan, task)
+        with tempfile.TemporaryDirectory() as place:
+            where = {
+                "GIT_INDEX_FILE": str(Path(place) / "index"),
+                "GIT_DIR": git(self._root, "rev-parse", "--absolute-git-dir"),
+                "GIT_WORK_TREE": str(folder),
+            }
+            git(folder, "read-tree", base, **where)
+            outside = [f":(top,exclude){name}" for name in HIDDEN]
+            git(folder, "add", "-A", "--", ":(top)", *outside, **where)
+            tree = git(folder, "write-tree", **where)
+        commit = git(self._root, "commit-tree", tree, "-p", base, "-m", f"attempt at {task}")
+        files = git(self._root, "diff", "--name-only", base, commit).splitlines()
+        intruding = [name for name in HIDDEN if (folder / name).exists()]
+        return Snapshot(commit, tree, tuple(files), tuple(f"{n} was written" for n in intruding))
+
+    def approve(
+        self,
+        plan: str,
+        snapshot: Snapshot,
+        base: str,
+        message: str,
+        trailers: Sequence[tuple[str, str]],
+    ) -> str:
+        """The commit of approved work, on the plan's branch."""
+        lines = "\n".join(f"{key}: {value}" for key, value in trailers)
+        text = f"{message}\n\n{lines}\n"
+        commit = git(self._root, "commit-tree", snapshot.tree, "-p", base, "-m", text)
+        branch = f"refs/heads/hornbook/{plan}"
+        tip = git(self._root, "for-each-ref", "--format=%(objectname)", branch)
+        whole = self.base_for(plan, [tip, commit] if tip else [commit])
+        git(self._root, "update-ref", branch, whole)
+        return commit
+
+    def folder(self, plan: str, task: str) -> Path:
+        """Where the worktree of a task lies."""
+        return self._root / ".hornbook" / "worktrees" / plan / task
+
+
+Move = Callable[[Assignment], Answer]
+
+
+@dataclass
+class Script:
+    """An agent that does a move for each attempt, the last one for all further ones.
+
+    What it does depends on the assignment alone, so that it does the same after a crash.
+    """
+
+    name: str
+    moves: Sequence[Move]
+    seen: list[Assignment] = field(default_factory=list)
+
+    def work(self, assignment: Assignment, record: Record) -> Answer:
+        """Do the move of this attempt."""
+        self.seen.append(assignment)
+        record({"began": assignment.key})
+        return self.moves[min(assignment.attempt, len(self.moves)) - 1](assignment)
+
+
+@dataclass
+class Everybody:
+    """Agents by role; whoever is asked for by name must be one of them."""
+
+    workers: Mapping[Role, Worker]
+
+    def worker(self, role: Role, name: str | None) -> Worker | None:
+        """Who does a role."""
+        if name is not None and name not in {each.name for each in self.workers.values()}:
+            raise UsageError(f"nobody is called {name!r}.")
+        return self.workers.get(role)
+
+
+def writes(files: Mapping[str, str], **answer: object) -> Move:
+    """A developer who writes these files; a text `-> x` makes a link to x."""
+
+    def move(assignment: Assignment) -> Answer:
+        for path, text in files.items():
+            target = Path(assignment.folder) / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if text.startswith("-> "):
+                target.unlink(missing_ok=True)
+                target.symlink_to(text.removeprefix("-> "))
+            else:
+                target.write_text(text, encoding="utf-8")
+        given = {"text": "done", "claimed_files": tuple(sorted(files)), **answer}
+        return Answer(**given)  # type: ignore[arg-type]  # a test says what it means
+
+    return move
+
+
+def fails(error: str, retry_after: float | None = None) -> Move:
+    """An agent that does not do its work."""
+    return lambda _: Answer(error=error, retry_after=retry_after)
+
+
+def reviews(
+    verdict: str = "approved",
+    rejection_type: str | None = None,
+    *,
+    violated: bool = False,
+    confidence: float = 0.9,
+    feedback: str = "Small and tested.",
+) -> Move:
+    """A reviewer who quotes the first line of the first file of the task for each rule."""
+
+    def move(assignment: Assignment) -> Answer:
+        schema = json.loads(assignment.schema)
+        ids = schema["$defs"]["entry"]["properties"]["sop_id"].get("enum", [])
+        entries = [
+            {
+                "sop_id": sop,
+                "status": "violated" if violated else "passed",
+                "evidence": _quoted(Path(assignment.folder), place),
+                "violations": ["no context is told"] if violated else [],
+            }
+            for place, sop in enumerate(ids)
+        ]
+        review = {
+            "verdict": verdict,
+            "rejection_type": rejection_type,
+            "sop_review": entries,
+            "confidence": confidence,
+            "feedback": feedback,
+            "patterns": [],
+        }
+        return Answer(text=json.dumps(review))
+
+    return move
+
+
+def says(text: str, **answer: object) -> Move:
+    """An agent that only says something."""
+    return lambda _: Answer(text=text, **answer)  # type: ignore[arg-type]  # as above
+
+
+def _quoted(folder: Path, place: int) -> str:
+    files = sorted(path for path in (folder / "src").rglob("*.py") if path.is_file())
+    path = files[place % len(files)]
+    line = path.read_text(encoding="utf-8").splitlines()[0]
+    return f"{path.relative_to(folder).as_posix()}:1 says `{line}`"
