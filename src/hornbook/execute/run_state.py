@@ -133,15 +133,16 @@ class RunState:
         return [event for event in self.events if event.seq > last.seq]
 
     def feedback(self) -> str:
-        """What the newest attempt was told: by a failed gate, a reviewer or a person."""
+        """What the newest attempt was told: by a person, and by a failed gate or a reviewer."""
+        told: list[str] = []
         for event in reversed(self.events):
             if event.kind == kinds.ANSWERED and event.data["asked"] == ESCALATION:
-                return str(event.data["text"])
-            if event.kind == kinds.CHECKED and event.data["outcome"] != "approved":
-                return str(event.data.get("feedback", ""))
-            if event.kind == kinds.GATED and not event.data["passed"]:
-                return gate_feedback(event.data)
-        return ""
+                told.append(str(event.data["text"]))
+            elif event.kind == kinds.CHECKED and event.data["outcome"] != "approved":
+                return "\n\n".join(filter(None, [*told, str(event.data.get("feedback", ""))]))
+            elif event.kind == kinds.GATED and not event.data["passed"]:
+                return "\n\n".join(filter(None, [*told, gate_feedback(event.data)]))
+        return "\n\n".join(told)
 
     def rejections(self) -> list[Event]:
         """The checked reviews that did not approve, oldest first."""

@@ -1,0 +1,100 @@
+"""What people see of runs on the command line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hornbook import Workspace
+from hornbook.errors import NotFound, UsageError
+from hornbook.workspace.runs import RunBook
+from tests.fakes import reviews, writes
+from tests.loops import BROKEN, GREET, Stage, repository
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with a run that asks a person: two failed gates, then a rejection."""
+    root = repository(tmp_path_factory.mktemp("runs"))
+    badly, well = writes({"src/greet.py": BROKEN}), writes({"src/greet.py": GREET})
+    no = reviews("rejected", "fixable", violated=True, feedback="Name the person.")
+    Stage(root, [badly, badly, well], [no]).go()
+    return root
+
+
+def run(root: Path, *arguments: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
+    done = subprocess.run(
+        [sys.executable, "-m", "hornbook", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=root,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def answer(root: Path, *arguments: str) -> Any:
+    return json.loads(run(root, *arguments, "--json").stdout)
+
+
+def test_runs_are_listed_with_what_they_ask(root: Path) -> None:
+    (line,) = answer(root, "runs")["runs"]
+    assert (line["id"], line["task"], line["status"]) == ("run-1", "task.hello.1", "asking")
+    assert line["message"] == "Max retries exceeded after 3 attempts"
+    listed = run(root, "runs")
+    assert "run-1" in listed.stdout
+    assert "hornbook answer run-1" in listed.stderr
+
+
+def test_a_run_is_shown_attempt_by_attempt(root: Path) -> None:
+    shown = answer(root, "runs", "show", "run-1")
+    assert [each["number"] for each in shown["attempts"]] == [1, 2, 3]
+    assert shown["attempts"][0]["gates"].startswith("failed: check on tree ")
+    assert shown["attempts"][2]["review"] == "review rejected (fixable)"
+    assert shown["attempts"][2]["feedback"] == "Name the person."
+    assert (shown["breaches"], shown["commit"]) == ([], None)
+    told = run(root, "runs", "show", "run-1")
+    assert "attempt 3 by dev" in told.stdout
+    assert "  | Name the person." in told.stdout
+    assert ".hornbook/records/escalations/run-1-1-" in told.stderr
+
+
+def test_the_audit_trail_is_whole(root: Path) -> None:
+    events = answer(root, "runs", "events", "run-1")["events"]
+    assert events[0]["kind"] == "run.started"
+    assert [each["seq"] for each in events] == sorted(each["seq"] for each in events)
+    told = run(root, "runs", "events", "run-1").stdout
+    assert "dev, attempt 1: changed src/greet.py" in told
+    assert "failed: check on tree" in told
+
+
+def test_a_run_that_is_not_there_is_told_so(root: Path) -> None:
+    assert "there is no run 'run-9'" in run(root, "runs", "show", "run-9", code=1).stderr
+
+
+def test_a_workspace_without_runs_says_how_to_begin(tmp_path: Path) -> None:
+    assert "hornbook execute SLUG" in run(tmp_path, "runs").stderr
+    with Workspace.open(tmp_path) as work, pytest.raises(NotFound):
+        RunBook(work.places, work.settings).answer("run-1", "go on")
+
+
+def test_an_answer_goes_to_the_run_once(tmp_path: Path) -> None:
+    root = repository(tmp_path)
+    Stage(root, [writes({"src/greet.py": BROKEN})]).go()
+    told = answer(root, "answer", "run-1", "--text", "Say hello.")
+    assert (told["run"], told["status"]) == ("run-1", "running")
+    assert "asks nothing" in run(root, "answer", "run-1", "--text", "more", code=2).stderr
+    with Workspace.open(root) as work, pytest.raises(UsageError, match="says something"):
+        RunBook(work.places, work.settings).answer("run-1", " ")
+
+
+def test_an_edited_log_is_not_shown_as_if_nothing_was(tmp_path: Path) -> None:
+    root = repository(tmp_path)
+    Stage(root).go()
+    log = root / ".hornbook" / "plans" / "hello" / "events.jsonl"
+    log.write_text(log.read_text("utf-8").replace('"passed":true', '"passed":false'), "utf-8")
+    assert "differ: one of them was changed" in run(root, "runs", "show", "run-1", code=1).stderr
