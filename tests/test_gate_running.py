@@ -15,8 +15,9 @@ from hornbook import Workspace
 from hornbook.cli import gate_run
 from hornbook.errors import ConfigError
 from hornbook.gates.junit import junit
-from hornbook.gates.output import no_tests_ran
+from hornbook.gates.output import problem_with_tests
 from hornbook.gates.running import NO_GATES, run_gates
+from hornbook.gates.testing_tools import tools_run
 from hornbook.git.content import content
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.model.plan import Constraints
@@ -203,6 +204,119 @@ def test_pytest_must_run_a_test(
     assert found.message.startswith("no tests ran (pytest)") == ("assert False" not in str(files) and status == "failed")  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("files", "arguments", "told"),
+    [
+        ({"test_a.py": "import os\ndef test_a():\n    os._exit(0)\n"}, "-q", "gave no account"),
+        ({"test_a.py": "import os\nos._exit(0)\n"}, "", "gave no account"),
+        (
+            {"conftest.py": "import os\nos._exit(0)\n", "test_a.py": "def test_a(): pass\n"},
+            "-q",
+            "gave no account",
+        ),
+        (
+            {
+                "pytest.ini": "[pytest]\naddopts = -qq\n",
+                "test_a.py": "import pytest\n@pytest.mark.skip\ndef test_a():\n    pass\n",
+            },
+            "",
+            "gave no account",
+        ),
+        (
+            {
+                "conftest.py": "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n",
+                "test_a.py": "def test_a():\n    assert False\n",
+            },
+            "-q",
+            "tells of 1 failed test, although it ended with 0",
+        ),
+        (
+            {"test_a.py": "import pytest\n@pytest.mark.xfail\ndef test_a():\n    assert False\n"},
+            "-q",
+            "no tests ran",
+        ),
+        ({"test_a.py": "def test_a():\n    pass\n"}, "--version", "gave no account"),
+        ({"test_a.py": "def test_a():\n    pass\n"}, "-h", "gave no account"),
+    ],
+)
+def test_pytest_that_ends_with_0_must_tell_of_tests_that_passed(
+    tmp_path: Path, files: dict[str, str], arguments: str, told: str
+) -> None:
+    write(tmp_path, files)
+    found = one(tmp_path, Gate("test", f"{PYTEST} {arguments}"))
+    assert found.exit_code == 0
+    assert found.status is GateStatus.FAILED
+    assert told in found.message
+
+
+@pytest.mark.parametrize(
+    "command", ["make test", "sh scripts/test.sh", "./scripts/test.sh", "sh -c 'make test'"]
+)
+def test_a_recipe_that_names_a_test_tool_must_have_its_account(
+    tmp_path: Path, command: str
+) -> None:
+    script = f"#!/bin/sh\nset -e\n{PYTEST} -q\n"
+    write(
+        tmp_path,
+        {
+            "Makefile": f"test:\n\t@{PYTEST} -q\n",
+            "scripts/test.sh": script,
+            "test_a.py": "def test_a():\n    pass\n",
+        },
+    )
+    (tmp_path / "scripts/test.sh").chmod(0o755)
+    assert one(tmp_path, Gate("test", command)).status is GateStatus.PASSED
+    write(tmp_path, {"test_a.py": "import os\nos._exit(0)\n"})
+    assert "pytest gave no account" in one(tmp_path, Gate("test", command)).message
+
+
+@pytest.mark.parametrize(
+    ("command", "tools"),
+    [
+        ("coverage run -m pytest && coverage report", ("pytest",)),
+        ("python -m unittest discover", ("unittest",)),
+        ("uv run pytest -q", ("pytest",)),
+        ("docker run --rm image pytest -q", ("pytest",)),
+        ("bash -c 'cd x && npx jest'", ("jest",)),
+        ("test -n \"$(pytest -q)\"", ("pytest",)),
+        ("cargo +nightly test && go test ./...", ("cargo", "go test")),
+        ("cargo build && cargo test --no-run", ()),
+        ("pip install pytest && make lint", ()),
+        ("npm install jest", ()),
+        ("command -v pytest", ()),
+        ("echo pytest", ()),
+        ("ruff check tests/pytest", ()),
+        ("go vet ./...", ()),
+    ],
+)
+def test_the_tools_that_a_command_runs_are_told_from_those_it_mentions(
+    command: str, tools: tuple[str, ...]
+) -> None:
+    assert tools_run(command) == tools
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "told"),
+    [
+        ("go test ./...", "FAIL\tx\t0.1s\nok  \ty\t0.1s\n", "go test tells of 1 failed test"),
+        ("go test ./... || go test ./...", "FAIL\tx\t0.1s\nok  \tx\t0.1s\n", None),
+        ("go test ./...", "", "go test gave no account"),
+        ("cargo test", "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 x\n", "cargo tells of 2 failed tests"),
+        ("pytest || pytest --last-failed", "1 failed in 0.1s\n1 passed in 0.1s\n", None),
+        ("pytest", "Results (0.05s):\n       2 passed\n", None),
+        ("python -m unittest", "Ran 2 tests in 0.1s\n\nFAILED (failures=1)\n", "unittest tells of 1 failed test"),
+        ("python -m unittest", "Ran 1 test in 0.1s\n\nOK (expected failures=1)\n", "no tests ran"),
+        ("npx jest", "Tests:       1 failed, 3 total\n", "jest tells of 1 failed test"),
+        ("npx mocha", "  2 passing (1ms)\n  1 failing\n", "mocha tells of 1 failed test"),
+    ],
+)  # fmt: skip
+def test_an_account_of_failures_is_no_pass_whatever_the_exit_code(
+    command: str, output: str, told: str | None
+) -> None:
+    found = problem_with_tests(command, 0, output)
+    assert found is None if told is None else told in str(found)
+
+
 NODE_TEST = "const test = require('node:test');\n"
 
 
@@ -287,7 +401,8 @@ VITEST = "\x1b[2m Test Files \x1b[22m 1 passed (1)\n\x1b[2m      Tests \x1b[22m 
 def test_a_tool_that_ran_no_test_is_recognised_by_its_own_account(
     command: str, code: int, output: str, tool: str | None
 ) -> None:
-    assert no_tests_ran(command, code, output) == tool
+    told = problem_with_tests(command, code, output)
+    assert told == (f"no tests ran ({tool}): a run without a test proves nothing." if tool else None)
 
 
 @pytest.mark.parametrize(
