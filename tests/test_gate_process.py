@@ -12,7 +12,16 @@ import pytest
 
 from hornbook.gates.trimming import trim
 from hornbook.process.environment import INHERITED, environment
-from hornbook.process.running import HEAD, LOG, MARK, TAIL, Finished, ended_by, run_command, shell_of
+from hornbook.process.running import (
+    HEAD,
+    LOG,
+    MARK,
+    TAIL,
+    Finished,
+    ended_by,
+    run_command,
+    shell_of,
+)
 
 ROOT = Path(__file__).parents[1]
 

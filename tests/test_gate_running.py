@@ -13,12 +13,12 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.cli import gate_run
-from hornbook.errors import ConfigError
+from hornbook.errors import ConfigError, UsageError
 from hornbook.gates.junit import junit
 from hornbook.gates.output import problem_with_tests
 from hornbook.gates.running import NO_GATES, run_gates
 from hornbook.gates.testing_tools import tools_run
-from hornbook.git.content import content
+from hornbook.git.content import content, sweep_copies
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.model.plan import Constraints
 from hornbook.workspace.gate_running import judge_files, run_for
@@ -278,7 +278,7 @@ def test_a_recipe_that_names_a_test_tool_must_have_its_account(
         ("uv run pytest -q", ("pytest",)),
         ("docker run --rm image pytest -q", ("pytest",)),
         ("bash -c 'cd x && npx jest'", ("jest",)),
-        ("test -n \"$(pytest -q)\"", ("pytest",)),
+        ('test -n "$(pytest -q)"', ("pytest",)),
         ("cargo +nightly test && go test ./...", ("cargo", "go test")),
         ("cargo build && cargo test --no-run", ()),
         ("pip install pytest && make lint", ()),
@@ -402,7 +402,9 @@ def test_a_tool_that_ran_no_test_is_recognised_by_its_own_account(
     command: str, code: int, output: str, tool: str | None
 ) -> None:
     told = problem_with_tests(command, code, output)
-    assert told == (f"no tests ran ({tool}): a run without a test proves nothing." if tool else None)
+    assert told == (
+        f"no tests ran ({tool}): a run without a test proves nothing." if tool else None
+    )
 
 
 @pytest.mark.parametrize(
@@ -486,14 +488,88 @@ def test_with_a_span_gates_run_on_head_even_if_other_files_lie_here(repository: 
     ]  # fmt: skip
 
 
-def test_with_a_span_that_is_checked_out_gates_run_in_place(repository: Path) -> None:
+def test_with_a_span_gates_run_in_place_only_where_that_is_wanted(repository: Path) -> None:
     git(repository, "checkout", "-qb", "work")
     write(repository, {"app.py": "def one():\n    return 'work'\n", ".gitignore": ".hornbook\n"})
     commit(repository)
-    report = run_for(repository, [Gate("where", "pwd")], span="main..")
+    copied = run_for(repository, [Gate("where", "pwd")], span="main..")
+    assert copied.gates[0].output != str(repository)
+    assert "ran in a copy" in copied.notes[0]
+    report = run_for(repository, [Gate("where", "pwd")], span="main..", in_place=True)
     assert report.gates[0].output == str(repository)
     assert report.notes == ()
     assert report.passed
+
+
+HIDES = "def pytest_collection_modifyitems(items):\n    items[:] = [i for i in items if i.name != 'test_b']\n"
+
+
+def test_a_file_that_only_this_machine_ignores_does_not_judge_a_change(repository: Path) -> None:
+    git(repository, "checkout", "-qb", "work")
+    write(repository, {"test_app.py": "def test_a(): pass\ndef test_b(): assert False\n"})
+    commit(repository)
+    write(repository, {".git/info/exclude": "conftest.py\n", "conftest.py": HIDES})
+    gate = Gate("test", f"{PYTEST} -q")
+    assert not run_for(repository, [gate], span="main..").passed
+    there = run_for(repository, [gate], span="main..", in_place=True)
+    assert not there.passed
+    assert there.notes[0].endswith("ignored files lie here that no commit has: conftest.py")
+
+
+def test_a_filter_cannot_pass_other_files_off_as_those_of_head(repository: Path) -> None:
+    git(repository, "config", "filter.x.clean", "git show HEAD:%f")
+    git(repository, "config", "filter.x.required", "true")
+    write(repository, {".git/info/attributes": "app.py filter=x\n"})
+    write(repository, {"app.py": "def one():\n    return 'other'\n"})
+    report = run_for(repository, [Gate("see", "cat app.py")])
+    assert report.tree != git(repository, "rev-parse", "HEAD^{tree}")
+    judged = run_for(repository, [Gate("see", "cat app.py")], span="HEAD..HEAD", in_place=True)
+    assert "return 1" in judged.gates[0].output
+    assert "the files here are others" in judged.notes[0]
+
+
+def test_copies_of_processes_that_died_are_swept_later(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    dead, fresh, living = (
+        tmp_path / f"hornbook-tree-{name}"
+        for name in (f"{gone.pid}-a", f"{gone.pid}-b", f"{os.getpid()}-c")
+    )
+    for place in (dead, fresh, living):
+        (place / "project").mkdir(parents=True)
+    for place in (dead, living):
+        os.utime(place, (1, 1))
+    sweep_copies(tmp_path)
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted([fresh.name, living.name])
+
+
+PLAN = (
+    "# Plan: Shop\n\n## Situation\n\n## Mission\n\nSell.\n\n## Execution\n\n"
+    "## Constraints\n\n- IN: {}\n\n## Coordination\n"
+)
+
+
+def test_the_scope_of_a_plan_is_that_of_base(repository: Path) -> None:
+    config = "gates:\n  additional:\n    - {name: ok, command: test -f app.py}\n"
+    write(repository, {".hornbook/config.yaml": config})
+    with Workspace.open(repository) as work:
+        work.plan_book().commit("Shop", PLAN.format("shop/**"))
+        commit(repository)
+        git(repository, "checkout", "-qb", "work")
+        text = PLAN.format("**")
+        work.plan_book().rewrite("shop", text, ["Constraints"], reason="wider")
+        write(repository, {"app.py": "x = 1\n"})
+        commit(repository)
+        report = work.run_gates(diff="main..work", plan="shop")
+        scope = next(each for each in report.gates if each.name == "floor:scope")
+        assert scope.status is GateStatus.FAILED
+        assert "app.py is not in scope (shop/**)" in scope.output
+        work.plan_book().commit("Newer", PLAN.format("shop/**"))
+        newer = work.run_gates(diff="main..work", plan="newer")
+        assert "has no plan newer" in newer.notes[0]
+        assert statuses(newer)["floor:scope"] == "failed"
+        with pytest.raises(UsageError, match=r"--plan limits a change.*add --diff BASE\.\.HEAD"):
+            work.run_gates(plan="shop")
 
 
 def test_a_change_out_of_scope_does_not_pass_though_its_gates_do(repository: Path) -> None:
@@ -537,7 +613,8 @@ def test_a_root_below_the_top_is_judged_with_its_own_paths(repository: Path) -> 
     head = commit(repository)
     write(web, {"app/out.cov": "made\n", "app/deep/out.cov": "made\n"})
     gate = Gate("see", "cat app/a.js", creates=("*.cov",))
-    report = run_for(web, [gate], span=f"{base}..{head}", constraints=Constraints(inside=("app/",)))
+    inside = Constraints(inside=("app/",))
+    report = run_for(web, [gate], span=f"{base}..{head}", constraints=inside, in_place=True)
     assert report.gates[0].output == "2;"
     assert report.notes == ()
     scope = report.gates[1]

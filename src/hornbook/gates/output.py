@@ -209,5 +209,7 @@ def _silent_or_failed(told: dict[str, list[Account]]) -> str | None:
             )
         if accounts[-1].failed:
             tests = "test" if accounts[-1].failed == 1 else "tests"
-            return f"{name} tells of {accounts[-1].failed} failed {tests}, although it ended with 0."
+            return (
+                f"{name} tells of {accounts[-1].failed} failed {tests}, although it ended with 0."
+            )
     return None

@@ -49,7 +49,9 @@ def recipes(words: Sequence[str], read: Read) -> list[str]:
     if name in {"make", "gmake"}:
         folder, file, targets = _make_arguments(words[1:])
         rules = _makefile(folder, file, read)
-        lines = [line for target in _wanted(targets, rules) for line in _lines_of(target, rules, set())]
+        lines = [
+            line for target in _wanted(targets, rules) for line in _lines_of(target, rules, set())
+        ]
         return [_shell_line(line) for line in lines if line != _UNKNOWN]
     if name in {"npm", "pnpm", "yarn", "bun"}:
         script = _named_script(words[1:], read)

@@ -34,8 +34,7 @@ class Finished:
 
     `code` is the exit code, negative for the number of the signal that ended it, or none when
     its keeper was killed or it was cut off, and nobody knows. `left` counts the processes that
-    it left running and
-    that were ended; `shell` is how it was run.
+    it left running and that were ended; `shell` is how it was run.
     """
 
     code: int | None
