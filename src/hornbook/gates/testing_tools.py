@@ -12,7 +12,40 @@ Read = Callable[[str], bytes | None]
 _DEEPEST = 4
 # They name tools without running them.
 _MENTIONS = frozenset(
-    ["[", "alias", "apk", "apt", "apt-get", "brew", "cat", "command", "conda", "dnf", "echo", "export", "git", "grep", "hash", "head", "ls", "mypy", "pip", "pip3", "pipx", "printf", "pyright", "rg", "ruff", "tail", "test", "touch", "type", "uvx", "which", "yum"]
+    [
+        "[",
+        "alias",
+        "apk",
+        "apt",
+        "apt-get",
+        "brew",
+        "cat",
+        "command",
+        "conda",
+        "dnf",
+        "echo",
+        "export",
+        "git",
+        "grep",
+        "hash",
+        "head",
+        "ls",
+        "mypy",
+        "pip",
+        "pip3",
+        "pipx",
+        "printf",
+        "pyright",
+        "rg",
+        "ruff",
+        "tail",
+        "test",
+        "touch",
+        "type",
+        "uvx",
+        "which",
+        "yum",
+    ]
 )
 _INSTALLS = frozenset({"add", "ci", "i", "install", "pip", "remove", "sync", "uninstall"})
 _NO_RUN = frozenset({"--no-run", "-c", "clean", "report", "show-env"})
