@@ -469,6 +469,15 @@ def test_a_gate_that_edits_what_is_judged_is_told(repository: Path) -> None:
     assert "floor:tree" not in statuses(named)
 
 
+def test_a_cache_that_git_would_add_is_noted(repository: Path) -> None:
+    leaves = [Gate("cache", "mkdir -p __pycache__ && echo x > __pycache__/a.pyc")]
+    report = run_for(repository, leaves)
+    assert report.passed
+    assert "git does not ignore __pycache__/" in report.notes[0]
+    write(repository, {".gitignore": "__pycache__/\n"})
+    assert run_for(repository, leaves).notes == ()
+
+
 def test_with_a_span_gates_run_on_head_even_if_other_files_lie_here(repository: Path) -> None:
     git(repository, "checkout", "-qb", "work")
     write(repository, {"app.py": "def one():\n    return 'work'\n"})
@@ -714,3 +723,7 @@ def test_the_answer_has_the_promised_keys_and_words(
     assert "lint:\n  a:1\n" in text
     gate_run.show(replace(REPORT, passed=True, gates=REPORT.gates[:1]), "text")
     assert capfdbinary.readouterr().out.decode().endswith("passed: 1 result, 0 warnings\n")
+    off = replace(REPORT.gates[3], required=False)
+    gate_run.show(replace(REPORT, passed=True, gates=(REPORT.gates[0], off)), "text")
+    ended = capfdbinary.readouterr().out.decode()
+    assert ended.endswith("passed: 1 result, 0 warnings, 1 not run\n")

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.errors import ConfigError
-from hornbook.gates.coverage import measured, places, stamps
+from hornbook.gates.coverage import measured, named_places, places, stamps
 from hornbook.gates.output import problem_with_tests
 from hornbook.gates.trimming import trim
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
@@ -177,7 +177,8 @@ def run_gate(
     problem = _problem(gate, folder, finished, output)
     told = ""
     if problem is None and gate.threshold is not None:
-        found = measured(folder, candidates, before, output)
+        named = named_places(gate.command, gate.creates)
+        found = measured(folder, candidates, before, output, named)
         if isinstance(found, str):
             problem = found
         else:

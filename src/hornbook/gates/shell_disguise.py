@@ -1,6 +1,6 @@
 """Checks in disguise: what a command's text does to its checks without changing any status."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tree_sitter import Node
 
@@ -64,27 +64,52 @@ def _unknown_text(node: Node) -> Iterator[Told]:
 
 def _command(node: Node) -> Iterator[Told]:
     given = words(node)
-    if not given:
-        return
-    name, options = base(given[0]), given[1:]
-    inner = inner_shell(unwrapped(given)) if name != "echo" else None
+    inner = inner_shell(unwrapped(given)) if given and base(given[0]) != "echo" else None
     if inner is not None and inner.script is not None:
         yield from disguises(parse(inner.script))
-    if name == "coproc" or (name == "setsid" and not {"-f", "--fork"}.isdisjoint(options)):
-        yield source(node), "is not waited for", "run it as a command"
-    elif name in {"at", "batch", "systemd-run"} and "--wait" not in options:
-        yield source(node), "runs later, or somewhere else", "run it as a command"
-    elif name == "eval" and any("$(" in each or "`" in each for each in options):
-        yield source(node), "runs a text that is not known", "write the command itself"
-    elif name == "script" and not any(_returns(each) for each in options):
-        yield source(node), "does not end as its command does", "leave `script` out, or add `-e`"
-    elif name == "alias" and options:
-        yield source(node), "puts something else in the place of a command", "leave it out"
-    elif name == "hash" and any(each.startswith("-") and "p" in each for each in options):
-        yield source(node), "puts another program in the place of a check", "leave it out"
+    for asks, reason, remedy in _DISGUISES.get(base(given[0]) if given else "", ()):
+        if asks(given[1:]):
+            yield source(node), reason, remedy
 
 
 def _returns(option: str) -> bool:
     return option == "--return" or (
         option.startswith("-") and not option.startswith("--") and "e" in option
     )
+
+
+def _always(_options: list[str]) -> bool:
+    return True
+
+
+_RUN_IT = "run it as a command"
+_DISGUISES: dict[str, tuple[tuple[Callable[[list[str]], bool], str, str], ...]] = {
+    "coproc": ((_always, "is not waited for", _RUN_IT),),
+    "setsid": (
+        (lambda options: not {"-f", "--fork"}.isdisjoint(options), "is not waited for", _RUN_IT),
+    ),
+    **dict.fromkeys(("at", "batch"), ((_always, "runs later", _RUN_IT),)),
+    "systemd-run": ((lambda options: "--wait" not in options, "runs somewhere else", _RUN_IT),),
+    "eval": (
+        (
+            lambda options: any("$(" in each or "`" in each for each in options),
+            "runs a text that is not known",
+            "write the command itself",
+        ),
+    ),
+    "script": (
+        (
+            lambda options: not any(map(_returns, options)),
+            "does not end as its command does",
+            "leave `script` out, or add `-e`",
+        ),
+    ),
+    "alias": ((bool, "puts something else in the place of a command", "leave it out"),),
+    "hash": (
+        (
+            lambda options: any(each.startswith("-") and "p" in each for each in options),
+            "puts another program in the place of a check",
+            "leave it out",
+        ),
+    ),
+}

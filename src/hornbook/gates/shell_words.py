@@ -101,8 +101,6 @@ def unwrapped(words: list[str]) -> list[str]:
                 return [":"]
         elif name in _RUN_PREFIXES and words[1:2] == ["run"]:
             words = _after_prefix(name, words[2:])
-        elif name == "coproc":
-            return words
         elif name.startswith("python") and words[1:2] == ["-m"]:
             words = words[2:]
         elif name in {"npx", "bunx"} or (name, *words[1:2]) in {("npm", "exec"), ("pnpm", "exec")}:
@@ -242,7 +240,7 @@ def _only_tells(name: str, verb: str, verbs: list[str], words: list[str]) -> boo
 def is_checker(words: list[str]) -> bool:
     """Whether a command surely is a check: a linter, or a tool that runs tests."""
     name = base(words[0])
-    return (name in RUNNERS and name not in _MANY) or "test" in words[1:2] and name in _MANY
+    return (name in RUNNERS and name not in _MANY) or ("test" in words[1:2] and name in _MANY)
 
 
 def judges(words: list[str], kind: Kind) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from hornbook.gates.scripts import recipes
 from hornbook.gates.shell_tree import NotShell, commands, parse, words
@@ -100,8 +101,7 @@ def _named(meant: Sequence[str]) -> Iterator[str]:
             yield tool
     bare = [name for name in names if not name.startswith("+")]
     for tool, (program, verbs) in _PAIRS.items():
-        pairs = zip(bare, bare[1:], strict=False)
-        if any(first == program and second in verbs for first, second in pairs):
+        if any(first == program and second in verbs for first, second in pairwise(bare)):
             ours = names[: names.index("--")] if "--" in names else names
             if _NO_RUN.isdisjoint(ours):
                 yield tool

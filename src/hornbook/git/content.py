@@ -114,6 +114,17 @@ def ignored_beside(root: Path, made_by_gates: Callable[[str], bool]) -> tuple[st
     return tuple(sorted(found))
 
 
+def unignored_beside(root: Path) -> tuple[str, ...]:
+    """The names of caches and dependencies that lie here untracked, and that git would add."""
+    answer = sure(root, run(root, "ls-files", "-z", "--others", "--exclude-standard"))
+    folders = {pattern for pattern in KEPT_BESIDE if "*" not in pattern}
+    found = set()
+    for name in answer.stdout.split(b"\0"):
+        parts = {f"{part}/" for part in os.fsdecode(name).split("/")[:-1]}
+        found |= folders & parts
+    return tuple(sorted(found))
+
+
 def _made(name: bytes, prefix: str, made_by_gates: Callable[[str], bool]) -> bool:
     path = os.fsdecode(name)
     return path.startswith(prefix) and made_by_gates(path.removeprefix(prefix))

@@ -167,7 +167,7 @@ def _answer(answer: BinaryIO, word: str) -> dict[str, int | None]:
 def _name_of(stream: IO[bytes] | None) -> str:
     """What /proc calls a pipe; empty where there is none."""
     try:
-        return os.readlink(f"/proc/self/fd/{stream.fileno()}") if stream is not None else ""
+        return str(Path(f"/proc/self/fd/{stream.fileno()}").readlink()) if stream else ""
     except OSError:
         return ""
 
@@ -180,7 +180,7 @@ def _end_left(mark: bytes, pipe: str) -> None:
             continue
         try:
             marked = mark in (entry / "environ").read_bytes().split(b"\0")
-            if marked or any(os.readlink(each) == pipe for each in (entry / "fd").iterdir()):
+            if marked or any(str(each.readlink()) == pipe for each in (entry / "fd").iterdir()):
                 os.kill(int(entry.name), signal.SIGKILL)
         except OSError:
             continue

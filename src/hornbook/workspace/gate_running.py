@@ -11,12 +11,21 @@ import msgspec
 
 from hornbook.errors import UsageError
 from hornbook.gates import floors
+from hornbook.gates.companions import is_test
 from hornbook.gates.judging_part import judging_part
 from hornbook.gates.proving import Proof, prove
 from hornbook.gates.running import Progress, has_passed, run_gates, silent
+from hornbook.gates.weakening import TestFile, weakened
 from hornbook.git import reader as git
 from hornbook.git.change import change
-from hornbook.git.content import Content, content, copy_of, ignored_beside, tree_of
+from hornbook.git.content import (
+    Content,
+    content,
+    copy_of,
+    ignored_beside,
+    tree_of,
+    unignored_beside,
+)
 from hornbook.git.touched import ABSENT, Touched, links, touched
 from hornbook.ingest.reading import is_rule_file
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
@@ -27,6 +36,7 @@ from hornbook.workspace.places import Places
 
 TREE = "floor:tree"
 _OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
+_REGULAR = frozenset({"100644", "100755"})
 _Run = Callable[[Path], GateReport]
 
 
@@ -172,9 +182,10 @@ def judge(
         present,
         strictness=tests,
         self_tested=_self_tested(root, files, environment),
+        weaker=weakened(_test_files(root, files, environment)),
     )
     return [
-        floors.scope(files, constraints, links(root, after, environment)),
+        floors.scope(files, constraints, links(root, after, environment), present),
         *([tested] if tested is not None else []),
         floors.artefacts(files),
         floors.rules(
@@ -262,7 +273,12 @@ def _over_commit(
 
 def _in_place(root: Path, gates: Sequence[Gate], before: Content, run: _Run) -> GateReport:
     report = _with(run(root), _stayed(root, gates, before))
-    return replace(report, tree=before.tree)
+    caches = unignored_beside(root)
+    notes = report.notes
+    if caches:
+        words = f"git does not ignore {', '.join(caches)}, which tools leave: `git add -A` would "
+        notes = (*notes, f"{words}commit it; write it into .gitignore")
+    return replace(report, tree=before.tree, notes=notes)
 
 
 def _stayed(root: Path, gates: Sequence[Gate], before: Content) -> list[GateResult]:
@@ -280,13 +296,13 @@ def _stayed(root: Path, gates: Sequence[Gate], before: Content) -> list[GateResu
     shown = ", ".join(edited or [file.path for file in files])
     if edited:
         words = (
-            f"files changed while the gates ran, so that other files were judged: {shown}; let gates "
-            "check without writing, and run them again when nothing else edits the files"
+            f"files changed while the gates ran, so that other files were judged: {shown}; let "
+            "gates check without writing, and run them again when nothing else edits the files"
         )
         return [GateResult(TREE, required=True, status=GateStatus.FAILED, message=words)]
     words = (
-        f"the gates left new files, which `git add -A` would commit: {shown}; name them in `creates` "
-        "or in .gitignore"
+        f"the gates left new files, which `git add -A` would commit: {shown}; name them in "
+        "`creates` or in .gitignore"
     )
     return [GateResult(TREE, required=False, status=GateStatus.WARNED, message=words)]
 
@@ -294,6 +310,30 @@ def _stayed(root: Path, gates: Sequence[Gate], before: Content) -> list[GateResu
 def _with(report: GateReport, more: Sequence[GateResult]) -> GateReport:
     every = (*report.gates, *more)
     return replace(report, passed=report.passed and has_passed(every), gates=every)
+
+
+def _test_files(
+    root: Path, files: Sequence[Touched], environment: Mapping[str, str] | None
+) -> list[TestFile]:
+    """The touched tests, and touched Rust files, with their texts before and after."""
+    tests = [
+        file
+        for file in files
+        if not file.is_submodule and not file.is_link and _may_test(file.before or file.path)
+    ]
+    old = {file.path: file.old_blob for file in tests if file.old_mode in _REGULAR}
+    new = {file.path: file.blob for file in tests if file.mode in _REGULAR}
+    names = {*old.values(), *new.values()}
+    held = git.blobs(root, names, environment) if names else {}
+    texts = {name: data.decode("utf-8", "replace") for name, data in held.items()}
+    return [
+        TestFile(file.path, texts.get(old.get(file.path, "")), texts.get(new.get(file.path, "")))
+        for file in tests
+    ]
+
+
+def _may_test(path: str) -> bool:
+    return is_test(path) or path.endswith(".rs")
 
 
 def _self_tested(
