@@ -138,6 +138,14 @@ def _let_go(keeper: "subprocess.Popen[bytes]") -> None:
                 keeper.kill()
 
 
+def _is_lost(keeper: "subprocess.Popen[bytes]", end: float) -> bool:
+    """Whether the keeper was stopped, or is not done at the `end`: then it is killed."""
+    if not _is_stopped(keeper.pid) and time.monotonic() < end:
+        return False
+    keeper.kill()
+    return True
+
+
 def _is_stopped(process: int) -> bool:
     """Whether a process was stopped: such a one keeps nothing and never ends."""
     try:
@@ -203,10 +211,7 @@ def _read(
         while pipe in watched:
             over = answer.fileno() not in watched
             ready, _, _ = select.select(watched, [], [], _DRAIN if over else _LOOK)
-            if stop in ready:
-                break
-            if _is_stopped(keeper.pid) or time.monotonic() >= end:
-                keeper.kill()
+            if stop in ready or _is_lost(keeper, end):
                 break
             if pipe in ready:
                 piece = os.read(pipe, _PIECE)

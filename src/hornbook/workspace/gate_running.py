@@ -145,7 +145,7 @@ def limits(
         return None, ()
     if listed.base is None:
         raise UsageError(
-            "--plan limits a change, and none is named: add --diff BASE..HEAD, such as --diff main.."
+            "--plan limits a change, and none is named: add --diff BASE..HEAD, such as `main..`"
         )
     slug = plan.removeprefix("plan.")
     known = constraints_at(root, listed.base, slug)
