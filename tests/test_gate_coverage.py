@@ -116,9 +116,9 @@ def test_a_report_that_was_only_made_to_look_new_counts_by_what_it_says(tmp_path
 
 
 def test_without_a_report_the_gate_says_where_it_looked(tmp_path: Path) -> None:
-    failed = result(tmp_path, "echo 'coverage: 100% of statements'")
+    failed = result(tmp_path, "echo 'covered: 100% of statements'")
     assert failed.status == "failed"
-    assert "looked for coverage.out" in failed.message
+    assert "looked for coverage.out, cover.out" in failed.message
     assert "lcov.info" in failed.message
 
 
@@ -145,3 +145,32 @@ def test_reports_are_looked_for_where_the_command_puts_them() -> None:
     found = places("pytest --cov --cov-report=xml:out/cov.xml", ["made.info", "*.json"])
     assert found[:2] == ("out/cov.xml", "made.info")
     assert "*.json" not in found
+
+
+FORGED = "mode: set\\nx.go:1.1,2.2 1000 1\\n"
+TOTAL = "echo 'TOTAL 100 50 50%'"
+
+
+def test_a_report_of_another_language_is_not_looked_at(tmp_path: Path) -> None:
+    write(tmp_path, {"forge.sh": f"printf '{FORGED}' > coverage.out\n"})
+    found = result(tmp_path, f"sh forge.sh; python -c 0; {TOTAL}")
+    assert (
+        found.message
+        == "coverage 50.00 % by the TOTAL line of the output, at least 70 % is wanted."
+    )
+    assert not {"coverage.out", "lcov.info"} & set(places("pytest --cov", []))
+    assert "coverage.xml" not in places("go test -cover ./...", [])
+
+
+def test_of_reports_that_disagree_the_lowest_counts_and_that_is_told(tmp_path: Path) -> None:
+    write(tmp_path, {"forge.sh": f"printf '{FORGED}' > coverage.out\n{TOTAL}\n"})
+    found = result(tmp_path, "sh forge.sh")
+    assert found.status == "failed"
+    assert "50.00 % by the TOTAL line of the output" in found.message
+    assert "(the lowest: coverage.out says 100.00 %)" in found.message
+
+
+def test_a_report_that_is_named_beats_one_that_lies_in_a_usual_place(tmp_path: Path) -> None:
+    write(tmp_path, {"made": GO, "forge.sh": f"printf '{FORGED}' > cover.out\n"})
+    found = result(tmp_path, "sh forge.sh; cp made coverage.out")
+    assert found.message == "coverage 70.00 % by coverage.out"

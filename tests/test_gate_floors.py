@@ -375,3 +375,74 @@ def test_a_long_list_is_told_in_part() -> None:
         == "500 paths that should not be there: 0000.orig is a leftover (*.orig) and 499 more"
     )
     assert found.output.endswith("\n[400 more]")
+
+
+# Tests that get weaker
+
+
+def test_removed_and_skipped_tests_are_told(root: Path) -> None:
+    write(
+        root,
+        {
+            "tests/test_app.py": "def test_a():\n    pass\n\ndef test_b():\n    pass\n",
+            "tests/test_gone.py": "def test_c():\n    pass\n",
+            "web/a.test.ts": "it('adds', () => {});\nit('subtracts', () => {});\n",
+            "pkg/a_test.go": "func TestA(t *testing.T) {\n}\n",
+            "lib/a.rs": "#[test]\nfn adds() {}\n",
+        },
+    )
+    commit(root)
+    (root / "tests/test_gone.py").unlink()
+    write(
+        root,
+        {
+            "tests/test_app.py": "import pytest\n\n@pytest.mark.skip\ndef test_a():\n    pass\n",
+            "web/a.test.ts": "it('adds', () => {});\nit.skip('subtracts', () => {});\n",
+            "pkg/a_test.go": 'func TestA(t *testing.T) {\n\tt.Skip("later")\n}\n',
+            "lib/a.rs": "#[test]\n#[ignore]\nfn adds() {}\n",
+        },
+    )
+    found = judged(root, tests=Strictness.REQUIRED)["floor:tests"]
+    assert found.status is GateStatus.WARNED
+    assert found.output.split("\n") == [
+        "lib/a.rs has 1 more mark that keeps tests from running or failing",
+        "pkg/a_test.go has 1 more mark that keeps tests from running or failing",
+        "tests/test_app.py loses 1 test: test_b",
+        "tests/test_app.py has 1 more mark that keeps tests from running or failing",
+        "tests/test_gone.py is removed with 1 test: test_c",
+        "web/a.test.ts loses 1 test: subtracts",
+        "web/a.test.ts has 1 more mark that keeps tests from running or failing",
+    ]
+    assert found.message.startswith("the change weakens tests: lib/a.rs has 1 more mark")
+    assert found.message.endswith("and 6 more")
+
+
+def test_tests_that_moved_or_were_renamed_are_not_told(root: Path) -> None:
+    write(root, {"tests/test_two.py": "def test_x():\n    pass\n\ndef test_y():\n    pass\n"})
+    commit(root)
+    write(root, {"tests/test_two.py": "def test_renamed():\n    pass\n\ndef test_y():\n    pass\n"})
+    (root / "tests/test_app.py").unlink()
+    write(root, {"tests/test_other.py": "x = 1\n\n\ndef test_a():\n    assert x\n"})
+    assert judged(root)["floor:tests"].status is GateStatus.PASSED
+
+
+# Scope by other names
+
+
+def test_a_link_to_a_folder_reaches_what_is_in_it(root: Path) -> None:
+    limits = Constraints(do_not_touch=("secret/key.py",))
+    (root / "src/all").symlink_to("../secret")
+    found = judged(root, limits)["floor:scope"]
+    assert found.status is GateStatus.FAILED
+    assert found.output == (
+        "src/all links to secret, which holds secret/key.py, which is not to be touched (secret/key.py)"
+    )
+
+
+def test_a_name_that_differs_only_in_case_is_the_protected_file(root: Path) -> None:
+    write(root, {"secret/KEY.py": "x = 1\n"})
+    found = judged(root, Constraints(do_not_touch=("secret/key.py",)))["floor:scope"]
+    assert found.status is GateStatus.FAILED
+    assert found.output == (
+        "secret/KEY.py differs from secret/key.py only in case, which is not to be touched (secret/key.py)"
+    )

@@ -12,7 +12,16 @@ import pytest
 
 from hornbook.gates.trimming import trim
 from hornbook.process.environment import INHERITED, environment
-from hornbook.process.running import HEAD, LOG, TAIL, Finished, ended_by, run_command, shell_of
+from hornbook.process.running import (
+    HEAD,
+    LOG,
+    MARK,
+    TAIL,
+    Finished,
+    ended_by,
+    run_command,
+    shell_of,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -102,6 +111,64 @@ def test_a_command_that_kills_its_keeper_has_not_passed_and_leaves_nothing(tmp_p
     found = run(tmp_path, "kill -KILL $PPID; sleep 88.0419")
     assert found.code is None
     assert living("88.0419") == []
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are read from /proc")
+
+
+@linux
+def test_what_lost_its_keeper_its_session_and_its_environment_is_ended_too(tmp_path: Path) -> None:
+    escape = "(env -i setsid sleep 88.0421 >/dev/null 2>&1 &)"
+    found = run(tmp_path, f"{escape}; kill -KILL $PPID; sleep 88.0421")
+    assert found.code is None
+    assert living("88.0421") == []
+
+
+OUTER = "$(cut -d' ' -f4 /proc/$PPID/stat)"
+
+
+@linux
+@pytest.mark.parametrize(
+    ("attack", "mark"),
+    [
+        ("kill -STOP $PPID", "88.0431"),
+        (f"trap 'exit 0' TERM; kill -STOP {OUTER}", "88.0432"),
+        (f"kill -STOP $PPID {OUTER}", "88.0433"),
+        (f"kill -KILL {OUTER} $PPID", "88.0434"),
+    ],
+)
+def test_a_keeper_that_is_stopped_or_killed_ends_the_run_long_before_its_time(
+    tmp_path: Path, attack: str, mark: str
+) -> None:
+    found = run(tmp_path, f"{attack}; sleep {mark}", timeout=3600)
+    assert found.code is None
+    assert not found.timed_out
+    assert living(mark) == []
+
+
+@linux
+def test_a_command_cannot_answer_for_its_keeper(tmp_path: Path) -> None:
+    forge = """
+for fd in /proc/$PPID/fd/*; do
+  case "$(readlink "$fd" 2>/dev/null)" in
+    pipe:*) echo '{"code": 0, "timed_out": false, "left": 0}' 2>/dev/null > "$fd";;
+  esac
+done
+kill -KILL $PPID
+exit 1
+"""
+    assert run(tmp_path, forge).code is None
+    beside = forge.replace("kill -KILL $PPID\nexit 1\n", "exit 0\n")
+    assert run(tmp_path, beside).code is None
+
+
+@linux
+def test_the_word_of_the_answer_is_nowhere_for_the_command_to_see(tmp_path: Path) -> None:
+    look = "tr '\\0' '\\n' < /proc/$PPID/environ; tr '\\0' '\\n' < /proc/$PPID/cmdline; env"
+    found = run(tmp_path, look)
+    words = set(re.findall(r"\b[0-9a-f]{32}\b", found.output))
+    assert len(words) == 1
+    assert f"{MARK}={words.pop()}" in found.output
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are read from /proc")

@@ -13,11 +13,12 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.cli import gate_run
-from hornbook.errors import ConfigError
+from hornbook.errors import ConfigError, UsageError
 from hornbook.gates.junit import junit
-from hornbook.gates.output import no_tests_ran
+from hornbook.gates.output import problem_with_tests
 from hornbook.gates.running import NO_GATES, run_gates
-from hornbook.git.content import content
+from hornbook.gates.testing_tools import tools_run
+from hornbook.git.content import content, sweep_copies
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.model.plan import Constraints
 from hornbook.workspace.gate_running import judge_files, run_for
@@ -203,6 +204,119 @@ def test_pytest_must_run_a_test(
     assert found.message.startswith("no tests ran (pytest)") == ("assert False" not in str(files) and status == "failed")  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("files", "arguments", "told"),
+    [
+        ({"test_a.py": "import os\ndef test_a():\n    os._exit(0)\n"}, "-q", "gave no account"),
+        ({"test_a.py": "import os\nos._exit(0)\n"}, "", "gave no account"),
+        (
+            {"conftest.py": "import os\nos._exit(0)\n", "test_a.py": "def test_a(): pass\n"},
+            "-q",
+            "gave no account",
+        ),
+        (
+            {
+                "pytest.ini": "[pytest]\naddopts = -qq\n",
+                "test_a.py": "import pytest\n@pytest.mark.skip\ndef test_a():\n    pass\n",
+            },
+            "",
+            "gave no account",
+        ),
+        (
+            {
+                "conftest.py": "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n",
+                "test_a.py": "def test_a():\n    assert False\n",
+            },
+            "-q",
+            "tells of 1 failed test, although it ended with 0",
+        ),
+        (
+            {"test_a.py": "import pytest\n@pytest.mark.xfail\ndef test_a():\n    assert False\n"},
+            "-q",
+            "no tests ran",
+        ),
+        ({"test_a.py": "def test_a():\n    pass\n"}, "--version", "gave no account"),
+        ({"test_a.py": "def test_a():\n    pass\n"}, "-h", "gave no account"),
+    ],
+)
+def test_pytest_that_ends_with_0_must_tell_of_tests_that_passed(
+    tmp_path: Path, files: dict[str, str], arguments: str, told: str
+) -> None:
+    write(tmp_path, files)
+    found = one(tmp_path, Gate("test", f"{PYTEST} {arguments}"))
+    assert found.exit_code == 0
+    assert found.status is GateStatus.FAILED
+    assert told in found.message
+
+
+@pytest.mark.parametrize(
+    "command", ["make test", "sh scripts/test.sh", "./scripts/test.sh", "sh -c 'make test'"]
+)
+def test_a_recipe_that_names_a_test_tool_must_have_its_account(
+    tmp_path: Path, command: str
+) -> None:
+    script = f"#!/bin/sh\nset -e\n{PYTEST} -q\n"
+    write(
+        tmp_path,
+        {
+            "Makefile": f"test:\n\t@{PYTEST} -q\n",
+            "scripts/test.sh": script,
+            "test_a.py": "def test_a():\n    pass\n",
+        },
+    )
+    (tmp_path / "scripts/test.sh").chmod(0o755)
+    assert one(tmp_path, Gate("test", command)).status is GateStatus.PASSED
+    write(tmp_path, {"test_a.py": "import os\nos._exit(0)\n"})
+    assert "pytest gave no account" in one(tmp_path, Gate("test", command)).message
+
+
+@pytest.mark.parametrize(
+    ("command", "tools"),
+    [
+        ("coverage run -m pytest && coverage report", ("pytest",)),
+        ("python -m unittest discover", ("unittest",)),
+        ("uv run pytest -q", ("pytest",)),
+        ("docker run --rm image pytest -q", ("pytest",)),
+        ("bash -c 'cd x && npx jest'", ("jest",)),
+        ('test -n "$(pytest -q)"', ("pytest",)),
+        ("cargo +nightly test && go test ./...", ("cargo", "go test")),
+        ("cargo build && cargo test --no-run", ()),
+        ("pip install pytest && make lint", ()),
+        ("npm install jest", ()),
+        ("command -v pytest", ()),
+        ("echo pytest", ()),
+        ("ruff check tests/pytest", ()),
+        ("go vet ./...", ()),
+    ],
+)
+def test_the_tools_that_a_command_runs_are_told_from_those_it_mentions(
+    command: str, tools: tuple[str, ...]
+) -> None:
+    assert tools_run(command) == tools
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "told"),
+    [
+        ("go test ./...", "FAIL\tx\t0.1s\nok  \ty\t0.1s\n", "go test tells of 1 failed test"),
+        ("go test ./... || go test ./...", "FAIL\tx\t0.1s\nok  \tx\t0.1s\n", None),
+        ("go test ./...", "", "go test gave no account"),
+        ("cargo test", "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 x\n", "cargo tells of 2 failed tests"),
+        ("pytest || pytest --last-failed", "1 failed in 0.1s\n1 passed in 0.1s\n", None),
+        ("pytest", "Results (0.05s):\n       2 passed\n", None),
+        ("python -m unittest", "Ran 2 tests in 0.1s\n\nFAILED (failures=1)\n", "unittest tells of 1 failed test"),
+        ("python -m unittest", "Ran 1 test in 0.1s\n\nOK (expected failures=1)\n", "no tests ran"),
+        ("npx jest", "Tests:       1 failed, 3 total\n", "jest tells of 1 failed test"),
+        ("npx mocha", "  2 passing (1ms)\n  1 failing\n", "mocha tells of 1 failed test"),
+    ],
+)  # fmt: skip
+def test_an_account_of_failures_is_no_pass_whatever_the_exit_code(
+    command: str, output: str, told: str | None
+) -> None:
+    found = problem_with_tests(command, 0, output)
+    assert found is None if told is None else told in str(found)
+
+
 NODE_TEST = "const test = require('node:test');\n"
 
 
@@ -287,7 +401,10 @@ VITEST = "\x1b[2m Test Files \x1b[22m 1 passed (1)\n\x1b[2m      Tests \x1b[22m 
 def test_a_tool_that_ran_no_test_is_recognised_by_its_own_account(
     command: str, code: int, output: str, tool: str | None
 ) -> None:
-    assert no_tests_ran(command, code, output) == tool
+    told = problem_with_tests(command, code, output)
+    assert told == (
+        f"no tests ran ({tool}): a run without a test proves nothing." if tool else None
+    )
 
 
 @pytest.mark.parametrize(
@@ -352,6 +469,15 @@ def test_a_gate_that_edits_what_is_judged_is_told(repository: Path) -> None:
     assert "floor:tree" not in statuses(named)
 
 
+def test_a_cache_that_git_would_add_is_noted(repository: Path) -> None:
+    leaves = [Gate("cache", "mkdir -p __pycache__ && echo x > __pycache__/a.pyc")]
+    report = run_for(repository, leaves)
+    assert report.passed
+    assert "git does not ignore __pycache__/" in report.notes[0]
+    write(repository, {".gitignore": "__pycache__/\n"})
+    assert run_for(repository, leaves).notes == ()
+
+
 def test_with_a_span_gates_run_on_head_even_if_other_files_lie_here(repository: Path) -> None:
     git(repository, "checkout", "-qb", "work")
     write(repository, {"app.py": "def one():\n    return 'work'\n"})
@@ -371,14 +497,88 @@ def test_with_a_span_gates_run_on_head_even_if_other_files_lie_here(repository: 
     ]  # fmt: skip
 
 
-def test_with_a_span_that_is_checked_out_gates_run_in_place(repository: Path) -> None:
+def test_with_a_span_gates_run_in_place_only_where_that_is_wanted(repository: Path) -> None:
     git(repository, "checkout", "-qb", "work")
     write(repository, {"app.py": "def one():\n    return 'work'\n", ".gitignore": ".hornbook\n"})
     commit(repository)
-    report = run_for(repository, [Gate("where", "pwd")], span="main..")
+    copied = run_for(repository, [Gate("where", "pwd")], span="main..")
+    assert copied.gates[0].output != str(repository)
+    assert "ran in a copy" in copied.notes[0]
+    report = run_for(repository, [Gate("where", "pwd")], span="main..", in_place=True)
     assert report.gates[0].output == str(repository)
     assert report.notes == ()
     assert report.passed
+
+
+HIDES = "def pytest_collection_modifyitems(items):\n    items[:] = [i for i in items if i.name != 'test_b']\n"
+
+
+def test_a_file_that_only_this_machine_ignores_does_not_judge_a_change(repository: Path) -> None:
+    git(repository, "checkout", "-qb", "work")
+    write(repository, {"test_app.py": "def test_a(): pass\ndef test_b(): assert False\n"})
+    commit(repository)
+    write(repository, {".git/info/exclude": "conftest.py\n", "conftest.py": HIDES})
+    gate = Gate("test", f"{PYTEST} -q")
+    assert not run_for(repository, [gate], span="main..").passed
+    there = run_for(repository, [gate], span="main..", in_place=True)
+    assert not there.passed
+    assert there.notes[0].endswith("ignored files lie here that no commit has: conftest.py")
+
+
+def test_a_filter_cannot_pass_other_files_off_as_those_of_head(repository: Path) -> None:
+    git(repository, "config", "filter.x.clean", "git show HEAD:%f")
+    git(repository, "config", "filter.x.required", "true")
+    write(repository, {".git/info/attributes": "app.py filter=x\n"})
+    write(repository, {"app.py": "def one():\n    return 'other'\n"})
+    report = run_for(repository, [Gate("see", "cat app.py")])
+    assert report.tree != git(repository, "rev-parse", "HEAD^{tree}")
+    judged = run_for(repository, [Gate("see", "cat app.py")], span="HEAD..HEAD", in_place=True)
+    assert "return 1" in judged.gates[0].output
+    assert "the files here are others" in judged.notes[0]
+
+
+def test_copies_of_processes_that_died_are_swept_later(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    dead, fresh, living = (
+        tmp_path / f"hornbook-tree-{name}"
+        for name in (f"{gone.pid}-a", f"{gone.pid}-b", f"{os.getpid()}-c")
+    )
+    for place in (dead, fresh, living):
+        (place / "project").mkdir(parents=True)
+    for place in (dead, living):
+        os.utime(place, (1, 1))
+    sweep_copies(tmp_path)
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted([fresh.name, living.name])
+
+
+PLAN = (
+    "# Plan: Shop\n\n## Situation\n\n## Mission\n\nSell.\n\n## Execution\n\n"
+    "## Constraints\n\n- IN: {}\n\n## Coordination\n"
+)
+
+
+def test_the_scope_of_a_plan_is_that_of_base(repository: Path) -> None:
+    config = "gates:\n  additional:\n    - {name: ok, command: test -f app.py}\n"
+    write(repository, {".hornbook/config.yaml": config})
+    with Workspace.open(repository) as work:
+        work.plan_book().commit("Shop", PLAN.format("shop/**"))
+        commit(repository)
+        git(repository, "checkout", "-qb", "work")
+        text = PLAN.format("**")
+        work.plan_book().rewrite("shop", text, ["Constraints"], reason="wider")
+        write(repository, {"app.py": "x = 1\n"})
+        commit(repository)
+        report = work.run_gates(diff="main..work", plan="shop")
+        scope = next(each for each in report.gates if each.name == "floor:scope")
+        assert scope.status is GateStatus.FAILED
+        assert "app.py is not in scope (shop/**)" in scope.output
+        work.plan_book().commit("Newer", PLAN.format("shop/**"))
+        newer = work.run_gates(diff="main..work", plan="newer")
+        assert "has no plan newer" in newer.notes[0]
+        assert statuses(newer)["floor:scope"] == "failed"
+        with pytest.raises(UsageError, match=r"--plan limits a change.*add --diff BASE\.\.HEAD"):
+            work.run_gates(plan="shop")
 
 
 def test_a_change_out_of_scope_does_not_pass_though_its_gates_do(repository: Path) -> None:
@@ -422,7 +622,8 @@ def test_a_root_below_the_top_is_judged_with_its_own_paths(repository: Path) -> 
     head = commit(repository)
     write(web, {"app/out.cov": "made\n", "app/deep/out.cov": "made\n"})
     gate = Gate("see", "cat app/a.js", creates=("*.cov",))
-    report = run_for(web, [gate], span=f"{base}..{head}", constraints=Constraints(inside=("app/",)))
+    inside = Constraints(inside=("app/",))
+    report = run_for(web, [gate], span=f"{base}..{head}", constraints=inside, in_place=True)
     assert report.gates[0].output == "2;"
     assert report.notes == ()
     scope = report.gates[1]
@@ -522,3 +723,7 @@ def test_the_answer_has_the_promised_keys_and_words(
     assert "lint:\n  a:1\n" in text
     gate_run.show(replace(REPORT, passed=True, gates=REPORT.gates[:1]), "text")
     assert capfdbinary.readouterr().out.decode().endswith("passed: 1 result, 0 warnings\n")
+    off = replace(REPORT.gates[3], required=False)
+    gate_run.show(replace(REPORT, passed=True, gates=(REPORT.gates[0], off)), "text")
+    ended = capfdbinary.readouterr().out.decode()
+    assert ended.endswith("passed: 1 result, 0 warnings, 1 not run\n")

@@ -75,6 +75,30 @@ REFUSED = [
     "pytest 'tests", 'pytest "', "pytest &&", "pytest ||", "(pytest", "if pytest; then", "$(pytest", "foo )",
     "cd web && true", "cd web; pytest", ". ./env && echo ok",
     "pytest; exit $((RANDOM * 0))",
+    # after || only another try, or a sure failure
+    "pytest || git status", 'pytest || python -c ""', "pytest || cd .", "pytest || grep -q . README.md",
+    "pytest || find .", "pytest || jobs", "pytest || source /dev/null", "pytest || . /dev/null", "pytest || seq 1",
+    "pytest || cmp README.md README.md", "pytest || xargs -r false </dev/null", 'pytest || node -e ""',
+    "pytest || ./scripts/ok.py", "pytest || make ok", "pytest || ( cd . )", "pytest || git diff --stat",
+    "pytest || exec git status", "pytest || ! pytest", "pytest || timeout 5 python -c 0", "make test || make ok",
+    "black --check . || black .",
+    # upside down, or only printed
+    "! pytest -q", "! python -m pytest", "if go test ./...; then exit 1; fi", '[ "$(pytest -q)" ]', 'test -n "$(pytest -q)"',
+    'test "$(pytest -q; echo $?)"', "cat <(pytest -q)", '[ "$(pytest -q > /dev/null; echo $?)" -ge 0 ]',
+    # a text that nobody knows, another program, another time
+    'eval "$(cat script)"', "base64 -d <<< dHJ1ZQ== | sh", 'script -qc "pytest -q" /dev/null', "PATH=/x:$PATH; pytest -q",
+    "PATH=/x pytest -q", "hash -p /bin/true pytest; pytest -q", "alias pytest=true; pytest -q", "make test SHELL=/bin/true",
+    "coproc pytest -q", "setsid -f pytest -q", "at now <<< pytest", "echo pytest | at now", "docker run -d x pytest",
+    # nothing is checked in some case
+    'if [ "$CI" = never ]; then pytest -q; fi', "[ -d nosuch ] || exit 0; pytest -q", '[ -n "$CI" ] || pytest',
+    "command -v pytest || exit 0; pytest -q",
+    # nothing is checked at all
+    "git status", "cat README.md", "command -v pytest", "git diff --stat", "git log -1", "ls", "date", "go version",
+    "pytest --version", "pytest -h", "ruff --version", "mypy -V", "bin/app --help", "docker compose up -d",
+    "ruff check --show-files .", "ruff check --ignore ALL .", "ruff format .", "npx prettier --write .", "npx tsc --init",
+    "pylint --fail-under=0 src", "pylint --disable=all src", "go test -skip . ./...", "cargo test -- --list",
+    "gradle test -x test", "mvn test -DskipTests", "mvn verify -DskipTests=true", "tox -l", "nox --list", "npx vitest list",
+    "cargo fmt", "black .", "isort .",
 ]  # fmt: skip
 
 ACCEPTED = [
@@ -103,12 +127,20 @@ ACCEPTED = [
     "pytest & wait $!", "trap 'rm -f log' EXIT; pytest", "trap 'rm -rf \"$dir\"' EXIT; set -e; a; b", "echo start; pytest",
     "export CI=1; pytest", "rm -f coverage.out; go test ./...", "mkdir -p out; pytest", "echo start && pytest",
     "ls; pytest", "go version; go test ./...", 'if [ -n "$CI" ]; then pytest; else pytest -x; fi', "[ -f go.mod ] && go test ./...",
-    '[ -n "$CI" ] || pytest', "if command -v ruff; then ruff check .; else exit 1; fi", "case $X in a) pytest;; *) tox;; esac", "case a in a) pytest;; esac",
+    "if command -v ruff; then ruff check .; else exit 1; fi", "case $X in a) pytest;; *) tox;; esac", "case a in a) pytest;; esac",
     "f() { pytest; }; f", "f() { pytest || return 1; }; f && mypy .", "eval pytest", "files=$(git ls-files '*.sh'); shellcheck $files",
     "out=$(pytest) || exit 1", "out=$(pytest)", "pytest && echo ok", "pytest # with a comment", "pytest \\\n  -q",
     "bash -s <<'EOF'\nset -e\npytest\nmypy .\nEOF", "sh <<EOF\npytest\nEOF", "grep -q X f; [ $? -eq 1 ]", "pytest && exit 0; exit 1",
     "pytest -k 'not slow || true'", 'pytest -k "a; true"', "echo 'x || true' > f && pytest", "node --test", "python -m unittest",
     "coverage run -m pytest && coverage report", "git diff --exit-code", "false", "exit 1", "jest", "npm test --silent",
+    "ruff check . & a=$!; pytest -q & b=$!; wait $a && wait $b", "server & pid=$!; pytest -q; rc=$?; kill $pid; exit $rc",
+    "ruff check . & a=$!; pytest -q & b=$!; wait $a || exit 1; wait $b || exit 1", "python -m http.server & sleep 1; pytest",
+    "coverage run -m pytest; rc=$?; coverage xml; exit $rc", "coverage erase; coverage run -m pytest && coverage report",
+    "docker compose up -d && pytest -q; rc=$?; docker compose down; exit $rc", "git fetch -q || true; pytest -q",
+    "for i in 1 2 3; do pytest -q && exit 0; done; exit 1", "for i in 1 2 3; do pytest -q && break; done",
+    "(( $(wc -l < f) < 100 ))", "node --check x.js", "cargo build && cargo test --no-run", "npm ci || npm install && npm test",
+    "docker pull x || true; docker run --rm x pytest", "ruff format --check .", "black --check .", "cargo fmt --check",
+    "pytest --version && pytest -q", "grep -q a f || grep -q a g", "git diff --exit-code", "script -qec pytest /dev/null",
     "docker compose run app pytest", "test -f a || test -f b", "PYTEST_ADDOPTS=-q pytest", "curl -sf http://localhost/ | jq -e .ok",
 ]  # fmt: skip
 
@@ -215,6 +247,15 @@ def test_a_command_that_is_accepted_really_fails_in_bash(command: str) -> None:
         ("pytest &", "`pytest &` is not waited for: leave the `&` out."),
         ("make -i test", "`-i` ignores every error: leave it out."),
         (
+            "npm ci || npm install; npm test",
+            "`npm ci || npm install; npm test` goes on when `npm install` fails: join them with `&&`, or write `set -e` first.",
+        ),
+        ("! pytest", "`! pytest` passes when the check fails: leave the `!` out."),
+        (
+            "[ -d x ] || exit 0; pytest",
+            "`[ -d x ]` decides whether anything is checked at all: end with `exit 1` where nothing is checked, or check in each case.",
+        ),
+        (
             "for f in *.sh; do sh -n $f; done",
             "`do sh -n $f; done` loses the failure of `sh -n $f` in all rounds but the last: write `|| exit 1` after it.",
         ),
@@ -245,7 +286,7 @@ FILES = {
     "scripts/broken.sh": "#!/bin/sh\nif then fi (\n",
     "Makefile": (
         "PYTEST = pytest\n.PHONY: test soft deep all\n\ntest:\n\t$(PYTEST)\n\n"
-        "soft:\n\t-pytest\n\t@echo done\n\ndeep: soft\n\t@true\n\nall: test soft\n\nold:\n\tpytest || true\n"
+        "told:\n\t@git status\n\tpytest --collect-only\n\nsoft:\n\t-pytest\n\t@echo done\n\ndeep: soft\n\t@true\n\nall: test soft\n\nold:\n\tpytest || true\n"
     ),
     "package.json": (
         '{"scripts": {"test": "jest || true", "lint": "eslint .", "e2e": "exit 0",'
@@ -262,7 +303,7 @@ def shipped(path: str) -> bytes | None:
     "command",
     [
         "./scripts/bad.sh", "sh scripts/bad.sh", "bash ./scripts/worse.sh", "scripts/bad.sh && ./scripts/worse.sh",
-        "make soft", "make deep", "make old", "npm test", "npm run e2e", "npm run unit", "yarn test",
+        "make soft", "make told", "make deep", "make old", "npm test", "npm run e2e", "npm run unit", "yarn test",
     ],
 )  # fmt: skip
 def test_a_script_that_cannot_fail_is_refused(command: str) -> None:

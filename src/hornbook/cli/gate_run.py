@@ -9,6 +9,7 @@ import click
 
 from hornbook.cli.output import Styled, columns, console, counted, harmless, note, print_json, write
 from hornbook.cli.read import json_option, root_of
+from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
     from hornbook.gates.running import Progress
@@ -21,6 +22,9 @@ _STYLE = {"passed": "green", "warned": "yellow", "skipped": "dim"}
 @click.option("--diff", "span", metavar="BASE..HEAD", help="Run on HEAD, and judge the change.")
 @click.option("--plan", "slug", metavar="SLUG", help="The plan whose scope the change keeps to.")
 @click.option(
+    "--in-place", is_flag=True, help="With --diff: run where HEAD's files lie, not in a copy."
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "junit"]),
@@ -30,13 +34,21 @@ _STYLE = {"passed": "green", "warned": "yellow", "skipped": "dim"}
 @json_option
 @root_of
 def run_command(
-    root: str | None, span: str | None, slug: str | None, form: str, *, as_json: bool
+    root: str | None,
+    span: str | None,
+    slug: str | None,
+    form: str,
+    *,
+    in_place: bool,
+    as_json: bool,
 ) -> None:
     """Run the gates, and with --diff the floors; exit 1 unless all that is required passed."""
     from hornbook.workspace.workspace import Workspace
 
+    if in_place and span is None:
+        raise UsageError("--in-place says where a change is run: add --diff BASE..HEAD.")
     with Workspace.open(root) as work, _live() as progress:
-        report = work.run_gates(diff=span, plan=slug, progress=progress)
+        report = work.run_gates(diff=span, plan=slug, in_place=in_place, progress=progress)
     show(report, "json" if as_json else form)
     sys.exit(0 if report.passed else 1)
 
@@ -81,7 +93,10 @@ def _verdict(report: "GateReport") -> str:
     stopped = [gate.name for gate in report.gates if _stops(gate)]
     warned = counted(len(report.warnings), "warning")
     if report.passed:
-        return f"passed: {counted(len(report.gates), 'result')}, {warned}"
+        ran = [gate for gate in report.gates if gate.status != "skipped"]
+        skipped = len(report.gates) - len(ran)
+        left_out = f", {skipped} not run" if skipped else ""
+        return f"passed: {counted(len(ran), 'result')}, {warned}{left_out}"
     return f"not passed: {', '.join(stopped)} ({warned})"
 
 

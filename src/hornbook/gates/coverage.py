@@ -2,28 +2,37 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from hornbook.gates.ansi import plain
 
-# Where the tools put their reports unless told otherwise, the most exact form first.
-USUAL_PLACES = (
-    "coverage.out",
-    "cover.out",
-    "coverage.json",
-    "coverage.xml",
-    "coverage/coverage-summary.json",
-    "coverage/lcov.info",
-    "coverage/cobertura-coverage.xml",
-    "lcov.info",
-    "coverage.lcov",
-    "cobertura.xml",
-    "target/llvm-cov/coverage.json",
+# Where the tools put their reports unless told otherwise, by what a command names, the most exact
+# form first.
+_USUAL: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (re.compile(r"\bgo\b"), ("coverage.out", "cover.out")),
+    (
+        re.compile(r"\b(?:pytest|coverage|unittest|python3?|tox|nox)\b"),
+        ("coverage.json", "coverage.xml", "coverage.lcov"),
+    ),
+    (
+        re.compile(r"\b(?:cargo)\b"),
+        ("target/llvm-cov/coverage.json", "lcov.info", "cobertura.xml"),
+    ),
+    (
+        re.compile(r"\b(?:npm|npx|pnpm|yarn|node|bun|deno|jest|vitest|c8|nyc)\b"),
+        (
+            "coverage/coverage-summary.json",
+            "coverage/lcov.info",
+            "coverage/cobertura-coverage.xml",
+            "lcov.info",
+        ),
+    ),
 )
+USUAL_PLACES = tuple(dict.fromkeys(place for _, usual in _USUAL for place in usual))
 _NAMED = re.compile(r"[^\s=:'\"]+\.(?:out|xml|json|info|lcov)\b")
 _TOTAL = re.compile(r"^TOTAL +(\d+) +(\d+)(?: +\d+ +\d+)? +\d+(?:\.\d+)?%", re.MULTILINE)
 
@@ -53,11 +62,19 @@ class Coverage:
         return f"{hundredths.numerator // hundredths.denominator / 100:.2f} %"
 
 
+def named_places(command: str, creates: Iterable[str]) -> tuple[str, ...]:
+    """Where a gate says that its report lies: what its command and `creates` name."""
+    literal = [path for path in creates if not re.search(r"[*?\[{!]|/$", path)]
+    return tuple(dict.fromkeys((*_NAMED.findall(command), *literal)))
+
+
 def places(command: str, creates: Iterable[str]) -> tuple[str, ...]:
-    """Where a gate's report may lie: what its command and `creates` name, then the usual places."""
-    named = _NAMED.findall(command)
-    literal = [path for path in creates if not re.search(r"[*?\[{!]", path)]
-    return tuple(dict.fromkeys((*named, *literal, *USUAL_PLACES)))
+    """Where a gate's report may lie: what it names, then the usual places of its language.
+
+    A command of no known language may have it in any of the usual places.
+    """
+    usual = [place for named, places in _USUAL if named.search(command) for place in places]
+    return tuple(dict.fromkeys((*named_places(command, creates), *(usual or USUAL_PLACES))))
 
 
 def stamps(folder: Path, candidates: Iterable[str]) -> dict[str, Stamp]:
@@ -73,30 +90,57 @@ def stamps(folder: Path, candidates: Iterable[str]) -> dict[str, Stamp]:
 
 
 def measured(
-    folder: Path, candidates: Iterable[str], before: Mapping[str, Stamp], output: str
+    folder: Path,
+    candidates: Iterable[str],
+    before: Mapping[str, Stamp],
+    output: str,
+    named: Collection[str] = (),
 ) -> Coverage | str:
-    """The coverage by the first report written since `before`, or why there is none."""
+    """The coverage by the reports written since `before`, or why there is none.
+
+    A report in a place that is `named` beats those in usual places, which anybody may have
+    written. Where reports and the TOTAL line of the output disagree, the lowest counts.
+    """
     wanted = list(candidates)
     now = stamps(folder, wanted)
     fresh = [path for path in wanted if path in now and now[path] != before.get(path)]
-    problems = []
-    for path in fresh:
+    problems: list[str] = []
+    found = list(_read(folder, [path for path in fresh if path in named], problems))
+    if not found:
+        found = list(_read(folder, [path for path in fresh if path not in named], problems))
+    line = _TOTAL.findall(plain(output))
+    if line and int(line[-1][0]):
+        statements, missed = map(int, line[-1])
+        found.append(Coverage(statements - missed, statements, "the TOTAL line of the output"))
+    if found:
+        return _lowest(found)
+    stale = [path for path in wanted if path in now and path not in fresh]
+    problems.extend(f"{path} is older than this run" for path in stale)
+    told = "; ".join(problems) or "looked for " + ", ".join(wanted) + " and a TOTAL line"
+    remedy = "name the report in the command or in `creates`"
+    return f"no coverage report was written: {told}; {remedy}."
+
+
+def _read(folder: Path, paths: Iterable[str], problems: list[str]) -> Iterator[Coverage]:
+    for path in paths:
         try:
             found = read_report((folder / path).read_text(encoding="utf-8", errors="replace"), path)
         except (ValueError, KeyError, TypeError, LookupError, ET.ParseError) as problem:
             problems.append(f"{path} is no coverage report that can be read ({problem})")
             continue
         if found.total:
-            return found
-        problems.append(f"{path} counts no line")
-    line = _TOTAL.findall(plain(output))
-    if line and int(line[-1][0]):
-        statements, missed = map(int, line[-1])
-        return Coverage(statements - missed, statements, "the TOTAL line of the output")
-    stale = [path for path in wanted if path in now and path not in fresh]
-    problems.extend(f"{path} is older than this run" for path in stale)
-    told = "; ".join(problems) or "looked for " + ", ".join(wanted) + " and a TOTAL line"
-    return f"no coverage report was written: {told}."
+            yield found
+        else:
+            problems.append(f"{path} counts no line")
+
+
+def _lowest(found: Sequence[Coverage]) -> Coverage:
+    """The lowest, with what says otherwise; of equal ones the first."""
+    lowest = min(found, key=lambda each: each.percent)
+    others = [f"{each.source} says {each.told()}" for each in found if each.told() != lowest.told()]
+    if not others:
+        return lowest
+    return replace(lowest, source=f"{lowest.source} (the lowest: {', '.join(others)})")
 
 
 def read_report(text: str, path: str) -> Coverage:

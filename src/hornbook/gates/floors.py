@@ -1,7 +1,9 @@
 """Floors: what holds for every change without any command. Values in, results out."""
 
 import posixpath
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 from hornbook.gates.companions import companion, is_test, same_kind, wants_test
@@ -25,17 +27,24 @@ class Strictness(StrEnum):
 
 
 def scope(
-    files: Sequence[Touched], constraints: Constraints | None, links: Mapping[str, str]
+    files: Sequence[Touched],
+    constraints: Constraints | None,
+    links: Mapping[str, str],
+    present: Collection[str] = (),
 ) -> GateResult:
     """Whether every touched path, old names and what links point to included, is in scope.
 
-    `links` are all symbolic links of the tree with what they point to. Without constraints only
-    links that leave the repository are refused.
+    `links` are all symbolic links of the tree with what they point to, `present` all its files: a
+    link to a folder reaches what is in it, and a name that differs only in case is the same file
+    on some disks. Without constraints only links that leave the repository are refused.
 
     Raises:
         BadGlob: A constraint is not in the dialect.
     """
-    why_not = _judge_of(constraints or Constraints())
+    limits = constraints or Constraints()
+    why_not = _judge_of(limits)
+    closed = _closed(limits, present)
+    alike = {_folded(path): path for path in closed}
     problems = []
     for file in files:
         what = " (a submodule)" if file.is_submodule else ""
@@ -44,8 +53,11 @@ def scope(
             if reason is not None:
                 old = f", the old name of {file.path}," if path == file.before else what
                 problems.append(f"{path}{old} {reason}")
+        same = alike.get(_folded(file.path), file.path)
+        if same != file.path:
+            problems.append(f"{file.path} differs from {same} only in case, which {closed[same]}")
         if file.target is not None:
-            problems.extend(_link_problem(file.path, file.target, links, why_not))
+            problems.extend(_link_problem(file.path, file.target, links, why_not, closed))
     said = "every touched path is in scope"
     if constraints is None:
         said = "no plan limits the change; no link leaves the repository"
@@ -71,14 +83,36 @@ def _judge_of(constraints: Constraints) -> Callable[[str], str | None]:
     return why_not
 
 
+def _closed(limits: Constraints, present: Collection[str]) -> dict[str, str]:
+    """The files of the tree that are excluded or not to be touched, each with the reason."""
+    judge = _judge_of(replace(limits, inside=()))
+    reasons = ((path, judge(path)) for path in sorted(present))
+    return {path: reason for path, reason in reasons if reason is not None}
+
+
+def _folded(path: str) -> str:
+    """What a disk that ignores case, and how letters are composed, makes of a path."""
+    return unicodedata.normalize("NFC", path).casefold()
+
+
 def _link_problem(
-    path: str, target: str, links: Mapping[str, str], why_not: Callable[[str], str | None]
+    path: str,
+    target: str,
+    links: Mapping[str, str],
+    why_not: Callable[[str], str | None],
+    closed: Mapping[str, str],
 ) -> list[str]:
     end = _followed(path, links)
     if end is None:
         return [f"{path} links to {target}, which leaves the repository or never ends"]
     reason = why_not(end)
-    return [f"{path} links to {end}, which {reason}"] if reason is not None else []
+    if reason is not None:
+        return [f"{path} links to {end}, which {reason}"]
+    start = "" if end == "." else f"{end}/"
+    held = next((each for each in closed if each.startswith(start)), None)
+    if held is None:
+        return []
+    return [f"{path} links to {end}, which holds {held}, which {closed[held]}"]
 
 
 def _followed(path: str, links: Mapping[str, str]) -> str | None:
@@ -104,10 +138,12 @@ def has_tests(
     *,
     strictness: Strictness,
     self_tested: Collection[str] = (),
+    weaker: Sequence[str] = (),
 ) -> GateResult | None:
     """Whether changed code comes with tests: changed with it, or there by name; none if off.
 
-    `present` are all files of the tree, `self_tested` those that hold their own tests.
+    `present` are all files of the tree, `self_tested` those that hold their own tests, `weaker`
+    says what the change takes away from tests, which is told and never stops it.
     """
     if strictness is Strictness.OFF:
         return None
@@ -124,7 +160,22 @@ def has_tests(
     problems = [f"{path} has no test of its name, and no test changed with it" for path in untested]
     required = strictness is Strictness.REQUIRED
     said = f"all changed code has tests ({len(code)})" if code else "no code changed"
-    return _result(TESTS, problems, "without a test", said, required=required)
+    result = _result(TESTS, problems, "without a test", said, required=required)
+    return _told_weaker(result, weaker) if weaker else result
+
+
+def _told_weaker(result: GateResult, weaker: Sequence[str]) -> GateResult:
+    """The result with what tests lost; where nothing else was found it is a warning."""
+    lines = [_readable(line) for line in weaker[:_MOST_TOLD]]
+    more = f" and {len(weaker) - 1} more" if len(weaker) > 1 else ""
+    words = f"the change weakens tests: {lines[0]}{more}"
+    fine = result.status is GateStatus.PASSED
+    return replace(
+        result,
+        status=GateStatus.WARNED if fine else result.status,
+        message=words if fine else f"{result.message}; {words}",
+        output="\n".join(filter(None, (result.output, *lines))),
+    )
 
 
 _JUNK_TEXT = """

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from hornbook.gates.companions import companion, is_named_test, is_test, wants_test
-from hornbook.gates.output import TOOLS
+from hornbook.gates.testing_tools import tools_run
 from hornbook.model.gates import Gate
 
 NAME = "hornbook_injected"
@@ -61,7 +61,7 @@ def injections(gate: Gate, files: Collection[str], read: Read) -> tuple[Injectio
     """
     folder = posixpath.normpath(gate.folder)
     mine = sorted(path for path in files if folder == "." or path.startswith(folder + "/"))
-    tools = [tool.name for tool in TOOLS if tool.named.search(gate.command)]
+    tools = tools_run(gate.command)
     if tools:
         suffixes = _STACK.get(tools[0], _JAVASCRIPT)
         if gate.threshold is not None:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from hornbook.errors import ConfigError
-from hornbook.gates.coverage import measured, places, stamps
-from hornbook.gates.output import no_tests_ran
+from hornbook.gates.coverage import measured, named_places, places, stamps
+from hornbook.gates.output import problem_with_tests
 from hornbook.gates.trimming import trim
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.process.environment import environment
@@ -173,10 +174,11 @@ def run_gate(
         own.replace(log)
     finally:
         own.unlink(missing_ok=True)
-    problem = _problem(gate, finished, output)
+    problem = _problem(gate, folder, finished, output)
     told = ""
     if problem is None and gate.threshold is not None:
-        found = measured(folder, candidates, before, output)
+        named = named_places(gate.command, gate.creates)
+        found = measured(folder, candidates, before, output, named)
         if isinstance(found, str):
             problem = found
         else:
@@ -193,7 +195,7 @@ def run_gate(
     )
 
 
-def _problem(gate: Gate, finished: Finished, output: str) -> str | None:
+def _problem(gate: Gate, folder: Path, finished: Finished, output: str) -> str | None:
     """Why the gate did not pass, or none."""
     if finished.timed_out:
         return f"not done after {gate.timeout} s: it was ended with all that it had started."
@@ -204,16 +206,28 @@ def _problem(gate: Gate, finished: Finished, output: str) -> str | None:
         tool = missing[-1] if missing else "a command"
         return f"{tool} is not installed or not on PATH."
     if finished.code in {0, 4, 5}:
-        tool = no_tests_ran(gate.command, finished.code, output)
-        if tool is not None:
-            return f"no tests ran ({tool}): a run without a test proves nothing."
+        problem = problem_with_tests(gate.command, finished.code, output, partial(_held, folder))
+        if problem is not None:
+            return problem
     shell = finished.shell.partition(" ")[0]
     return f"{ended_by(finished.code)} ({shell})." if finished.code else None
+
+
+def _held(folder: Path, path: str) -> bytes | None:
+    """The bytes of a file below the folder; none if there is none."""
+    target = folder / path
+    try:
+        inside = target.resolve().is_relative_to(folder)
+        return target.read_bytes() if inside and target.is_file() else None
+    except (OSError, ValueError):  # a command can name what no path can be
+        return None
 
 
 def _left(finished: Finished) -> str:
     if not finished.left:
         return ""
+    if finished.left == 1:
+        return "1 process that it left running was ended"
     return f"{finished.left} processes that it left running were ended"
 
 

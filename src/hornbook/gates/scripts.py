@@ -11,6 +11,7 @@ from hornbook.gates.shell_words import SHELLS, base, inner_shell
 Read = Callable[[str], bytes | None]
 
 LARGEST = 65_536
+_UNKNOWN = "unknown-command"
 _SHEBANG = re.compile(r"#!\s*(?:/usr/bin/env\s+(?:-S\s+)?)?(\S+)")
 _MAKE_VARIABLE = re.compile(r"\$[({][^(){}]*[)}]|\$[@<^*?]")
 _RULE = re.compile(r"([^\s:#=][^:#=]*?)\s*::?(?!=)\s*([^#;]*)(?:;(.*))?")
@@ -42,6 +43,27 @@ def hollow_script(words: Sequence[str], read: Read, judged: Judged) -> Hollow | 
     return None
 
 
+def recipes(words: Sequence[str], read: Read) -> list[str]:
+    """The shell texts that a command runs by naming them: scripts and lines of recipes."""
+    name = base(words[0])
+    if name in {"make", "gmake"}:
+        folder, file, targets = _make_arguments(words[1:])
+        rules = _makefile(folder, file, read)
+        lines = [
+            line for target in _wanted(targets, rules) for line in _lines_of(target, rules, set())
+        ]
+        return [_shell_line(line) for line in lines if line != _UNKNOWN]
+    if name in {"npm", "pnpm", "yarn", "bun"}:
+        script = _named_script(words[1:], read)
+        return [script[1]] if script is not None else []
+    inner = inner_shell(list(words)) if name in SHELLS else None
+    path = words[0] if "/" in words[0] else inner.file if inner is not None else None
+    text = _text(path, read) if path is not None and not path.startswith("/") else None
+    shebang = _SHEBANG.match(text) if text is not None else None
+    shell = inner is not None or (shebang is not None and base(shebang[1]) in SHELLS)
+    return [text] if text is not None and shell else []
+
+
 def _text(path: str, read: Read) -> str | None:
     """A file as text; none if it is none, or too large to be looked at."""
     data = read(path.removeprefix("./"))
@@ -69,6 +91,15 @@ def _shell_script(path: str, read: Read, judged: Judged, *, options: bool | None
 
 
 def _package_script(words: Sequence[str], read: Read, judged: Judged) -> Hollow | None:
+    found = _named_script(words, read)
+    why = judged(found[1], line=True) if found is not None else None
+    if found is None or why is None:
+        return None
+    return Hollow(f"{found[0]} of package.json", f"cannot fail ({why})", "correct that script")
+
+
+def _named_script(words: Sequence[str], read: Read) -> tuple[str, str] | None:
+    """The script of package.json that is run, with its name."""
     named = [word for word in words if not word.startswith("-")]
     if named[:1] == ["run"] or named[:1] == ["run-script"]:
         named = named[1:]
@@ -80,30 +111,39 @@ def _package_script(words: Sequence[str], read: Read, judged: Judged) -> Hollow 
         text = package.get("scripts", {}).get(script) if isinstance(package, dict) else None
     except (ValueError, AttributeError):
         return None
-    why = judged(text, line=True) if isinstance(text, str) else None
-    if why is None:
-        return None
-    return Hollow(f"{script} of package.json", f"cannot fail ({why})", "correct that script")
+    return (script, text) if isinstance(text, str) else None
 
 
 def _make(words: Sequence[str], read: Read, judged: Judged) -> Hollow | None:
     """A Makefile's targets: refused only if no line of them or of what they need can fail."""
     folder, file, targets = _make_arguments(words)
-    names = [file] if file else list(_MAKEFILES)
-    texts = (_text(f"{folder}{name}", read) for name in names)
-    text = next((each for each in texts if each is not None), None)
-    if text is None or re.search(r"^\s*-?include\b", text, re.MULTILINE):
-        return None
-    rules = _rules(text)
+    rules = _makefile(folder, file, read)
     if ".IGNORE" in rules:
         return Hollow(".IGNORE of the Makefile", "ignores every error", "take it out")
-    targets = targets or [next((name for name in rules if not name.startswith(".")), "")]
-    for target in targets:
+    for target in _wanted(targets, rules):
         lines = _lines_of(target, rules, set())
         if lines and all(_never_fails(line, judged) for line in lines):
             reason = "cannot fail: no line of its recipe can"
             return Hollow(f"make {target}", reason, "correct that recipe")
     return None
+
+
+_Rules = dict[str, tuple[list[str], list[str]]]
+
+
+def _makefile(folder: str, file: str, read: Read) -> _Rules:
+    """The rules of the Makefile; none where they cannot all be known."""
+    names = [file] if file else list(_MAKEFILES)
+    texts = (_text(f"{folder}{name}", read) for name in names)
+    text = next((each for each in texts if each is not None), None)
+    if text is None or re.search(r"^\s*-?include\b", text, re.MULTILINE):
+        return {}
+    return _rules(text)
+
+
+def _wanted(targets: list[str], rules: _Rules) -> list[str]:
+    """The targets that are made: without a name the first one of the Makefile."""
+    return targets or [next((name for name in rules if not name.startswith(".")), "")]
 
 
 def _make_arguments(words: Sequence[str]) -> tuple[str, str, list[str]]:
@@ -119,9 +159,9 @@ def _make_arguments(words: Sequence[str]) -> tuple[str, str, list[str]]:
     return folder, file, targets
 
 
-def _rules(text: str) -> dict[str, tuple[list[str], list[str]]]:
+def _rules(text: str) -> _Rules:
     """Targets with what they need and the lines of their recipes."""
-    rules: dict[str, tuple[list[str], list[str]]] = {}
+    rules: _Rules = {}
     current: list[str] = []
     for line in re.sub(r"\\\n\s*", " ", text).split("\n"):
         if line.startswith("\t"):
@@ -140,15 +180,13 @@ def _rules(text: str) -> dict[str, tuple[list[str], list[str]]]:
     return rules
 
 
-def _lines_of(
-    target: str, rules: dict[str, tuple[list[str], list[str]]], seen: set[str]
-) -> list[str]:
+def _lines_of(target: str, rules: _Rules, seen: set[str]) -> list[str]:
     """The recipe lines that making a target runs; something unknown counts as able to fail."""
     if target in seen:
         return []
     seen.add(target)
     if target not in rules or "%" in target:
-        return ["unknown-command"]
+        return [_UNKNOWN]
     needs, recipe = rules[target]
     return [*(line for need in needs for line in _lines_of(need, rules, seen)), *recipe]
 
@@ -158,5 +196,9 @@ def _never_fails(line: str, judged: Judged) -> bool:
     prefix = marks[0] if marks else ""
     if "-" in prefix:
         return True
-    script = _MAKE_VARIABLE.sub("unknown-command", line[len(prefix) :]).replace("$$", "$")
-    return judged(script, line=False) is not None
+    return judged(_shell_line(line), line=False) is not None
+
+
+def _shell_line(line: str) -> str:
+    """A line of a recipe as the shell gets it, with what only make knows as a command."""
+    return _MAKE_VARIABLE.sub(_UNKNOWN, line.lstrip("@+-")).replace("$$", "$")

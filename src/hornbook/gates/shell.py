@@ -2,18 +2,17 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from tree_sitter import Node
-
 from hornbook.gates.scripts import hollow_script
+from hornbook.gates.shell_disguise import disguises
 from hornbook.gates.shell_flags import empty_run
+from hornbook.gates.shell_loss import ITSELF, Refusal, is_retried, is_waived, lost
 from hornbook.gates.shell_run import Played
 from hornbook.gates.shell_state import Site
-from hornbook.gates.shell_tree import LONGEST, NotShell, source
+from hornbook.gates.shell_tree import LONGEST, NotShell, parse
 from hornbook.gates.shell_values import Unknown
-from hornbook.gates.shell_words import Kind
+from hornbook.gates.shell_words import Kind, is_checker, judges
 
 Read = Callable[[str], bytes | None]
 """The bytes of a file of the repository, by its path from the gate's folder; none if none is."""
@@ -25,20 +24,6 @@ MOST_SITES = 100
 """With more commands than this, a text is not followed: time grows with their square."""
 
 _LITERAL = re.compile(r"(?<![\w.])([1-9]\d{0,2})(?![\w.])")
-_FAILS = re.compile(r"(exit|return)\s+[1-9$\"]|\bfalse\b")
-_ITSELF = "name the command whose failure must stop a change, and let it end the line"
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a command is refused: the piece of it, what that does, and what to write instead."""
-
-    piece: str
-    reason: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"`{self.piece}` {self.reason}: {self.remedy}."
 
 
 class _Plan(NamedTuple):
@@ -108,28 +93,54 @@ class _Analysis:
             return []
         if len(self._nominal.sites) > MOST_SITES:
             raise NotShell(f"{self._command[:40]}…")
-        found: list[Refusal] = []
+        found: list[Refusal] = [Refusal(*each) for each in disguises(parse(self._command))]
         heard = False
         for site in self._reached():
             variants = self._heard_in(site)
-            heard = heard or (bool(variants) and site.kind is not Kind.STEP)
+            heard = heard or (bool(variants) and judges(list(site.words), site.kind))
             if site.kind is Kind.QUESTION:
-                continue
-            if not variants:
-                found.append(_lost(site))
+                found += self._passed_by(site)
+            elif not variants:
+                found += [] if is_waived(site) else [lost(site)]
             else:
-                found += self._hollow(site) or self._forgiven(site, variants)
+                found += self._inverted(site) or self._hollow(site)
+                found += [] if found or is_retried(site) else self._forgiven(site, variants)
         if not found and not heard:
             piece = self._command.strip()
-            found.append(Refusal(piece, "always ends with 0", _ITSELF))
+            found.append(Refusal(piece, "checks nothing or always ends with 0", ITSELF))
         return list(dict.fromkeys(found))
 
     def anything_heard(self) -> bool:
-        """Whether the failure of any command changes how the script ends."""
+        """Whether the failure of any command that checks something changes how the script ends."""
         if not self._nominal.passing or len(self._nominal.sites) > MOST_SITES:
             return True
-        sites = (site for site in self._reached() if site.kind is not Kind.STEP)
-        return any(self._heard_in(site) for site in sites)
+        return any(
+            judges(list(site.words), site.kind)
+            and self._heard_in(site)
+            and empty_run(site.words, "", dict(site.variables)) is None
+            for site in self._reached()
+        )
+
+    def _passed_by(self, question: Site) -> list[Refusal]:
+        """A question with an answer after which the command passes and checks nothing."""
+        plans = (dict(self._nominal.statuses), self._flipped(question))
+        played = [self._play(plan) for plan in plans]
+        checked = [any(site.kind is Kind.JUDGE for site in each.sites) for each in played]
+        if not any(checked):
+            return []
+        for each, checks in zip(played, checked, strict=True):
+            if each.status == 0 and not checks and question in each.sites:
+                reason = "decides whether anything is checked at all"
+                remedy = "end with `exit 1` where nothing is checked, or check in each case"
+                return [Refusal(question.text, reason, remedy)]
+        return []
+
+    def _inverted(self, site: Site) -> list[Refusal]:
+        """A check whose failure is what passes."""
+        failing = self._nominal.statuses.get(site, site.usual)
+        if not failing or site not in self._nominal.sites or not is_checker(list(site.words)):
+            return []
+        return [Refusal(f"! {site.text}", "passes when the check fails", "leave the `!` out")]
 
     def _play(self, plan: dict[Site, int], once: dict[Site, int] | None = None) -> Played:
         return Played(self._command, plan, once or {}, self._values)
@@ -166,9 +177,13 @@ class _Analysis:
         for plan in self._circumstances(site):
             passed = self._play(plan)
             passes = passed.status == 0 and site in passed.sites
-            if passes and self._play(plan, {site: other}).status != 0:
+            fails = self._play(plan, {site: other}).status != 0
+            if passes and (fails or (is_retried(site) and self._fails_always(plan, site, other))):
                 found.append(plan)
         return found
+
+    def _fails_always(self, plan: dict[Site, int], site: Site, status: int) -> bool:
+        return self._play({**plan, site: status}).status != 0
 
     def _circumstances(self, site: Site) -> list[dict[Site, int]]:
         others = [each for each in self._nominal.sites if each != site]
@@ -209,67 +224,3 @@ def _judged(script: str, *, line: bool) -> str | None:
         return None if can_fail(script) else "no command in it can make it fail"
     found = refusals(script)
     return str(found[0]).rstrip(".") if found else None
-
-
-def _lost(site: Site) -> Refusal:
-    """Where the failure of a site gets lost."""
-    node: Node = site.node
-    while (parent := node.parent) is not None:
-        told = _lost_in(parent, node, site.text)
-        if told is not None:
-            return told
-        node = parent
-    return Refusal(site.text, "fails without being heard", _ITSELF)
-
-
-def _lost_in(parent: Node, node: Node, text: str) -> Refusal | None:
-    after = _after(parent, node)
-    if parent.type == "list" and parent.children[1].type == "||" and node == parent.children[0]:
-        right = source(parent.children[-1])
-        if not _FAILS.search(right):
-            return Refusal(f"|| {right}", f"turns the failure of `{text}` into a pass", "remove it")
-    if parent.type == "pipeline" and after:
-        reason = f"hides the failure of `{text}`"
-        piece = f"| {source(after[-1])}"
-        return Refusal(piece, reason, "write `set -o pipefail` before it, or leave the pipe out")
-    if parent.type in {"if_statement", "elif_clause", "while_statement"} and _asks(parent, node):
-        remedy = "write the command itself, or `|| exit 1` after it"
-        return Refusal(source(parent), f"swallows the failure of `{text}`", remedy)
-    if parent.type == "command_substitution":
-        return Refusal(source(parent), "is only used for what it prints", "run it as a command")
-    return _lost_in_sequence(parent, node, text)
-
-
-def _lost_in_sequence(parent: Node, node: Node, text: str) -> Refusal | None:
-    if parent.type not in {
-        "program", "subshell", "compound_statement", "do_group", "if_statement", "else_clause",
-        "elif_clause", "case_item",
-    }:  # fmt: skip
-        return None
-    sibling = node.next_sibling
-    if sibling is not None and sibling.type == "&":
-        return Refusal(f"{source(node)} &", "is not waited for", "leave the `&` out")
-    after = _after(parent, node)
-    if after and parent.type != "if_statement":
-        piece = f"{source(node)}; {source(after[0])}"
-        remedy = "join them with `&&`, or write `set -e` first"
-        return Refusal(piece, f"goes on when `{text}` fails", remedy)
-    if parent.type == "do_group":
-        reason = f"loses the failure of `{text}` in all rounds but the last"
-        return Refusal(source(parent), reason, "write `|| exit 1` after it")
-    return None
-
-
-def _after(parent: Node, node: Node) -> list[Node]:
-    """What follows a node in its parent."""
-    return [
-        child
-        for child in parent.children
-        if child.is_named and child.type != "comment" and child.start_byte >= node.end_byte
-    ]
-
-
-def _asks(parent: Node, node: Node) -> bool:
-    """Whether a node stands in the condition."""
-    marks = [child for child in parent.children if child.type in {"then", "do_group"}]
-    return bool(marks) and node.end_byte <= marks[0].start_byte

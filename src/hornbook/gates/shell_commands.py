@@ -62,6 +62,8 @@ class Commands(ABC):
         if not meant:
             return 0
         name = base(meant[0])
+        if where.failed and base(given[0]) == "xargs":
+            return 0
         if name in self._BUILT_IN:
             status = self._BUILT_IN[name](self, meant, shell, where)
         elif name == "test":
@@ -96,6 +98,8 @@ class Commands(ABC):
     def _asked(self, node: Node, kind: Kind, where: Where, meant: list[str] | None = None) -> int:
         """The status that the plan gives a site."""
         meant = meant or [source(node)]
+        if where.failed and not _tries_again(meant, where):
+            return int(where.negated)
         if where.mild and kind is Kind.JUDGE and base(meant[0]) not in shell_words.RUNNERS:
             kind = Kind.QUESTION
         if where.quiet and (kind is Kind.QUESTION or base(meant[0]) in shell_words.PASSIVE):
@@ -142,7 +146,12 @@ class Commands(ABC):
         return self._text(" ".join(meant[1:]), shell, where)
 
     def _wait(self, meant: list[str], shell: Shell, _where: Where) -> int:
-        return shell.job if meant[1:] else 0
+        if not meant[1:]:
+            return 0
+        try:
+            return shell.jobs.get(expanded(meant[-1], shell.known()), shell.job)
+        except Unknown:
+            return shell.job
 
     def _trap(self, meant: list[str], shell: Shell, _where: Where) -> int:
         for signal in meant[2:]:
@@ -250,6 +259,11 @@ class Commands(ABC):
         "declaration_command": _declared,
         "command": _command,
     }
+
+
+def _tries_again(meant: list[str], where: Where) -> bool:
+    again = (shell_words.tries_again(meant, each) for each in where.failed)
+    return not where.negated and any(again)
 
 
 def _resolved(given: list[str], shell: Shell) -> list[str]:

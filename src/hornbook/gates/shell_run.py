@@ -84,7 +84,7 @@ class Played(Commands):
         status = 0
         for statement, background in found:
             if background:
-                shell.job = self._subshell(statement, shell, where)
+                shell.started(self._subshell(statement, shell, where))
                 status = 0
             else:
                 status = self._run(statement, shell, where)
@@ -138,8 +138,11 @@ class Played(Commands):
         if (status == 0) != (sign == "&&"):
             return status
         if sign == "||" and len(self._judges()) > judged:
-            where = replace(where, quiet=True)
+            where = replace(where, quiet=True, failed=self._tried(judged))
         return self._run(right, shell, where)
+
+    def _tried(self, since: int) -> tuple[tuple[str, ...], ...]:
+        return tuple(site.words for site in self._judges()[since:])
 
     def _judges(self) -> list[Site]:
         return [site for site in self.sites if site.kind is Kind.JUDGE]
@@ -148,10 +151,13 @@ class Played(Commands):
         parts, rest = _pipe(node)
         if not rest:
             return self._checked(self._piped(parts, shell, where), shell, where)
+        judged = len(self._judges())
         status = shell.last = self._piped(parts, shell, replace(where, tested=True))
         for sign, right in rest:
             if (status == 0) == (sign == "&&"):
-                status = shell.last = self._run(right, shell, replace(where, quiet=sign == "||"))
+                tried = self._tried(judged) if sign == "||" else ()
+                around = replace(where, quiet=sign == "||", failed=tried)
+                status = shell.last = self._run(right, shell, around)
         return status
 
     def _piped(self, parts: list[Node], shell: Shell, where: Where) -> int:

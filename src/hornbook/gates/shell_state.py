@@ -10,6 +10,7 @@ from hornbook.gates.shell_tree import NotShell
 from hornbook.gates.shell_words import Kind
 
 DEEPEST = 40
+FIRST_JOB = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,13 @@ class Shell:
     values: dict[str, str | None] = field(default_factory=dict)
     functions: dict[str, Node] = field(default_factory=dict)
     traps: dict[str, str] = field(default_factory=dict)
+    jobs: dict[str, int] = field(default_factory=dict)
+
+    def started(self, status: int) -> None:
+        """A job in the background, with the status that it will end with."""
+        self.job = status
+        self.values["!"] = str(FIRST_JOB + len(self.jobs))
+        self.jobs[str(FIRST_JOB + len(self.jobs))] = status
 
     def known(self) -> dict[str, str | None]:
         """Every variable, with the status of the last command as `?`."""
@@ -75,13 +83,15 @@ class Where:
     """What stands around a command.
 
     `tested`: its status is looked at, so that `set -e` does not end the shell; `negated`: it stands
-    after `!`; `quiet`: only a judge can say no here; `mild`: only a known checker is a judge here.
+    after `!`; `quiet`: only a judge can say no here; `mild`: only a known checker is a judge here;
+    `failed`: the commands whose failure led here, after `||`: only another try of them can say no.
     """
 
     tested: bool = False
     negated: bool = False
     quiet: bool = False
     mild: bool = False
+    failed: tuple[tuple[str, ...], ...] = ()
     depth: int = 0
 
     def deeper(self) -> Where:

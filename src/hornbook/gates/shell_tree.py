@@ -78,6 +78,16 @@ def statements(node: Node) -> list[tuple[Node, bool]]:
     return found
 
 
+def commands(node: Node) -> Iterator[Node]:
+    """Every single command within a node, however deep, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if each.type == "command":
+            yield each
+        waiting.extend(reversed(each.children))
+
+
 def words(command: Node) -> list[str]:
     """The words of a command without quotes; what is expanded at run time stays as written."""
     parts = []

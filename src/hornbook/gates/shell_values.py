@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 Values = Mapping[str, str | None]
 """Variables by name; none is a value that cannot be known."""
 
-_VARIABLE = re.compile(r"\$(?:\{(\w+|\?|PIPESTATUS\[\d+\])\}|(\w+|\?))")
+_VARIABLE = re.compile(r"\$(?:\{(\w+|[?!]|PIPESTATUS\[\d+\])\}|(\w+|[?!]))")
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 _UPDATE = re.compile(r"\s*([A-Za-z_]\w*)\s*(\+\+|--|[-+*|&]?=(?!=))(.*)", re.DOTALL)
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
@@ -102,6 +102,8 @@ def computed(text: str, values: dict[str, str | None]) -> int:
     Raises:
         Unknown: It uses what is not known here.
     """
+    if "$(" in text or "`" in text:
+        raise Unknown(text)
     update = _UPDATE.fullmatch(text)
     if update is None:
         return _evaluated(text, values)

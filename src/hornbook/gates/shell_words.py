@@ -16,6 +16,8 @@ class Kind(Enum):
     """Its failure must be heard, but it checks nothing."""
     JUDGE = 3
     """Its failure must be heard."""
+    PREPARATION = 4
+    """It fetches or starts what the checks need: its failure must be heard, or be waived."""
 
 
 def _names(text: str) -> frozenset[str]:
@@ -171,6 +173,42 @@ def _shell_arguments(words: list[str]) -> Inner:
     )
 
 
+_PREPARES = {
+    "git": _names("checkout clone fetch lfs pull submodule switch"),
+    "docker": _names("compose login network pull start volume"),
+    "npm": _names("ci i install"),
+    "pnpm": _names("i install"),
+    "yarn": _names("install"),
+    "bun": _names("install"),
+    "pip": _names("install"),
+    "pip3": _names("install"),
+    "uv": _names("pip sync"),
+    "poetry": _names("install"),
+    "apt-get": _names("install update"),
+}
+_INSTALLERS = _names("npm pnpm yarn bun pip pip3 uv poetry apt-get")
+_TELLS = {
+    "git": _names(
+        "branch config describe log ls-files ls-remote remote rev-list rev-parse shortlog show "
+        "stash status tag whatchanged"
+    ),
+    "coverage": _names("annotate combine debug erase html json lcov xml"),
+    "docker": _names("images info logs ps rm stop version"),
+    "pip": _names("freeze list show"),
+    "go": _names("env version"),
+}
+_BARE_INFORMATION = (["--version"], ["version"], ["-V"], ["--help"], ["-h"])
+_TESTS = _names("[ [[ test")
+_INTERPRETERS = _names("python python3 node deno ruby perl php git docker env xargs") | SHELLS
+_TASKS = _names("make gmake npm pnpm yarn bun npx rake gradle gradlew mvn mvnw tox nox")
+_MANY = _names(
+    """
+    go cargo npm npx pnpm yarn bun deno make gmake ninja cmake bazel gradle gradlew mvn mvnw
+    dotnet swift mix rake coverage pre-commit
+    """
+)
+
+
 def kind_of(words: list[str]) -> Kind:
     """How much the status of a command says."""
     name = base(words[0])
@@ -178,6 +216,48 @@ def kind_of(words: list[str]) -> Kind:
         return Kind.SILENT
     if name in {"cd", "source", "."}:
         return Kind.STEP
-    if name in QUESTIONS or words[1:] in (["--version"], ["version"], ["-V"]):
+    if name in QUESTIONS or words[1:] in _BARE_INFORMATION:
         return Kind.QUESTION
+    verbs = [word for word in words[1:] if not word.startswith("-")]
+    verb = verbs[0] if verbs else ""
+    if _only_tells(name, verb, verbs, words):
+        return Kind.QUESTION
+    detached = name == "docker" and verb == "run" and not {"-d", "--detach"}.isdisjoint(words)
+    if detached or verb in _PREPARES.get(name, ()):
+        attached = verbs[:2] in (["compose", "run"], ["compose", "exec"])
+        return Kind.JUDGE if attached else Kind.PREPARATION
     return Kind.JUDGE
+
+
+def _only_tells(name: str, verb: str, verbs: list[str], words: list[str]) -> bool:
+    if (name, verb) == ("git", "diff"):
+        return {"--exit-code", "--quiet", "--check"}.isdisjoint(words)
+    if (name, *verbs[:2]) in {("docker", "compose", end) for end in ("down", "stop", "rm", "logs")}:
+        return True
+    return verb in _TELLS.get(name, ())
+
+
+def is_checker(words: list[str]) -> bool:
+    """Whether a command surely is a check: a linter, or a tool that runs tests."""
+    name = base(words[0])
+    return (name in RUNNERS and name not in _MANY) or ("test" in words[1:2] and name in _MANY)
+
+
+def judges(words: list[str], kind: Kind) -> bool:
+    """Whether a gate with this command alone would say something."""
+    if kind is Kind.QUESTION:
+        return words[0].split()[0] in _TESTS or words[0].startswith(("[", "(("))
+    if kind is Kind.PREPARATION:
+        return base(words[0]) in _INSTALLERS
+    return kind is Kind.JUDGE
+
+
+def tries_again(words: list[str], before: tuple[str, ...]) -> bool:
+    """Whether a command is another try of one that failed: the same tool, for the same task."""
+    name = base(words[0])
+    if name != base(before[0]) or name in _INTERPRETERS:
+        return False
+    if name not in _TASKS:
+        return True
+    tasks = [[word for word in each[1:] if not word.startswith("-")] for each in (words, before)]
+    return tasks[0][:2] == tasks[1][:2]

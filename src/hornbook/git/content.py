@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ KEPT_BESIDE = (
     "node_modules/",
     "venv/",
 )
+_COPY = "hornbook-tree-"
+_STALE = 3600
+_LARGE_FILES = frozenset({"git-lfs clean -- %f", "git-lfs filter-process"})
 DEPENDENCIES = frozenset({".venv", "venv", "node_modules", "vendor", ".tox", ".nox", ".yarn"})
 
 
@@ -61,18 +65,64 @@ def content(root: Path, made_by_gates: Callable[[str], bool]) -> Iterator[Conten
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(_objects(root)),
             "GIT_LITERAL_PATHSPECS": "1",
         }
+        plain = _without_filters(top)
         if run(top, "rev-parse", "--verify", "-q", "HEAD").returncode == 0:
             sure(top, run(top, "read-tree", "HEAD", environment=environment))
-            sure(top, run(top, "add", "-u", ".", environment=environment))
+            sure(top, run(top, *plain, "add", "-u", ".", environment=environment))
         beside = [f"--exclude={pattern}" for pattern in KEPT_BESIDE]
         listed = ("ls-files", "-z", "--others", "--exclude-standard", *beside)
         untracked = sure(top, run(top, *listed, environment=environment)).stdout.split(b"\0")
         wanted = [name for name in untracked if name and not _made(name, prefix, made_by_gates)]
         if wanted:
-            add = ("add", "--pathspec-from-file=-", "--pathspec-file-nul")
+            add = (*plain, "add", "--pathspec-from-file=-", "--pathspec-file-nul")
             sure(top, run(top, *add, stdin=b"\0".join(wanted), environment=environment))
         tree = sure(top, run(top, "write-tree", environment=environment)).stdout
         yield Content(tree.decode("ascii").strip(), environment)
+
+
+def _without_filters(top: Path) -> tuple[str, ...]:
+    """Options with which git hashes files as they are: a filter could pass off others as them.
+
+    Only large files are still hashed as the pointers that git holds in their place.
+    """
+    asked = ("config", "-z", "--get-regexp", r"^filter\..*\.(clean|process)$")
+    entries = [os.fsdecode(each) for each in run(top, *asked).stdout.split(b"\0") if each]
+    off = []
+    for entry in entries:
+        key, _, value = entry.partition("\n")
+        driver = key.rpartition(".")[0]
+        if value not in _LARGE_FILES:
+            off += ["-c", f"{key}=", "-c", f"{driver}.required=false"]
+    return tuple(off)
+
+
+def ignored_beside(root: Path, made_by_gates: Callable[[str], bool]) -> tuple[str, ...]:
+    """Ignored files and folders that gates would see and no commit has, by their paths.
+
+    Dependencies, caches of tools, what gates make and our own files are not among them.
+    """
+    options = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    answer = sure(root, run(root, *options))
+    kept = {pattern.rstrip("/") for pattern in KEPT_BESIDE} | DEPENDENCIES
+    found = []
+    for name in answer.stdout.split(b"\0"):
+        path = os.fsdecode(name)
+        parts = path.rstrip("/").split("/")
+        own = ".hornbook" in parts or path.endswith(".pyc") or not kept.isdisjoint(parts)
+        if path and not own and not made_by_gates(path.rstrip("/")) and not made_by_gates(path):
+            found.append(path)
+    return tuple(sorted(found))
+
+
+def unignored_beside(root: Path) -> tuple[str, ...]:
+    """The names of caches and dependencies that lie here untracked, and that git would add."""
+    answer = sure(root, run(root, "ls-files", "-z", "--others", "--exclude-standard"))
+    folders = {pattern for pattern in KEPT_BESIDE if "*" not in pattern}
+    found = set()
+    for name in answer.stdout.split(b"\0"):
+        parts = {f"{part}/" for part in os.fsdecode(name).split("/")[:-1]}
+        found |= folders & parts
+    return tuple(sorted(found))
 
 
 def _made(name: bytes, prefix: str, made_by_gates: Callable[[str], bool]) -> bool:
@@ -122,7 +172,9 @@ def copy_of(
     """
     top = top_of(root)
     below = root.resolve().relative_to(top)
-    with tempfile.TemporaryDirectory(prefix="hornbook-tree-", ignore_cleanup_errors=True) as place:
+    sweep_copies(Path(tempfile.gettempdir()))
+    prefix = f"{_COPY}{os.getpid()}-"
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as place:
         folder = Path(place).resolve() / top.name
         folder.mkdir()
         kind = sure(root, run(root, "rev-parse", "--show-object-format")).stdout.decode().strip()
@@ -144,6 +196,30 @@ def copy_of(
         start = folder / below
         start.mkdir(parents=True, exist_ok=True)
         yield start
+
+
+def sweep_copies(folder: Path) -> None:
+    """Remove copies whose process died before it could: older than an hour, and nobody's."""
+    for place in folder.glob(f"{_COPY}*"):
+        owner = place.name.removeprefix(_COPY).partition("-")[0]
+        try:
+            facts = place.lstat()
+            old = time.time() - facts.st_mtime > _STALE
+            mine = facts.st_uid == os.getuid() and place.is_dir() and not place.is_symlink()
+        except OSError:
+            continue
+        if old and mine and not (owner.isdigit() and _runs(int(owner))):
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def link_dependencies(top: Path, folder: Path) -> None:

@@ -4,8 +4,13 @@ Its standard input is a lifeline: when the other end closes, for whatever reason
 was started is ended. On Linux it adopts orphans, so that a process that left its session and lost
 its parent is found too; elsewhere the command's process group is what it can end. When it ends,
 nothing that it started runs any more, and it has told how the command ended as one JSON line.
+
+There are two of it: the inner one runs the command, the outer one ends what is left when the inner
+one is killed or stopped by what it keeps. The first line of its input is a word that its answer
+repeats: the command never sees it, so it cannot answer for its keeper.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -17,27 +22,79 @@ import time
 from pathlib import Path
 
 ADOPT_ORPHANS = 36
+DUMPABLE = 4
 GRACE = 2.0
+LATE = 4 * GRACE
 TICK = 0.02
 
 
 def main(arguments: list[str]) -> None:
     """Run `arguments[2:]` for at most `arguments[1]` seconds; tell file `arguments[0]` the end."""
     told, limit = int(arguments[0]), float(arguments[1])
+    word = _first_line(0)
+    _apart()
+    inner = os.fork()
+    if inner == 0:
+        _apart()
+        _keep(arguments[2:], told, limit, word)
+        return
+    os.close(told)
+    _watch(inner, limit)
+    _sweep(None)
+
+
+def _first_line(file: int) -> str:
+    line = b""
+    while (piece := os.read(file, 1)) not in {b"", b"\n"}:
+        line += piece
+    return line.decode("ascii")
+
+
+def _apart() -> None:
+    """Adopt orphans, and let nobody open our files by /proc."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1, 0, 0, 0)
+        library = ctypes.CDLL(None)
+        library.prctl(ADOPT_ORPHANS, 1, 0, 0, 0)
+        library.prctl(DUMPABLE, 0, 0, 0, 0)
+
+
+def _keep(words: list[str], told: int, limit: float, word: str) -> None:
+    woken = _woken_by_children()
+    end = time.monotonic() + limit
+    command = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
+    why = _wait(command, woken, end)
+    left = _sweep(command)
+    code = command.wait()
+    answer = {"code": code, "timed_out": why == "time", "cut_off": why == "lifeline", "left": left}
+    os.write(told, json.dumps({**answer, "word": word}).encode() + b"\n")
+
+
+def _woken_by_children() -> int:
+    """A pipe that can be read when a child ended."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    end = time.monotonic() + limit
-    command = subprocess.Popen(arguments[2:], stdin=subprocess.DEVNULL, start_new_session=True)
-    why = _wait(command, woken, end)
-    left = _sweep(command)
-    code = command.wait()
-    answer = {"code": code, "timed_out": why == "time", "cut_off": why == "lifeline", "left": left}
-    os.write(told, json.dumps(answer).encode() + b"\n")
+    return woken
+
+
+def _watch(inner: int, limit: float) -> None:
+    """Wait for the inner keeper; one that is stopped, or far too late, is killed."""
+    woken = _woken_by_children()
+    end = time.monotonic() + limit + LATE
+    while True:
+        process, status = os.waitpid(inner, os.WNOHANG | os.WUNTRACED)
+        stopped = process and os.WIFSTOPPED(status)
+        if process and not stopped:
+            return
+        if stopped or time.monotonic() >= end:
+            os.kill(inner, signal.SIGKILL)
+            os.waitpid(inner, 0)
+            return
+        select.select([woken], [], [], max(0.0, end - time.monotonic()))
+        with contextlib.suppress(BlockingIOError):
+            os.read(woken, 512)
 
 
 def _wait(command: "subprocess.Popen[bytes]", woken: int, end: float) -> str:
@@ -55,10 +112,10 @@ def _wait(command: "subprocess.Popen[bytes]", woken: int, end: float) -> str:
     return "ended"
 
 
-def _sweep(command: "subprocess.Popen[bytes]") -> int:
+def _sweep(command: "subprocess.Popen[bytes] | None") -> int:
     """End everything that is left, politely first; how many there were besides the command."""
     found = _living(command)
-    others = len(found - {command.pid})
+    others = len(found - {command.pid if command is not None else 0})
     for number, patience in (
         (signal.SIGTERM, GRACE),
         (signal.SIGKILL, GRACE),
@@ -85,11 +142,13 @@ def _signal(processes: set[int], number: int) -> None:
             continue
 
 
-def _living(command: "subprocess.Popen[bytes]") -> set[int]:
+def _living(command: "subprocess.Popen[bytes] | None") -> set[int]:
     """Our descendants that still run, zombies reaped; without /proc the command's group alone."""
-    command.poll()
+    if command is not None:
+        command.poll()
     if not Path("/proc/self/stat").exists():
-        return _group(command)
+        return _group(command) if command is not None else set()
+    own = command.pid if command is not None else 0
     parents: dict[int, int] = {}
     ended: set[int] = set()
     for entry in Path("/proc").glob("[0-9]*"):
@@ -102,7 +161,7 @@ def _living(command: "subprocess.Popen[bytes]") -> set[int]:
             ended.add(int(entry.name))
     mine = {process for process in parents if _descends(process, parents)}
     for process in ended & mine:
-        if parents[process] == os.getpid() and process != command.pid:
+        if parents[process] == os.getpid() and process != own:
             _reap(process)
     return mine - ended
 

@@ -10,9 +10,10 @@ import sys
 import time
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 KEEPER = Path(__file__).with_name("keeper.py")
 MARK = "HORNBOOK_GATE_RUN"
@@ -20,6 +21,9 @@ HEAD = 64 * 1024
 TAIL = 64 * 1024
 LOG = 8 * 1024 * 1024
 _PIECE = 64 * 1024
+# So many seconds after its time a keeper must have ended what it keeps, else it is ended itself.
+_LATE = 15.0
+_LOOK = 1.0
 # A pipe that a process beyond our reach keeps open is left after so many silent seconds.
 _DRAIN = 0.2
 
@@ -29,8 +33,8 @@ class Finished:
     """How a command ended: `output` is its head and tail, `log` holds all of it up to a limit.
 
     `code` is the exit code, negative for the number of the signal that ended it, or none when
-    its keeper was killed and nobody knows. `left` counts the processes that it left running and
-    that were ended; `shell` is how it was run.
+    its keeper was killed or it was cut off, and nobody knows. `left` counts the processes that
+    it left running and that were ended; `shell` is how it was run.
     """
 
     code: int | None
@@ -68,7 +72,7 @@ def run_command(
     interrupted, and not when this process is killed.
     """
     shell = shell_of(environment)
-    mark = uuid.uuid4().hex
+    mark, word = uuid.uuid4().hex, uuid.uuid4().hex
     told, tell = os.pipe()
     started = time.monotonic()
     try:
@@ -87,18 +91,22 @@ def run_command(
         raise
     finally:
         os.close(tell)
+    output = _name_of(keeper.stdout)
     with os.fdopen(told, "rb") as answer:
         try:
-            kept = _read(keeper, answer, log, stop)
+            _say(keeper, word)
+            kept = _read(keeper, answer, log, stop, started + timeout + _LATE)
         finally:
             _let_go(keeper)
-        ended = _answer(answer)
+        ended = _answer(answer, word)
     if not ended:
-        _end_marked(f"{MARK}={mark}".encode())
+        _end_left(f"{MARK}={mark}".encode(), output)
+    seconds = time.monotonic() - started
     return Finished(
-        code=ended.get("code"),
-        timed_out=bool(ended.get("timed_out")),
-        seconds=time.monotonic() - started,
+        # What was cut off may end as it likes: its code says nothing.
+        code=None if ended.get("cut_off") else ended.get("code"),
+        timed_out=bool(ended.get("timed_out")) or (not ended and seconds >= timeout),
+        seconds=seconds,
         output=kept.text(),
         log=log,
         total=kept.total,
@@ -107,35 +115,92 @@ def run_command(
     )
 
 
+def _say(keeper: "subprocess.Popen[bytes]", word: str) -> None:
+    """Give the keeper the word that its answer must have."""
+    if keeper.stdin is None:
+        raise TypeError("the keeper was started without a lifeline")
+    with suppress(BrokenPipeError):
+        keeper.stdin.write(f"{word}\n".encode("ascii"))
+        keeper.stdin.flush()
+
+
 def _let_go(keeper: "subprocess.Popen[bytes]") -> None:
-    """Close the lifeline and wait: the keeper ends what still runs."""
+    """Close the lifeline and wait: the keeper ends what still runs, unless it was stopped."""
     for stream in (keeper.stdin, keeper.stdout):
         if stream is not None:
             stream.close()
-    keeper.wait()
-
-
-def _answer(answer: BinaryIO) -> dict[str, int | None]:
-    """What the keeper told; nothing if it was killed."""
-    line = answer.readline()
-    told: dict[str, int | None] = json.loads(line) if line else {}
-    return told
-
-
-def _end_marked(mark: bytes) -> None:
-    """End what a killed keeper left behind, known by the mark in its environment."""
-    for entry in Path("/proc").glob("[0-9]*"):
+    until = time.monotonic() + _LATE
+    while keeper.poll() is None:
         try:
-            if mark in (entry / "environ").read_bytes().split(b"\0"):
+            keeper.wait(_LOOK)
+        except subprocess.TimeoutExpired:
+            if _is_stopped(keeper.pid) or time.monotonic() >= until:
+                keeper.kill()
+
+
+def _is_lost(keeper: "subprocess.Popen[bytes]", end: float) -> bool:
+    """Whether the keeper was stopped, or is not done at the `end`: then it is killed."""
+    if not _is_stopped(keeper.pid) and time.monotonic() < end:
+        return False
+    keeper.kill()
+    return True
+
+
+def _is_stopped(process: int) -> bool:
+    """Whether a process was stopped: such a one keeps nothing and never ends."""
+    try:
+        facts = Path(f"/proc/{process}/stat").read_bytes()
+    except OSError:
+        return False
+    return facts.rpartition(b")")[2].split()[:1] in ([b"T"], [b"t"])
+
+
+def _answer(answer: BinaryIO, word: str) -> dict[str, int | None]:
+    """What the keeper told; nothing if it was killed, or if somebody else wrote too."""
+    until = time.monotonic() + _LATE
+    told = b""
+    while select.select([answer], [], [], max(0.0, until - time.monotonic()))[0]:
+        piece = os.read(answer.fileno(), _PIECE)
+        told += piece
+        if not piece or len(told) > _PIECE:
+            break
+    lines = told.splitlines()
+    try:
+        known = json.loads(lines[0]) if len(lines) == 1 else {}
+    except ValueError:
+        return {}
+    return known if isinstance(known, dict) and known.get("word") == word else {}
+
+
+def _name_of(stream: IO[bytes] | None) -> str:
+    """What /proc calls a pipe; empty where there is none."""
+    try:
+        return str(Path(f"/proc/self/fd/{stream.fileno()}").readlink()) if stream else ""
+    except OSError:
+        return ""
+
+
+def _end_left(mark: bytes, pipe: str) -> None:
+    """End what a killed keeper left behind: it has the mark in its environment, or our pipe."""
+    ours = os.getpid()
+    for entry in Path("/proc").glob("[0-9]*"):
+        if int(entry.name) == ours:
+            continue
+        try:
+            marked = mark in (entry / "environ").read_bytes().split(b"\0")
+            if marked or any(str(each.readlink()) == pipe for each in (entry / "fd").iterdir()):
                 os.kill(int(entry.name), signal.SIGKILL)
         except OSError:
             continue
 
 
 def _read(
-    keeper: "subprocess.Popen[bytes]", answer: BinaryIO, log: Path, stop: int | None
+    keeper: "subprocess.Popen[bytes]", answer: BinaryIO, log: Path, stop: int | None, end: float
 ) -> "_Kept":
-    """Read the output until the keeper has ended, whoever still holds the pipe."""
+    """Read the output until the keeper has ended, whoever still holds the pipe.
+
+    A keeper that was stopped, or is not done at the `end`, is killed.
+    """
     if keeper.stdout is None:
         raise TypeError("the keeper was started without a pipe")
     pipe = keeper.stdout.fileno()
@@ -145,8 +210,8 @@ def _read(
         watched = [pipe, answer.fileno(), *([] if stop is None else [stop])]
         while pipe in watched:
             over = answer.fileno() not in watched
-            ready, _, _ = select.select(watched, [], [], _DRAIN if over else None)
-            if stop in ready:
+            ready, _, _ = select.select(watched, [], [], _DRAIN if over else _LOOK)
+            if stop in ready or _is_lost(keeper, end):
                 break
             if pipe in ready:
                 piece = os.read(pipe, _PIECE)

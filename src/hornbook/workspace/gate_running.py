@@ -9,24 +9,35 @@ from pathlib import Path
 
 import msgspec
 
+from hornbook.errors import UsageError
 from hornbook.gates import floors
+from hornbook.gates.companions import is_test
 from hornbook.gates.judging_part import judging_part
 from hornbook.gates.proving import Proof, prove
 from hornbook.gates.running import Progress, has_passed, run_gates, silent
+from hornbook.gates.weakening import TestFile, weakened
 from hornbook.git import reader as git
 from hornbook.git.change import change
-from hornbook.git.content import Content, content, copy_of, tree_of
+from hornbook.git.content import (
+    Content,
+    content,
+    copy_of,
+    ignored_beside,
+    tree_of,
+    unignored_beside,
+)
 from hornbook.git.touched import ABSENT, Touched, links, touched
 from hornbook.git.work_tree import fingerprint
 from hornbook.ingest.reading import is_rule_file
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.model.plan import Constraints
 from hornbook.text.globs import parse_set
-from hornbook.workspace.gating import GateList, GateState
+from hornbook.workspace.gating import GateList, GateState, constraints_at
 from hornbook.workspace.places import Places
 
 TREE = "floor:tree"
 _OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
+_REGULAR = frozenset({"100644", "100755"})
 _Run = Callable[[Path], GateReport]
 
 
@@ -38,13 +49,14 @@ def run_for(
     constraints: Constraints | None = None,
     tests: floors.Strictness = floors.Strictness.WARN,
     parallel: int | None = None,
+    in_place: bool = False,
     progress: Progress = silent,
 ) -> GateReport:
     """Run gates over the files of the work tree, or with `BASE..HEAD` over HEAD's.
 
-    With a span the floors judge the change from the merge base to HEAD. Gates then run on HEAD's
-    tree: in place if that is what the files are, else in a temporary copy. The report names the
-    tree that was run on.
+    With a span the floors judge the change from the merge base to HEAD. Gates then run in a
+    temporary copy of HEAD; with `in_place` where they lie, if nothing else lies there. The report
+    names the tree that was run on.
 
     Raises:
         UsageError: The span names no change, or there is no repository to take it from.
@@ -57,7 +69,7 @@ def run_for(
     if span is not None:
         found = change(root, span)
         judged = judge(root, found.merge_base, found.head, gates, constraints, tests=tests)
-        report = _over_commit(root, found.head, gates, run)
+        report = _over_commit(root, found.head, gates, run, in_place=in_place)
         return replace(_with(report, judged), base=found.base, head=found.head)
     if git.inside_repository(root):
         with content(root, made_by(gates)) as before:
@@ -73,6 +85,7 @@ def run_listed(
     *,
     span: str | None = None,
     constraints: Constraints | None = None,
+    in_place: bool = False,
     progress: Progress = silent,
 ) -> GateReport:
     """Run the gates of a list; one that is refused is a result too, and stops a change.
@@ -88,6 +101,7 @@ def run_listed(
         span=span,
         constraints=constraints,
         tests=listed.tests,
+        in_place=in_place,
         progress=progress,
     )
     refused = [
@@ -117,6 +131,31 @@ def run_listed(
     return report
 
 
+def limits(
+    root: Path, listed: GateList, plan: str | None, now: Callable[[str], Constraints]
+) -> tuple[Constraints | None, tuple[str, ...]]:
+    """The scope of a plan for the change that a list is for, with what is to be noted.
+
+    It is taken from BASE: the change cannot widen its own scope. `now` gives that of a plan that
+    BASE does not have.
+
+    Raises:
+        UsageError: The list is for no change.
+    """
+    if plan is None:
+        return None, ()
+    if listed.base is None:
+        raise UsageError(
+            "--plan limits a change, and none is named: add --diff BASE..HEAD, such as `main..`"
+        )
+    slug = plan.removeprefix("plan.")
+    known = constraints_at(root, listed.base, slug)
+    if known is not None:
+        return known, ()
+    note = f"{listed.base[:12]} has no plan {slug}: its scope is that of the newest log, which the "
+    return now(plan), (note + "change may have written itself",)
+
+
 def keep_newest(places: Places, report: GateReport) -> None:
     """Write a report where a hook finds it without running anything."""
     places.gate_logs.mkdir(parents=True, exist_ok=True)
@@ -144,9 +183,10 @@ def judge(
         present,
         strictness=tests,
         self_tested=_self_tested(root, files, environment),
+        weaker=weakened(_test_files(root, files, environment)),
     )
     return [
-        floors.scope(files, constraints, links(root, after, environment)),
+        floors.scope(files, constraints, links(root, after, environment), present),
         *([tested] if tested is not None else []),
         floors.artefacts(files),
         floors.rules(
@@ -211,21 +251,36 @@ def _from_root(folder: str, glob: str) -> str:
     return f"{folder.strip('/')}/{'**/' if anywhere else ''}{glob.lstrip('/')}"
 
 
-def _over_commit(root: Path, head: str, gates: Sequence[Gate], run: _Run) -> GateReport:
-    """Run on a commit's tree: in place if the files are just that."""
+def _over_commit(
+    root: Path, head: str, gates: Sequence[Gate], run: _Run, *, in_place: bool
+) -> GateReport:
+    """Run on a commit's tree: in a copy, unless it is wanted where it lies and lies there alone."""
     tree = tree_of(root, head)
-    with content(root, made_by(gates)) as before:
+    note = f"the gates ran in a copy of {head[:12]}, not on the files here"
+    if in_place:
+        made = made_by(gates)
+        with content(root, made) as before:
+            beside = ignored_beside(root, made)
+            if before.tree == tree and not beside:
+                return _in_place(root, gates, before, run)
+        why = "the files here are others"
         if before.tree == tree:
-            return _in_place(root, gates, before, run)
-    note = f"the files here are not those of {head[:12]}: the gates ran in a copy of that commit"
+            more = f" and {len(beside) - 1} more" if len(beside) > 1 else ""
+            why = f"ignored files lie here that no commit has: {beside[0]}{more}"
+        note = f"the gates ran in a copy of {head[:12]}: {why}"
     with copy_of(root, tree, commit=head) as copy:
         return replace(run(copy), tree=tree, notes=(note,))
 
 
 def _in_place(root: Path, gates: Sequence[Gate], before: Content, run: _Run) -> GateReport:
     report = _with(run(root), _stayed(root, gates, before))
+    caches = unignored_beside(root)
+    notes = report.notes
+    if caches:
+        words = f"git does not ignore {', '.join(caches)}, which tools leave: `git add -A` would "
+        notes = (*notes, f"{words}commit it; write it into .gitignore")
     # As it is now: with what gates create, which is no part of `tree`, a hook sees the same.
-    return replace(report, tree=before.tree, fingerprint=fingerprint(root))
+    return replace(report, tree=before.tree, notes=notes, fingerprint=fingerprint(root))
 
 
 def _stayed(root: Path, gates: Sequence[Gate], before: Content) -> list[GateResult]:
@@ -242,15 +297,45 @@ def _stayed(root: Path, gates: Sequence[Gate], before: Content) -> list[GateResu
     edited = [file.path for file in files if file.status != "A"]
     shown = ", ".join(edited or [file.path for file in files])
     if edited:
-        words = f"files changed while the gates ran, so that other files were judged: {shown}"
+        words = (
+            f"files changed while the gates ran, so that other files were judged: {shown}; let "
+            "gates check without writing, and run them again when nothing else edits the files"
+        )
         return [GateResult(TREE, required=True, status=GateStatus.FAILED, message=words)]
-    words = f"the gates left new files: {shown}; name them in `creates` or ignore them in git"
+    words = (
+        f"the gates left new files, which `git add -A` would commit: {shown}; name them in "
+        "`creates` or in .gitignore"
+    )
     return [GateResult(TREE, required=False, status=GateStatus.WARNED, message=words)]
 
 
 def _with(report: GateReport, more: Sequence[GateResult]) -> GateReport:
     every = (*report.gates, *more)
     return replace(report, passed=report.passed and has_passed(every), gates=every)
+
+
+def _test_files(
+    root: Path, files: Sequence[Touched], environment: Mapping[str, str] | None
+) -> list[TestFile]:
+    """The touched tests, and touched Rust files, with their texts before and after."""
+    tests = [
+        file
+        for file in files
+        if not file.is_submodule and not file.is_link and _may_test(file.before or file.path)
+    ]
+    old = {file.path: file.old_blob for file in tests if file.old_mode in _REGULAR}
+    new = {file.path: file.blob for file in tests if file.mode in _REGULAR}
+    names = {*old.values(), *new.values()}
+    held = git.blobs(root, names, environment) if names else {}
+    texts = {name: data.decode("utf-8", "replace") for name, data in held.items()}
+    return [
+        TestFile(file.path, texts.get(old.get(file.path, "")), texts.get(new.get(file.path, "")))
+        for file in tests
+    ]
+
+
+def _may_test(path: str) -> bool:
+    return is_test(path) or path.endswith(".rs")
 
 
 def _self_tested(

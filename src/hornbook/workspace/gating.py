@@ -5,6 +5,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
+from hornbook.errors import ConfigError
+from hornbook.execute.plan_files import PLAN_FILE
+from hornbook.execute.plan_text import parse
 from hornbook.gates.definitions import Definitions, define
 from hornbook.gates.detect import DEEPEST, Stack, block, detect, is_manifest
 from hornbook.gates.floors import Strictness
@@ -13,7 +16,9 @@ from hornbook.gates.shell import refusals
 from hornbook.git import reader as git
 from hornbook.git.change import Change, change
 from hornbook.ingest.discover import Kind, walk
+from hornbook.model import Level
 from hornbook.model.gates import Gate
+from hornbook.model.plan import Constraints
 from hornbook.workspace.settings import (
     CONFIG,
     FOREIGN_CONFIG,
@@ -95,6 +100,25 @@ def gates_for_change(root: Path, found: Change) -> GateList:
     read = _reader_at(root, found.head)
     listed = _listed(define(settings), read, file, base=found.base, head=found.head)
     return replace(listed, tests=Strictness(settings.tests))
+
+
+def constraints_at(root: Path, revision: str, slug: str) -> Constraints | None:
+    """The constraints of a plan as a commit has it; none if it has no such plan.
+
+    Raises:
+        UsageError: The revision names no commit.
+        ConfigError: With everything that is wrong in the plan's file there.
+    """
+    commit = git.commit(root, revision)
+    path = f".hornbook/plans/{slug}/{PLAN_FILE}"
+    data = _reader_at(root, commit)(path)
+    if data is None:
+        return None
+    read = parse(data.decode("utf-8", "replace"), path)
+    wrong = [each for each in read.problems if each.level is Level.ERROR]
+    if wrong:
+        raise ConfigError([f"{path} at {commit[:12]}, line {e.line}: {e.message}" for e in wrong])
+    return read.plan.constraints
 
 
 def gate_settings(read: Read) -> tuple[GateSettings, str | None]:

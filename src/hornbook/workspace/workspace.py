@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -391,23 +392,33 @@ class Workspace:
         *,
         diff: str | None = None,
         plan: str | None = None,
+        in_place: bool = False,
         progress: GateProgress | None = None,
     ) -> GateReport:
         """What the gates say to the files here, or with a change to its HEAD, floors included.
 
-        Raises:
-            UsageError: The diff names no change.
-            ConfigError: The definition of the gates is wrong.
-        """
-        from hornbook.workspace.gate_running import run_listed  # noqa: PLC0415  # loads a parser
+        The scope is that of the plan as BASE has it; of a plan that is newer, as its log has it,
+        which is noted.
 
-        return run_listed(
+        Raises:
+            UsageError: The diff names no change, or a plan is given without one.
+            ConfigError: The definition of the gates is wrong, or the plan at BASE.
+        """
+        from hornbook.workspace.gate_running import limits, run_listed  # noqa: PLC0415  # loads a parser
+
+        listed = self.gates(diff=diff)
+        scope, notes = limits(
+            self.root, listed, plan, lambda slug: self.plan(slug).plan.constraints
+        )
+        report = run_listed(
             self.root,
-            self.gates(diff=diff),
+            listed,
             span=diff,
-            constraints=self.plan(plan).plan.constraints if plan is not None else None,
+            constraints=scope,
+            in_place=in_place,
             progress=progress or _no_progress,
         )
+        return replace(report, notes=(*notes, *report.notes))
 
     def prove_gates(self) -> tuple[Proof, ...]:
         """Whether each required gate fails when it must, tried on copies of the files here."""
