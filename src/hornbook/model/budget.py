@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 class Endpoint:
     """A model that can be asked: where, by which name, and how much it can read.
 
-    `sweet_spot` is the working context it is best with; 0 means that none is known.
+    `sweet_spot` is the working context it is best with; 0 means that none is known. `url` is where
+    a server of one's own answers, `key_variable` the environment variable that holds its key.
     """
 
     provider: str
     model: str
     max_tokens: int
     sweet_spot: int = 0
+    url: str = ""
+    key_variable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

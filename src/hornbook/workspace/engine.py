@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Protocol
 
 from hornbook.errors import UsageError
@@ -14,6 +13,7 @@ from hornbook.execute.engine.runs import APPROVED, UNFINISHED, Request, Run, Run
 from hornbook.execute.stepping import Loop
 from hornbook.workspace.plans import PlanBook, PlanCheck
 from hornbook.workspace.run_progress import Progress, progress_of
+from hornbook.workspace.staffing import loop_of, planner_of
 from hornbook.workspace.workspace import Workspace
 
 LOOK_SECONDS = 0.2
@@ -29,14 +29,12 @@ class Planner(Protocol):
 
 def configured_loop(work: Workspace) -> Loop:
     """The loop with the agents that the settings name."""
-    loop: Loop = import_module("hornbook.workspace.looping").loop_of(work)
-    return loop
+    return loop_of(work)
 
 
 def configured_planner(work: Workspace) -> Planner | None:
     """Who plans, by the settings; None if nobody does."""
-    planner: Planner | None = import_module("hornbook.workspace.looping").planner_of(work)
-    return planner
+    return planner_of(work)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,10 @@ class EngineSettings:
             "meaning": "The URL of a shared database for events; empty is SQLite in `.hornbook`."
         },
     )
+    agent: str = field(
+        default="",
+        metadata={"meaning": "Who works unless `--agent` says so: `claude`, `claude,codex` …"},
+    )
     parallel: int = field(
         default=2, metadata={"meaning": "How many runs one process works on at the same time."}
     )

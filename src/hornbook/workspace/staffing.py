@@ -1,0 +1,200 @@
+"""Who works: the agents that settings and `--agent` name, and the loop that asks them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from hornbook.agents.choosing import Chosen, Crew, Workplace, choose_agents
+from hornbook.agents.confining import Surroundings
+from hornbook.agents.embedded.developer import EmbeddedDeveloper
+from hornbook.agents.endpoints import ModelEndpoint
+from hornbook.agents.profile import EMBEDDED
+from hornbook.agents.protocol import Agent, Record, nowhere
+from hornbook.agents.script import Script, parse_script
+from hornbook.errors import UsageError
+from hornbook.execute.stepping import Loop
+from hornbook.gates.running import run_gates
+from hornbook.model.agents import Answer, Assignment, Role
+from hornbook.model.budget import Endpoint, Models
+from hornbook.model.gates import GateReport
+from hornbook.process.confinement import this_machine
+from hornbook.text.tokens import counter
+from hornbook.workspace.gate_running import made_by
+from hornbook.workspace.gating import gates_now
+from hornbook.workspace.looping import open_loop
+from hornbook.workspace.memory import now
+from hornbook.workspace.role_prompts import instructions
+from hornbook.workspace.task_worktrees import TaskWorktrees
+from hornbook.workspace.workspace import Workspace
+
+SCRIPT = "scripted.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class _WithModel:
+    """An agent that is asked for the model that was chosen for it, unless one is named."""
+
+    chosen: Chosen
+
+    @property
+    def name(self) -> str:
+        """What the agent is called."""
+        return self.chosen.agent.name
+
+    def work(self, assignment: Assignment, record: Record) -> Answer:
+        """Do the assignment and answer."""
+        model = assignment.model if assignment.model not in {None, "default"} else None
+        asked = replace(assignment, model=model or self.chosen.model)
+        return self.chosen.agent.work(asked, record)
+
+
+class WorkspaceStaff:
+    """Everybody who can be asked in a workspace; commands are confined as far as it can be."""
+
+    def __init__(self, work: Workspace) -> None:
+        self._root = work.root
+        self._places = work.places
+        self._settings = work.settings
+        self._crews: dict[str, Crew] = {}
+
+    def worker(self, role: Role, name: str | None) -> _WithModel | None:
+        """Who does a role, or the one of that name; None if nobody does.
+
+        Raises:
+            UsageError: Nobody has that name, or its command is not installed.
+        """
+        wanted = name or self._settings.engine.agent
+        if not wanted:
+            return None
+        if wanted not in self._crews:
+            self._crews[wanted] = choose_agents(
+                self._settings.agents, wanted, self._models(), self._workplace
+            )
+        crew = self._crews[wanted]
+        return _WithModel(crew.developer if role is Role.DEVELOPER else crew.reviewer)
+
+    def _models(self) -> Models:
+        own = self._settings.models
+        return Models(own.endpoints, own.capabilities)
+
+    @cached_property
+    def _workplace(self) -> Workplace:
+        script = self._places.state / SCRIPT
+        blind = self._settings.developer_sees == "blind"
+        return Workplace(
+            logs=self._places.state / "logs" / "agents",
+            surroundings=Surroundings.of(self._root, blind=blind),
+            machine=this_machine(),
+            script=parse_script(script.read_text("utf-8"), script.name)
+            if script.is_file()
+            else Script(),
+            builders={EMBEDDED: self._embedded},
+        )
+
+    def _embedded(self) -> Agent:
+        return EmbeddedCrew(self._root, self._places.state / "embedded", self._settings.registry())
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedCrew:
+    """A model behind an endpoint in every role: develops in stateless steps, reviews in one."""
+
+    root: Path
+    state: Path
+    models: Models
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return EMBEDDED
+
+    def work(self, assignment: Assignment, record: Record) -> Answer:
+        """Do the assignment and answer.
+
+        Raises:
+            UsageError: No endpoint serves the role, or the extra `models` is missing.
+        """
+        endpoint = self._endpoint(assignment)
+        ask = ModelEndpoint(
+            endpoint.provider,
+            endpoint.model,
+            endpoint.url or None,
+            endpoint.key_variable or None,
+        )
+        if assignment.role is not Role.DEVELOPER:
+            return ask(assignment.system, assignment.prompt, assignment.limits.seconds)
+        developer = EmbeddedDeveloper(
+            ask,
+            lambda names: self._check(Path(assignment.folder), names),
+            lambda each: self.state / each.task_id / str(each.attempt),
+            counter("cl100k"),
+            window=endpoint.max_tokens,
+        )
+        return developer.work(assignment, record)
+
+    def _endpoint(self, assignment: Assignment) -> Endpoint:
+        capability = {
+            Role.DEVELOPER: "developing",
+            Role.REVIEWER: "reviewing",
+            Role.PLANNER: "planning",
+        }[assignment.role]
+        for endpoint in self.models.endpoints.values():
+            if assignment.model == endpoint.model:
+                return endpoint
+        found = self.models.resolve(assignment.model or capability)
+        if found is None:
+            raise UsageError(f"no endpoint serves {capability}: name one under `models`.")
+        return found[1]
+
+    def _check(self, folder: Path, names: Sequence[str]) -> GateReport:
+        gates = gates_now(self.root).ready
+        wanted = [gate for gate in gates if not names or gate.name in names]
+        return run_gates(wanted, folder, logs=self.state / "logs")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPlanner:
+    """Writes plans with whoever plans."""
+
+    agent: _WithModel
+    root: Path
+
+    def write(self, topic: str) -> str:
+        """A plan for a topic, as Markdown with its five sections.
+
+        Raises:
+            UsageError: The planner did not answer.
+        """
+        assignment = Assignment(
+            key=f"plan:{topic}",
+            role=Role.PLANNER,
+            task_id="plan",
+            attempt=1,
+            folder=str(self.root),
+            prompt=f"# The topic\n\n{topic}\n",
+            system=instructions("planner", self.root),
+            phase="plan",
+        )
+        answer = self.agent.work(assignment, nowhere)
+        if answer.error is not None or not answer.text.strip():
+            raise UsageError(f"{self.agent.name} wrote no plan: {answer.error or 'no answer'}.")
+        return answer.text
+
+
+def loop_of(work: Workspace) -> Loop:
+    """The loop of a workspace with the agents that its settings name."""
+    made = made_by(gates_now(work.root).ready)
+    return open_loop(
+        work.places,
+        work.settings,
+        WorkspaceStaff(work),
+        now,
+        worktrees=TaskWorktrees(work.root, made),
+    )
+
+
+def planner_of(work: Workspace) -> AgentPlanner | None:
+    """Who plans, by the settings; None if nobody does."""
+    found = WorkspaceStaff(work).worker(Role.PLANNER, None)
+    return AgentPlanner(found, work.root) if found is not None else None
