@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hornbook.assemble.packet import fenced
 from hornbook.assemble.receipt import own_hash
+from hornbook.git import reader as git
 from hornbook.git.change import Change
 from hornbook.model.context import Outcome, Unit
 from hornbook.model.gates import GateReport, GateStatus
@@ -107,12 +108,18 @@ def gate_doubts(root: Path, change: Change, report: GateReport | None) -> Iterat
     if report.tree != change.tree:
         yield f"The gates ran on tree {_short(report.tree)}, not on the change's: {again}"
     named = report.base is not None
-    if named and (report.base, report.head) != (change.base, change.head):
+    if named and not _for_it(root, change, report):
         yield f"The gates ran for {_short(report.base)}..{_short(report.head)}: {again}"
     elif not named and not DEFINING.isdisjoint(change.paths):
         yield f"The gates ran without --diff, and the change edits their definition: {again}"
     else:
         yield from _not_run(root, change, report)
+
+
+def _for_it(root: Path, change: Change, report: GateReport) -> bool:
+    """Whether the gates judged HEAD by definitions of the base, or of a commit before it."""
+    older = git.run(root, "merge-base", "--is-ancestor", str(report.base), change.base)
+    return report.head == change.head and older.returncode == 0
 
 
 def _not_run(root: Path, change: Change, report: GateReport) -> Iterator[str]:
