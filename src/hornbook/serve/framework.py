@@ -62,7 +62,6 @@ def make_framework(
         openapi_url=None,
     )
     app.state.desk = desk
-    app.state.rooms = ()
     app.include_router(router)
     _add_health(app, desk)
     _add_pages(app, desk, metrics, pages=pages)
@@ -102,7 +101,7 @@ def _add_pages(app: FastAPI, desk: Desk, metrics: Metrics, *, pages: bool) -> No
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def status() -> HTMLResponse:
         with desk.leases.workspace() as work:
-            text = status_page(work.root, work.snapshot(), pages=pages, rooms=app.state.rooms)
+            text = status_page(work.root, work.snapshot(), pages=pages)
         return HTMLResponse(text, headers=PAGE_HEADERS)
 
     if not pages:
