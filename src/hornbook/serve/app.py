@@ -21,6 +21,7 @@ from hornbook.serve.leases import Leases
 from hornbook.serve.mcp_http import McpHttp
 from hornbook.serve.mcp_server import build_server
 from hornbook.serve.metrics import Metrics
+from hornbook.serve.porter import Porter
 from hornbook.serve.schema import graphql_schema
 from hornbook.serve.sparql import Askers, SparqlRoom
 from hornbook.serve.tokens import VARIABLE, load_tokens
@@ -67,6 +68,7 @@ def create_app(
     open_ = settings.introspection == "always" or (
         settings.introspection == "loopback" and doors.loopback
     )
+    porter = Porter(tokens, settings.failures_per_minute)
     desk = Desk(leases, metrics, settings.streams)
     askers = Askers(leases.store_folder, settings)
     pool = ThreadPoolExecutor(WORKERS, "graphql")
@@ -81,20 +83,21 @@ def create_app(
         async with agents.running():
             yield
             desk.closing.set()
+        desk.follower.close()
         askers.close()
         pool.shutdown(wait=False, cancel_futures=True)
         leases.close()
 
     app = make_framework(desk, metrics, lifespan, pages=open_)
     served: dict[str, ASGIApp] = {
-        "/graphql": GraphQLRoom(engine, desk, pool, page=open_, tokens=tokens),
+        "/graphql": GraphQLRoom(engine, desk, pool, page=open_, porter=porter),
         "/sparql": SparqlRoom(askers, settings),
         # A mount would answer a POST with a redirect.
         MCP: agents,
         f"{MCP}/": agents,
         **{path: make(leases) for path, make in (rooms or {}).items()},
     }
-    app.add_middleware(Gateway, house=House(doors, tokens, settings, metrics, served))
+    app.add_middleware(Gateway, house=House(doors, porter, settings, metrics, served))
     return app
 
 

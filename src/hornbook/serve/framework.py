@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from hornbook import __version__
 from hornbook.errors import HornbookError
+from hornbook.serve import rest_plans
 from hornbook.serve.desk import Desk
 from hornbook.serve.docs_page import docs_page
 from hornbook.serve.metrics import Metrics
@@ -63,6 +64,7 @@ def make_framework(
     )
     app.state.desk = desk
     app.include_router(router)
+    app.include_router(rest_plans.router)
     _add_health(app, desk)
     _add_pages(app, desk, metrics, pages=pages)
     app.add_exception_handler(HornbookError, _told(_ours))
