@@ -95,6 +95,11 @@ class Rates:
             headers={"retry-after": str(seconds)},
         )
 
+    @property
+    def names(self) -> int:
+        """How many are remembered."""
+        return len(self._left)
+
     def _saved(self, name: str) -> float:
         now = self._clock()
         left, since = self._left.get(name, (self._most, now))
