@@ -264,3 +264,14 @@ def test_recorded_reviews_and_the_record_of_rules_are_told(reviewed: Path) -> No
         assert by_revision["data"]["reviews"] == [{"id": expected.id}]
         (error,) = ask(found, "{ ruleRecords(days: 0) { id } }")["errors"]
         assert error["extensions"]["field"] == "days"
+
+
+def test_events_that_were_changed_are_told_as_damage(local: TestClient, root: Path) -> None:
+    begin(local)
+    log = root / ".hornbook" / "plans" / "limits" / "events.jsonl"
+    log.write_text(log.read_text().replace("Limits", "Limitz"))
+    answer = local.get("/api/v1/plans/limits")
+    assert (answer.status_code, answer.json()["code"]) == (503, "events")
+    assert "line 1" in answer.json()["detail"]
+    (error,) = ask(local, "{ plans { id } }")["errors"]
+    assert error["extensions"]["code"] == "EVENTS_DAMAGED"

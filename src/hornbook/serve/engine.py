@@ -15,7 +15,15 @@ from graphql import (
 )
 from graphql.execution.executor import Executor
 
-from hornbook.errors import Busy, HornbookError, NotFound, StoreError, TooSlow, UsageError
+from hornbook.errors import (
+    Busy,
+    EventLogError,
+    HornbookError,
+    NotFound,
+    StoreError,
+    TooSlow,
+    UsageError,
+)
 from hornbook.serve.context import Context
 from hornbook.serve.documents import Documents, Limits, Prepared, coded
 from hornbook.serve.logs import log
@@ -27,6 +35,7 @@ _CODES: tuple[tuple[type[HornbookError], str], ...] = (
     (NotFound, "NOT_FOUND"),
     (UsageError, "BAD_USER_INPUT"),
     (StoreError, "STORE_DAMAGED"),
+    (EventLogError, "EVENTS_DAMAGED"),
     (TooSlow, "DEADLINE"),
 )
 

@@ -58,7 +58,7 @@ def plans(asking: Reading) -> PlansAnswer:
         return PlansAnswer(plans=[plan_answer(view, active) for view in book.views()])
 
 
-@router.post("/plans", status_code=201, tags=["plans"])
+@router.post("/plans", status_code=201, responses=MISSING, tags=["plans"])
 def begin_plan(body: PlanBody, asking: Writing) -> PlanAnswer:
     """Begin a plan, committed or not yet; it becomes the active one. Needs the scope write."""
     if body.committed and body.supersedes is not None:
