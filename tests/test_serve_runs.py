@@ -104,9 +104,10 @@ def test_runs_are_listed_with_how_they_stand(local: TestClient, book: Book) -> N
     assert local.get("/api/v1/runs?plan=plan.limits").json()["runs"] == runs
     assert local.get("/api/v1/runs?plan=other").json()["runs"] == []
     one = local.get(f"/api/v1/runs/{RUN}").json()
-    assert one == runs[1]
+    assert one == runs[1] == local.get(f"/api/v1/runs/run.{RUN}").json()
+    assert one["message"] == "done"
     assert (one["plan"], one["task"], one["workflow"]) == ("limits", "task.limits.1", "plan-review")
-    fields = "id plan task workflow agent status startedAt endedAt"
+    fields = "id plan task workflow status message startedAt updatedAt"
     by_graphql = ask(
         local, f'{{ runs {{ {fields} }} run(id: "{RUN}") {{ id }} none: run(id: "x") {{ id }} }}'
     )["data"]

@@ -107,10 +107,10 @@ class Run:
     plan: str
     task: strawberry.ID | None
     workflow: str
-    agent: str | None
     status: str
+    message: str
     started_at: str
-    ended_at: str | None
+    updated_at: str
 
 
 @strawberry.type(description="Something that happened in a run; `seq` is the place to go on from.")

@@ -1,7 +1,7 @@
 """The runs of a workspace as their events tell them, and those events as they come."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,21 +17,21 @@ from hornbook.workspace.settings import Settings
 STARTED = "run.started"
 ENDED = "run.ended"
 RUNNING = "running"
-_PLAN = "plan."
+_PLAN, _RUN = "plan.", "run."
 
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run in a line; `status` is how it ended, or that it runs."""
+    """A run in a line; `status` is how it ended, with the reason in `message`, or that it runs."""
 
     id: str
     plan: str
     task: str | None
     workflow: str
-    agent: str | None
     status: str
+    message: str
     started_at: str
-    ended_at: str | None
+    updated_at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,12 @@ class RunLog:
         log = self._level()
         if log is None:
             return []
-        lines = _lines(log.of_kind(STARTED, ENDED))
         wanted = plan.removeprefix(_PLAN) if plan is not None else None
-        return [each for each in lines if wanted in {None, each.plan}]
+        plans = sorted({event.plan for event in log.of_kind(STARTED)})
+        lines = [
+            line for each in plans if wanted in {None, each} for line in _lines(log.events(each))
+        ]
+        return sorted(lines, key=lambda line: (line.started_at, line.id), reverse=True)
 
     def run(self, run_id: str) -> RunLine:
         """One run.
@@ -98,7 +101,8 @@ class RunLog:
         Raises:
             NotFound: There is none with this id.
         """
-        found = next((each for each in self.runs() if each.id == run_id), None)
+        wanted = run_id.removeprefix(_RUN)
+        found = next((each for each in self.runs() if each.id == wanted), None)
         if found is None:
             raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
         return found
@@ -114,10 +118,10 @@ class RunLog:
             slug = name.removeprefix(_PLAN)
             if slug in log.plans():
                 return Followed(slug)
-        plan = self.run(name).plan
+        run = self.run(name)
         ends = log.of_kind(ENDED) if log is not None else []
-        ended = next((each.seq for each in ends if each.data["run"] == name), None)
-        return Followed(plan, name, ended)
+        ended = next((each.seq for each in ends if each.data["run"] == run.id), None)
+        return Followed(run.plan, run.id, ended)
 
     def later(self, followed: Followed, seq: int) -> list[Event]:
         """The events of what is followed behind a number in its plan's log."""
@@ -158,24 +162,27 @@ def _inode(path: Path) -> int:
 
 
 def _lines(events: Iterable[Event]) -> list[RunLine]:
-    begun: dict[str, Event] = {}
-    ended: dict[str, Event] = {}
+    """The runs in a plan's log, in the order in which they were begun."""
+    runs: dict[str, list[Event]] = {}
     for event in events:
-        of = begun if event.kind == STARTED else ended
-        of.setdefault(str(event.data["run"]), event)
-    lines = [_line(run, event, ended.get(run)) for run, event in begun.items()]
-    return sorted(lines, key=lambda each: (each.started_at, each.id), reverse=True)
+        run = event.data.get("run")
+        if event.kind == STARTED:
+            runs.setdefault(str(run), [])
+        if run in runs:
+            runs[run].append(event)
+    return [_line(run, each) for run, each in runs.items()]
 
 
-def _line(run: str, begun: Event, ended: Event | None) -> RunLine:
-    data = begun.data
+def _line(run: str, events: Sequence[Event]) -> RunLine:
+    begun = events[0]
+    ended = next((event for event in events if event.kind == ENDED), None)
     return RunLine(
         id=run,
         plan=begun.plan,
-        task=data.get("task"),
-        workflow=str(data.get("workflow", "")),
-        agent=data.get("agent"),
+        task=begun.data.get("task"),
+        workflow=str(begun.data.get("workflow", "")),
         status=RUNNING if ended is None else str(ended.data["status"]),
+        message="" if ended is None else str(ended.data["reason"]),
         started_at=begun.at,
-        ended_at=None if ended is None else ended.at,
+        updated_at=events[-1].at,
     )
