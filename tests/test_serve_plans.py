@@ -161,6 +161,12 @@ def test_what_is_wrong_is_told(  # noqa: PLR0917  # pytest passes by name
     assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
 
 
+def test_a_method_that_is_not_taken_is_told_with_those_that_are(local: TestClient) -> None:
+    for path, methods in (("plans", "GET, POST"), ("plans/x", "GET"), ("why", "POST")):
+        answer = local.delete(f"/api/v1/{path}")
+        assert (answer.status_code, answer.headers["allow"]) == (405, methods)
+
+
 def test_a_committed_plan_is_not_executed_without_an_engine(local: TestClient) -> None:
     begin(local, committed=True)
     answer = local.post("/api/v1/plans/limits/execute", json={})

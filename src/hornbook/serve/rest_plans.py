@@ -32,8 +32,17 @@ from hornbook.workspace.run_log import Followed, RunLine
 _HELD: Described = {409: {"description": "The plan is not in a state for this."}}
 _NO_ENGINE: Described = {501: {"description": "This server has no engine to execute with."}}
 _OVER: Described = {204: {"description": "The run has ended, and you have all of it."}}
+_EVENT = {
+    "type": "object",
+    "required": ["id", "data"],
+    "properties": {
+        "id": {"type": "string", "description": "The place to go on from."},
+        "event": {"type": "string"},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
 _EVENTS: Described = {
-    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "Events."}
+    200: {"content": {MEDIA_TYPE: {"schema": _EVENT}}, "description": "Events, one by one."}
 }
 
 Slug = Annotated[str, InPath(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/]*$")]
