@@ -97,7 +97,8 @@ def introduce(root: Path, address: str) -> None:
     body = shlex.quote(json.dumps({"query": QUERY}))
     header = "'content-type: application/json'"
     print(f"\nStatus page: {address}/\n")
-    print("Ask in GraphQL:\n")
+    print(f"For agents, over MCP: {address}/mcp\n")
+    print(f"Ask in GraphQL, here or on {address}/graphql:\n")
     print(f"  curl -s {address}/graphql -H {header} -d {body}\n")
     print(
         f"Which rules bind a file:\n\n  .venv/bin/hornbook --root {root} why {FILE}\n", flush=True

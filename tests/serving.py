@@ -51,11 +51,11 @@ def ask(found: TestClient, query: str, **variables: object) -> Any:
 
 
 @contextmanager
-def on_a_port(root: Path) -> Iterator[str]:
+def on_a_port(root: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
     """The address of a real server in a thread."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    app = create_app(root)
+    app = create_app(root, environment=environment)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

@@ -397,7 +397,7 @@ def test_the_page_lists_every_resource_and_the_prompt() -> None:
 
 def test_every_set_up_on_the_page_starts_the_server(root: Path) -> None:
     blocks = re.findall("```json\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for block in blocks:
         ((_, servers),) = json.loads(block).items()
         server = servers["hornbook"]

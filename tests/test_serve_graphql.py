@@ -1,6 +1,7 @@
 """GraphQL over HTTP, as a stream of events and over a WebSocket."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from graphql import GraphQLObjectType, GraphQLWrappingType
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from hornbook import Workspace
+from hornbook.serve.schema import graphql_schema
 from tests.serving import HERE, SOCKET, ask, client, on_a_port, workspace
 from tests.workspaces import SOPS, write
 
@@ -104,6 +107,22 @@ def test_a_browser_gets_a_page_that_needs_no_other_server(local: TestClient) -> 
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     assert "https://" not in answer.text
     assert "http://" not in answer.text
+
+
+def test_the_page_asks_for_types_as_deep_as_the_schema_nests_them(local: TestClient) -> None:
+    def levels(kind: object) -> int:
+        return 1 + levels(kind.of_type) if isinstance(kind, GraphQLWrappingType) else 0
+
+    page = local.get("/graphql", headers={"accept": "text/html"}).text
+    asked = re.search(r"LEVELS = (\d+)", page)
+    assert asked is not None
+    fields = (
+        field
+        for each in graphql_schema.type_map.values()
+        if isinstance(each, GraphQLObjectType)
+        for field in each.fields.values()
+    )
+    assert max(levels(field.type) for field in fields) <= int(asked[1])
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
 """How much one request may cost."""
 
 import asyncio
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from graphql import parse
@@ -11,16 +15,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnect
 
-from hornbook.errors import ConfigError
+from hornbook import Workspace
+from hornbook.errors import ConfigError, TooSlow
 from hornbook.serve.app import create_app
+from hornbook.serve.context import Context
+from hornbook.serve.desk import Desk
 from hornbook.serve.documents import Documents, Limits
+from hornbook.serve.engine import Asked, Engine, Ready
+from hornbook.serve.graphql_http import GraphQLRoom
+from hornbook.serve.leases import Leases
 from hornbook.serve.measure import Measuring, Size
+from hornbook.serve.metrics import Metrics
+from hornbook.serve.patience import Patience
+from hornbook.serve.porter import MOST_NAMELESS, MOST_NAMELESS_OF_ONE, Porter, address_of
 from hornbook.serve.problems import Refusal
 from hornbook.serve.schema import graphql_schema
-from hornbook.serve.turns import Rates, Turns
+from hornbook.serve.swift import Swift
+from hornbook.serve.tokens import Tokens
+from hornbook.serve.turns import MOST_NAMES, Rates, Turns
+from hornbook.serve.visit import Visit
 from hornbook.workspace.settings import parse_settings
-from tests.serving import HERE, READER, TOKENS, ask, client, workspace
+from hornbook.workspace.snapshot import Snapshot, Thing
+from tests.serving import HERE, READER, SOCKET, TOKENS, ask, client, workspace
 
 
 @pytest.fixture(scope="module")
@@ -243,3 +261,163 @@ def test_what_takes_too_long_is_given_up_and_what_breaks_is_not_shown(tmp_path: 
         assert "secret" not in answer.text
         assert answer.headers["x-request-id"] == "mine-1"
         assert 'hornbook_refused_total{reason="deadline"} 1.0' in found.get("/metrics").text
+
+
+# Those who are not known
+
+
+def test_an_address_that_sends_wrong_tokens_is_told_to_wait(tmp_path: Path) -> None:
+    root = workspace(tmp_path, "serve:\n  failures_per_minute: 8\n")
+    wrong = {"authorization": "Bearer wrong-token-0123456789"}
+    right = {"authorization": f"Bearer {READER}"}
+    with client(root, environment=TOKENS) as found:
+        for _ in range(5):
+            assert found.get("/metrics", headers=right).status_code == 200
+            assert found.get("/metrics").status_code == 401
+        assert [found.get("/metrics", headers=wrong).status_code for _ in range(3)] == [
+            401,
+            401,
+            429,
+        ]
+        # Not even the right one is looked at: else wrong ones could be tried without end.
+        refused = found.get("/metrics", headers=right)
+        assert refused.status_code == 429
+        assert int(refused.headers["retry-after"]) > 0
+        assert found.get("/healthz", headers=wrong).status_code == 200
+        with (
+            pytest.raises(WebSocketDisconnect),
+            found.websocket_connect(SOCKET, subprotocols=["graphql-transport-ws"], headers=right),
+        ):
+            pass
+
+
+def test_wrong_tokens_over_a_socket_count_as_well(tmp_path: Path) -> None:
+    root = workspace(tmp_path, "serve:\n  failures_per_minute: 8\n")
+    with client(root, environment=TOKENS) as found:
+        codes = []
+        for _ in range(3):
+            with found.websocket_connect(SOCKET, subprotocols=["graphql-transport-ws"]) as socket:
+                payload = {"authorization": "Bearer wrong-token-0123456789"}
+                socket.send_json({"type": "connection_init", "payload": payload})
+                with pytest.raises(WebSocketDisconnect) as closed:
+                    socket.receive_json()
+                codes.append(closed.value.code)
+        assert codes == [4403, 4403, 1013]
+
+
+def test_sockets_that_do_not_say_whose_they_are_are_few() -> None:
+    porter = Porter(Tokens(), 60)
+    with ExitStack() as waiting:
+        for _ in range(MOST_NAMELESS_OF_ONE):
+            waiting.enter_context(porter.nameless("10.0.0.1"))
+        with pytest.raises(Refusal), porter.nameless("10.0.0.1"):
+            pass
+        for number in range(MOST_NAMELESS - MOST_NAMELESS_OF_ONE):
+            waiting.enter_context(porter.nameless(f"10.0.1.{number}"))
+        with pytest.raises(Refusal), porter.nameless("10.0.0.2"):
+            pass
+    with porter.nameless("10.0.0.1"):
+        pass
+
+
+def test_a_socket_counts_as_nameless_only_until_it_is_greeted(local: TestClient) -> None:
+    with ExitStack() as opened:
+        for _ in range(MOST_NAMELESS_OF_ONE + 1):
+            socket = opened.enter_context(
+                local.websocket_connect(SOCKET, subprotocols=["graphql-transport-ws"])
+            )
+            socket.send_json({"type": "connection_init"})
+            assert socket.receive_json() == {"type": "connection_ack"}
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_a_network_of_one_machine_is_one_address(host: str, expected: str) -> None:
+    assert address_of({"client": (host, 1)}) == expected
+
+
+def test_rates_remember_no_more_names_than_they_need() -> None:
+    now = 0.0
+    rates = Rates(60, clock=lambda: now)
+    for number in range(MOST_NAMES * 2):
+        rates.spend(f"10.{number}")
+    assert rates.names <= MOST_NAMES
+    assert [rates.spend("last") is None for _ in range(16)] == [True] * 15 + [False]
+    now = 3600.0
+    for number in range(MOST_NAMES):
+        rates.spend(f"later {number}")
+    assert rates.names <= MOST_NAMES
+
+
+# Nobody waits any longer
+
+
+def test_a_query_that_nobody_waits_for_stops_at_its_next_piece(root: Path) -> None:
+    """The store ends the patience itself, so that what is asked of it later can be counted."""
+    patience = Patience()
+    asked = []
+
+    class Ending(Snapshot):
+        def describe(self, ids: Sequence[str]) -> list[Thing]:
+            asked.append(len(ids))
+            patience.end()
+            return super().describe(ids)
+
+    with Workspace.open(root) as work:
+        found = work.snapshot()
+        snapshot = Ending(found.store, found.catalog, found.settings)
+        context = Context(work, snapshot, patience=patience)
+        engine = Engine(graphql_schema)
+        fields = " ".join(f"a{n}: entities {{ id triples {{ object }} }}" for n in range(20))
+        ready = engine.ready(Asked(f"{{ {fields} }}"))
+        assert isinstance(ready, Ready)
+        answer = engine.run(ready, context)
+        assert len(asked) == 1
+        errors = cast("list[dict[str, Any]]", answer["errors"])  # an answer is made of objects
+        assert {error["extensions"]["code"] for error in errors} == {"DEADLINE"}
+        plan = Swift(graphql_schema, 0).plan(ready)
+        assert plan is not None
+        with pytest.raises(TooSlow):
+            Swift(graphql_schema, 0).answer(plan, context)
+        assert len(asked) == 1
+
+
+def test_a_request_that_is_given_up_ends_the_patience_of_its_thread(root: Path) -> None:
+    began, seen, go_on = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow(Engine):
+        def run(self, ready: Ready, context: Context) -> dict[str, object]:
+            began.set()
+            go_on.wait(30)
+            try:
+                context.patience.check()
+            except TooSlow:
+                seen.set()
+            return {}
+
+    async def scene() -> None:
+        leases = Leases(root)
+        desk = Desk(leases, Metrics(), 1)
+        engine = Slow(graphql_schema)
+        with ThreadPoolExecutor(1) as pool:
+            room = GraphQLRoom(engine, desk, pool, page=False, porter=Porter(Tokens(), 60))
+            ready = engine.ready(Asked("{ collections }"))
+            assert isinstance(ready, Ready)
+            task = asyncio.ensure_future(room.answer(ready, Visit("x", None)))
+            await asyncio.to_thread(began.wait, 30)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            go_on.set()
+        desk.follower.close()
+        leases.close()
+
+    asyncio.run(scene())
+    assert seen.is_set()

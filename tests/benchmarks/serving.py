@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,8 @@ from statistics import median
 from urllib.parse import quote
 
 from hornbook import Workspace
-from tests.test_serve_running import serving
+from tests.benchmarks.oxigraph import HEADERS, oxigraph, page_query
+from tests.test_serve_running import free_port, serving
 
 TICK = os.sysconf("SC_CLK_TCK")
 ROUNDS = 5
@@ -56,7 +57,7 @@ class Server:
     """A server's address and process, asked over one connection that is kept."""
 
     address: str
-    process: "subprocess.Popen[str]"
+    process: "subprocess.Popen[str] | subprocess.Popen[bytes]"
 
     def __post_init__(self) -> None:
         host = self.address.removeprefix("http://")
@@ -155,51 +156,120 @@ def _while_busy(ours: Server, address: str) -> tuple[float, float]:
     return idle, busy
 
 
+def from_the_start(root: Path) -> dict[str, float]:
+    """What a server has used when it answers from the graph for the first time."""
+    port = free_port()
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "hornbook", "--root", str(root), "serve", "--port", str(port)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    server = Server(f"http://127.0.0.1:{port}", process)
+    try:
+        while True:
+            try:
+                server.get("/readyz")
+            except OSError:
+                server.connection.close()
+                time.sleep(0.01)
+            else:
+                return {
+                    "start-up until it answers, s": time.perf_counter() - began,
+                    "start-up until it answers, CPU s": server.cpu(),
+                    "memory after start-up, MB": _memory(process.pid),
+                }
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _memory(process: int) -> float:
+    """The resident memory of a process in MB."""
+    status = Path(f"/proc/{process}/status").read_text()
+    line = next(each for each in status.splitlines() if each.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+def _pages(fields: str) -> str:
+    return f"query ($after: String) {{ entities(first: {PAGE}, after: $after) {{ {fields} }} }}"
+
+
+def _first_pass(ours: Server, ids: Sequence[str]) -> float:
+    """CPU seconds of a page that was not asked for before; every page of every kind is then known."""
+    starts = range(0, len(ids) - PAGE, PAGE)
+    before = ours.cpu()
+    for start in starts:
+        ours.ask(_pages(TRIPLES), after=ids[start])
+    first = (ours.cpu() - before) / len(starts)
+    for fields in OTHERS.values():
+        for start in starts:
+            ours.ask(_pages(fields), after=ids[start])
+    return first
+
+
 def measure(documents: int = 10_000, requests: int = 200) -> dict[str, float]:
     """Every ratio of one run."""
     root = _repository(documents)
-    with Workspace.open(root) as work:
-        work.ingest([root / "docs"])
-        ids = work.snapshot().ids
-    chance = random.Random(7)
-
-    def page(fields: str) -> Callable[[], object]:
-        text = f"query ($after: String) {{ entities(first: {PAGE}, after: $after) {{ {fields} }} }}"
-        return lambda: ours.ask(text, after=chance.choice(ids[: -PAGE - 1]))
-
     try:
+        with Workspace.open(root) as work:
+            work.ingest([root / "docs"])
+            ids, statements = work.snapshot().ids, work.export()
+        started = from_the_start(root)
         with serving(root) as (address, process):
             ours = Server(address, process)
-            sample = ours.ask(f"{{ entities(first: {PAGE}) {{ {TRIPLES} }} }}")
-            port = int(address.rpartition(":")[2]) + 1
-            with _bare(sample, port) as bare:
-                kinds = {"same page": TRIPLES, **OTHERS}
-                for fields in kinds.values():  # every page once: what is measured is the usual case
-                    for start in range(0, documents - PAGE, PAGE):
-                        text = f"query ($after: String) {{ entities(first: {PAGE}, after: $after) {{ {fields} }} }}"
-                        ours.ask(text, after=ids[start])
-                cost = _each(
-                    {
-                        "hello": (bare, requests * 5, lambda: bare.get("/hello")),
-                        "page from memory": (bare, requests, lambda: bare.get("/page")),
-                        "trivial": (ours, requests * 5, lambda: ours.ask("{ __typename }")),
-                        **{name: (ours, requests, page(fields)) for name, fields in kinds.items()},
-                    }
-                )
+            first = _first_pass(ours, ids)
+            cost = _costs(ours, ids, statements, requests)
             idle, busy = _while_busy(ours, address)
-            status = Path(f"/proc/{process.pid}/status").read_text()
+            memory = _memory(process.pid)
     finally:
         shutil.rmtree(root)
-    memory = next(line for line in status.splitlines() if line.startswith("VmRSS"))
     return {
         "page of 100 / the same from memory": cost["same page"] / cost["page from memory"],
         **{
             f"page, {name} / the same from memory": cost[name] / cost["page from memory"]
             for name in OTHERS
         },
+        "page of 100 / the same from Oxigraph": cost["same page"] / cost["from Oxigraph"],
+        "page of 100 not asked before / the same from Oxigraph": first / cost["from Oxigraph"],
         "trivial field / bare hello": cost["trivial"] / cost["hello"],
         "trivial field while SPARQL runs / idle": busy / idle,
         "bare hello, CPU ms": cost["hello"] * 1000,
         "page from memory, CPU ms": cost["page from memory"] * 1000,
-        "memory of the server, MB": int(memory.split()[1]) / 1024,
+        "page from Oxigraph, CPU ms": cost["from Oxigraph"] * 1000,
+        **started,
+        "memory at the end, MB": memory,
     }
+
+
+def _costs(ours: Server, ids: Sequence[str], statements: bytes, requests: int) -> dict[str, float]:
+    chance = random.Random(7)
+
+    def place() -> int:
+        return chance.randrange(len(ids) - PAGE - 1)
+
+    def page(fields: str) -> Callable[[], object]:
+        return lambda: ours.ask(_pages(fields), after=ids[place()])
+
+    def theirs() -> object:
+        start = place() + 1
+        text = page_query(ids[start : start + PAGE])
+        other.connection.request("POST", "/query", text, HEADERS)
+        answer = other.connection.getresponse()
+        if answer.status != 200:
+            raise AssertionError(answer.read())
+        return answer.read()
+
+    sample = ours.ask(f"{{ entities(first: {PAGE}) {{ {TRIPLES} }} }}")
+    with (
+        _bare(sample, free_port()) as bare,
+        oxigraph(statements, port := free_port()) as process,
+    ):
+        other = Server(f"http://127.0.0.1:{port}", process)
+        return _each(
+            {
+                "hello": (bare, requests * 5, lambda: bare.get("/hello")),
+                "page from memory": (bare, requests, lambda: bare.get("/page")),
+                "trivial": (ours, requests * 5, lambda: ours.ask("{ __typename }")),
+                "same page": (ours, requests, page(TRIPLES)),
+                "from Oxigraph": (other, requests, theirs),
+                **{name: (ours, requests, page(fields)) for name, fields in OTHERS.items()},
+            }
+        )

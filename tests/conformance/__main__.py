@@ -1,5 +1,6 @@
 """Asks a server with every suite: `python -m tests.conformance`; Node packages go to .venv."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -13,10 +14,11 @@ HERE = Path(__file__).parent
 MODULES = Path(sys.prefix) / "conformance"
 PACKAGES = ("graphql@16", "graphql-http@1", "graphql-ws@6", "graphql-sse@2", "ws@8")
 SEEDS = (1, 2, 3)
+EXAMPLES = "30"  # of each operation and seed; `make test` has fewer
 # A file that is not there is refused, which no description of a path can say.
 SCHEMATHESIS = (
     *("--checks", "all", "--exclude-checks", "positive_data_acceptance"),
-    *("--max-examples", "30", "--phases", "coverage,fuzzing"),
+    *("--max-examples", EXAMPLES, "--phases", "coverage,fuzzing"),
 )
 
 
@@ -52,7 +54,9 @@ def main() -> None:
             for command in (*node_suites(address), *python_suites(address)):
                 # Schemathesis keeps what it found where it runs: not in the repository.
                 place = MODULES if "schemathesis" in command[0] else None
-                if subprocess.run(command, check=False, cwd=place).returncode:
+                environment = {**os.environ, "HORNBOOK_EXAMPLES": EXAMPLES}
+                done = subprocess.run(command, check=False, cwd=place, env=environment)
+                if done.returncode:
                     failed.append(" ".join(command))
     sys.exit("\n".join(f"failed: {each}" for each in failed) or 0)
 

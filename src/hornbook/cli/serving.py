@@ -27,7 +27,7 @@ from hornbook.errors import UsageError
 @click.option("--watch", is_flag=True, help="Ingest whenever a source changes.")
 @root_of
 def serve(root: str | None, host: str, port: int, *, ingest: bool, watch: bool) -> None:
-    """Serve GraphQL, REST and SPARQL over HTTP until stopped."""
+    """Serve GraphQL, REST, SPARQL and MCP over HTTP until stopped."""
     from hornbook.serve.running import run
     from hornbook.workspace.workspace import Workspace
 

@@ -197,6 +197,32 @@ class EventLog:
         with self.alone(), self._engine.begin() as connection:
             connection.execute(sql.delete(EVENTS).where(EVENTS.c.plan == plan))
 
+    def later(self, plan: str, seq: int) -> list[Event]:
+        """The events of a plan behind one of its numbers, for those who follow it.
+
+        Raises:
+            EventLogError: A stored event cannot be read.
+        """
+        asked = sql.select(EVENTS.c.line).where(EVENTS.c.plan == plan, EVENTS.c.seq > seq)
+        return self._read(asked.order_by(EVENTS.c.seq))
+
+    def of_kind(self, *kinds: str) -> list[Event]:
+        """The events of some kinds, of all plans, each plan's in order.
+
+        Raises:
+            EventLogError: A stored event cannot be read.
+        """
+        asked = sql.select(EVENTS.c.line).where(EVENTS.c.kind.in_(kinds))
+        return self._read(asked.order_by(EVENTS.c.plan, EVENTS.c.seq))
+
+    def _read(self, asked: "sql.Select[Any]") -> list[Event]:  # one column, of lines
+        with self._reading() as connection:
+            lines = list(connection.execute(asked).scalars())
+        try:
+            return [read_event(line) for line in lines]
+        except ValueError as problem:
+            raise EventLogError(f"an event in {self._engine.url}: {problem}.") from problem
+
     def projected(self, plan: str) -> int:
         """Up to which event the plan's files were written; 0 if never here."""
         return self._written().get(plan, 0)

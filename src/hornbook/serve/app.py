@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fastapi import FastAPI
-from starlette.applications import Starlette
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
 from hornbook.errors import UsageError
@@ -18,7 +18,10 @@ from hornbook.serve.framework import make_framework
 from hornbook.serve.gateway import Gateway, House
 from hornbook.serve.graphql_http import GraphQLRoom
 from hornbook.serve.leases import Leases
+from hornbook.serve.mcp_http import McpHttp
+from hornbook.serve.mcp_server import build_server
 from hornbook.serve.metrics import Metrics
+from hornbook.serve.porter import Porter
 from hornbook.serve.schema import graphql_schema
 from hornbook.serve.sparql import Askers, SparqlRoom
 from hornbook.serve.tokens import VARIABLE, load_tokens
@@ -27,8 +30,11 @@ from hornbook.workspace.snapshot import Snapshot
 LOOPBACK = "127.0.0.1"
 WORKERS = 8
 
-# A part that other modules add: its application, made from the leases; if that is a Starlette
-# application, its lifespan runs with ours.
+MCP = "/mcp"
+# The gate has looked at Host and Origin by the rules of the whole server.
+_BEHIND_THE_GATE = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+
+# A part that a caller adds: its application, made from the leases.
 Room = Callable[[Leases], ASGIApp]
 
 
@@ -62,33 +68,36 @@ def create_app(
     open_ = settings.introspection == "always" or (
         settings.introspection == "loopback" and doors.loopback
     )
+    porter = Porter(tokens, settings.failures_per_minute)
     desk = Desk(leases, metrics, settings.streams)
     askers = Askers(leases.store_folder, settings)
     pool = ThreadPoolExecutor(WORKERS, "graphql")
     engine = Engine(graphql_schema, Limits.of(settings, introspection=open_))
 
-    added = {path: make(leases) for path, make in (rooms or {}).items()}
+    agents = McpHttp(
+        build_server(leases.workspace), allowed=_BEHIND_THE_GATE, most_bytes=settings.body_bytes
+    )
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with AsyncExitStack() as running:
-            for room in added.values():
-                if isinstance(room, Starlette):
-                    await running.enter_async_context(room.router.lifespan_context(room))
+        async with agents.running():
             yield
             desk.closing.set()
+        desk.follower.close()
         askers.close()
         pool.shutdown(wait=False, cancel_futures=True)
         leases.close()
 
     app = make_framework(desk, metrics, lifespan, pages=open_)
-    app.state.rooms = tuple(added)
     served: dict[str, ASGIApp] = {
-        "/graphql": GraphQLRoom(engine, desk, pool, page=open_, tokens=tokens),
+        "/graphql": GraphQLRoom(engine, desk, pool, page=open_, porter=porter),
         "/sparql": SparqlRoom(askers, settings),
-        **added,
+        # A mount would answer a POST with a redirect.
+        MCP: agents,
+        f"{MCP}/": agents,
+        **{path: make(leases) for path, make in (rooms or {}).items()},
     }
-    app.add_middleware(Gateway, house=House(doors, tokens, settings, metrics, served))
+    app.add_middleware(Gateway, house=House(doors, porter, settings, metrics, served))
     return app
 
 

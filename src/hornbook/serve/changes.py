@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 import strawberry
+from strawberry.scalars import JSON
 from strawberry.types import Info
 
 from hornbook.errors import UsageError
@@ -10,6 +11,8 @@ from hornbook.serve.answer_types import GraphVersion, IngestReport, graph_versio
 from hornbook.serve.context import Asking, Context, Following, refuse
 from hornbook.serve.desk import ingest
 from hornbook.serve.documents import coded
+from hornbook.serve.judging import check_review
+from hornbook.serve.plan_types import Judgement, Plan, RunEvent, judgement_of, plan_of, run_event
 
 
 def needs_write(context: Context) -> None:
@@ -39,6 +42,49 @@ class Mutation:
             found, _, remedy = str(problem).rpartition(": ")
             raise refuse("paths", found, remedy) from problem
 
+    @strawberry.mutation(
+        description="Begin a plan from a Markdown text with its sections, committed or not yet."
+    )
+    def create_plan(
+        self,
+        info: Asking,
+        title: str,
+        text: str | None = None,
+        committed: bool = False,
+        supersedes: str | None = None,
+    ) -> Plan:
+        """Begin a plan; it becomes the active one."""
+        needs_write(info.context)
+        book = info.context.workspace.plan_book()
+        if committed and supersedes is not None:
+            raise refuse(
+                "supersedes", "a plan that replaces another is explored first", "promote it"
+            )
+        view = (
+            book.commit(title, text, path="text")
+            if committed
+            else book.explore(title, text, path="text", supersedes=supersedes)
+        )
+        return plan_of(view, book.active())
+
+    @strawberry.mutation(description="Commit to an exploration: its text is frozen from now on.")
+    def promote_plan(self, info: Asking, slug: str) -> Plan:
+        """Commit to an exploration."""
+        needs_write(info.context)
+        if not slug.strip():
+            raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
+        book = info.context.workspace.plan_book()
+        return plan_of(book.promote(slug), book.active())
+
+    @strawberry.mutation(
+        description="Judge a review by git and its receipt, or several, given as lists."
+    )
+    def check_review(
+        self, info: Asking, review: JSON, receipt: JSON, gates: JSON | None = None
+    ) -> Judgement:
+        """Judge a review; nothing is recorded, so that readers may."""
+        return judgement_of(check_review(info.context.workspace, review, receipt, gates))
+
 
 @strawberry.type
 class Subscription:
@@ -49,3 +95,23 @@ class Subscription:
         """The version of the graph, and every one that follows."""
         async for version in info.context.desk.versions():
             yield graph_version(version)
+
+    @strawberry.subscription(
+        description="What happened in a run behind an event, and what happens until it ends; "
+        "a plan, named as plan.<slug>, is followed without end."
+    )
+    async def run_events(
+        self,
+        info: Info[Following, None],
+        id: strawberry.ID,  # noqa: A002  # the documented name
+        after: int = 0,
+    ) -> AsyncIterator[RunEvent]:
+        """The events of a run, as they come."""
+        follower = info.context.desk.follower
+        followed = await follower.named(id)
+
+        async def told() -> AsyncIterator[RunEvent]:
+            async for event in follower.events(followed, after):
+                yield run_event(event)
+
+        return told()

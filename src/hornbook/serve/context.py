@@ -1,7 +1,7 @@
 """What every resolver gets, and how it refuses."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from graphql import GraphQLError
 from strawberry.types import Info
@@ -10,6 +10,7 @@ from hornbook.errors import UsageError
 from hornbook.serve.desk import Desk
 from hornbook.serve.documents import coded
 from hornbook.serve.paths import inside
+from hornbook.serve.patience import Patience
 from hornbook.workspace.snapshot import Snapshot
 from hornbook.workspace.workspace import Workspace
 
@@ -25,6 +26,7 @@ class Context:
     snapshot: Snapshot
     may_write: bool = True
     desk: Desk | None = None
+    patience: Patience = field(default_factory=Patience)
 
 
 @dataclass(frozen=True, slots=True)

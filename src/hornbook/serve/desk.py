@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.errors import Busy
+from hornbook.serve.following import Follower
 from hornbook.serve.leases import Leases
 from hornbook.serve.metrics import Metrics
 from hornbook.serve.paths import inside
@@ -47,6 +48,8 @@ class Desk:
         self._most_streams = most_streams
         self._streams = 0
         self._ingesting = threading.Lock()
+        with leases.workspace() as work:
+            self.follower = Follower(work.run_log(), self.closing)
 
     def ingest(self, paths: Sequence[str] = (), *, wait: bool = False) -> IngestReport:
         """Read documents into the graph; with `wait`, after an ingest that is going on.

@@ -13,8 +13,18 @@ from graphql import (
     get_operation_ast,
     subscribe,
 )
+from graphql.execution.executor import Executor
 
-from hornbook.errors import Busy, HornbookError, NotFound, StoreError, UsageError
+from hornbook.errors import (
+    Busy,
+    EventLogError,
+    HornbookError,
+    NotFound,
+    StoreError,
+    TooSlow,
+    UsageError,
+)
+from hornbook.serve.context import Context
 from hornbook.serve.documents import Documents, Limits, Prepared, coded
 from hornbook.serve.logs import log
 from hornbook.serve.problems import Refusal
@@ -25,6 +35,8 @@ _CODES: tuple[tuple[type[HornbookError], str], ...] = (
     (NotFound, "NOT_FOUND"),
     (UsageError, "BAD_USER_INPUT"),
     (StoreError, "STORE_DAMAGED"),
+    (EventLogError, "EVENTS_DAMAGED"),
+    (TooSlow, "DEADLINE"),
 )
 
 
@@ -51,6 +63,14 @@ class Ready:
         return self.operation.operation.value
 
 
+class _Impatient(Executor[Any]):  # what it hands on is graphql-core's own
+    """Looks before each field whether anybody still waits."""
+
+    def execute_field(self, *args: Any, **kwargs: Any) -> Any:  # as above
+        self.context_value.patience.check()
+        return super().execute_field(*args, **kwargs)
+
+
 class Engine:
     """Runs documents against one schema, within limits."""
 
@@ -71,8 +91,8 @@ class Engine:
         error = self.documents.over_limit(prepared, operation, asked.variables)
         return told([error]) if error is not None else Ready(prepared, operation, asked)
 
-    def run(self, ready: Ready, context: object) -> Answer:
-        """The answer to a query or mutation."""
+    def run(self, ready: Ready, context: Context) -> Answer:
+        """The answer to a query or mutation; a query stops soon if nobody waits for it."""
         document = ready.prepared.document
         if document is None:
             raise TypeError("a document with errors is never ready")
@@ -82,6 +102,7 @@ class Engine:
             context_value=context,
             variable_values=dict(ready.asked.variables),
             operation_name=ready.asked.operation_name,
+            executor_class=_Impatient if ready.kind == "query" else None,
         )
         return answer_of(result)
 
@@ -108,6 +129,8 @@ async def _answers(results: AsyncIterator[ExecutionResult]) -> AsyncIterator[Ans
     try:
         async for result in results:
             yield answer_of(result)
+    except HornbookError as problem:
+        yield told([GraphQLError(str(problem), original_error=problem)])
     finally:
         close = getattr(results, "aclose", None)
         if close is not None:

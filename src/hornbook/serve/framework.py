@@ -8,9 +8,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from hornbook import __version__
 from hornbook.errors import HornbookError
+from hornbook.serve import rest_plans
 from hornbook.serve.desk import Desk
 from hornbook.serve.docs_page import docs_page
 from hornbook.serve.metrics import Metrics
@@ -25,6 +27,7 @@ DESCRIPTION = (
     "Which rules bind a change, whole, and why. Errors are problem details (RFC 9457). "
     "GraphQL is at `/graphql`, SPARQL at `/sparql`."
 )
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PROBLEM: dict[str, object] = {
     "title": "Problem",
     "type": "object",
@@ -62,13 +65,13 @@ def make_framework(
         openapi_url=None,
     )
     app.state.desk = desk
-    app.state.rooms = ()
     app.include_router(router)
+    app.include_router(rest_plans.router)
     _add_health(app, desk)
     _add_pages(app, desk, metrics, pages=pages)
     app.add_exception_handler(HornbookError, _told(_ours))
     app.add_exception_handler(Refusal, _told(_refusal))
-    app.add_exception_handler(HTTPException, _told(_http))
+    app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _told(_invalid))
     app.add_exception_handler(OSError, _told(_unreadable))
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI's documented way
@@ -102,7 +105,7 @@ def _add_pages(app: FastAPI, desk: Desk, metrics: Metrics, *, pages: bool) -> No
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def status() -> HTMLResponse:
         with desk.leases.workspace() as work:
-            text = status_page(work.root, work.snapshot(), pages=pages, rooms=app.state.rooms)
+            text = status_page(work.root, work.snapshot(), pages=pages)
         return HTMLResponse(text, headers=PAGE_HEADERS)
 
     if not pages:
@@ -157,13 +160,30 @@ def _refusal(error: Refusal) -> Refusal:
     return error
 
 
-def _http(error: HTTPException) -> Refusal:
+async def _http(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    allowed = _allowed(request)
     said = {
         404: ("not-found", "nothing is served at this path: `/` lists what is."),
-        405: ("method", "this path is not asked with this method."),
+        405: ("method", f"this path is asked with {' or '.join(allowed)}."),
     }
     code, detail = said.get(error.status_code, ("request", str(error.detail)))
-    return Refusal(error.status_code, code, detail, headers=dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(allowed)
+    refusal = Refusal(error.status_code, code, detail, headers=headers)
+    return refusal.response(visit_of(request.scope).request_id)
+
+
+def _allowed(request: Request) -> list[str]:
+    """The methods that a path is asked with; the framework only names those of one route."""
+    return [
+        method
+        for method in _METHODS
+        for route in request.app.routes
+        if route.matches({**request.scope, "method": method})[0] is Match.FULL
+    ]
 
 
 def _invalid(error: RequestValidationError) -> Refusal:

@@ -12,8 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hornbook.serve.doors import Doors
 from hornbook.serve.logs import log
 from hornbook.serve.metrics import Metrics, route_of
+from hornbook.serve.porter import Porter, address_of
 from hornbook.serve.problems import Refusal
-from hornbook.serve.tokens import LOCAL, NOBODY, Caller, Tokens
+from hornbook.serve.tokens import LOCAL, NOBODY, Caller
 from hornbook.serve.turns import Rates, Turns
 from hornbook.serve.visit import KEY, Visit
 from hornbook.workspace.serve_settings import ServeSettings
@@ -31,7 +32,7 @@ class House:
     """What the gate goes by."""
 
     doors: Doors
-    tokens: Tokens
+    porter: Porter
     settings: ServeSettings
     metrics: Metrics
     rooms: Mapping[str, ASGIApp] = field(default_factory=dict)
@@ -82,12 +83,12 @@ class Gateway:
 
     def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
         house = self._house
-        if not house.tokens:
-            return LOCAL
+        if not house.porter.tokens or scope["path"] in OPEN:
+            return NOBODY if house.porter.tokens else LOCAL
         given = headers.get(b"authorization", b"").decode("latin-1")
-        caller = house.tokens.caller(given)
+        caller = house.porter.caller(given, address_of(scope))
         if caller is None:
-            if scope["path"] in OPEN or _is_blank_page(scope, headers):
+            if _is_blank_page(scope, headers):
                 return NOBODY
             raise Refusal(
                 401,
@@ -153,11 +154,18 @@ class Gateway:
         if app is None or refusal is not None:
             await send({"type": "websocket.close", "code": 1008, "reason": ""})
             return
+        porter, address = self._house.porter, address_of(scope)
         caller: Caller | None = LOCAL
-        if self._house.tokens:
-            caller = self._house.tokens.caller(headers.get(b"authorization", b"").decode("latin-1"))
-        rates = self._rates if self._house.tokens else None
-        scope[KEY] = Visit(_request_id(headers), caller, rates=rates)
+        if porter.tokens:
+            given = headers.get(b"authorization", b"").decode("latin-1")
+            try:
+                caller = porter.caller(given, address)
+            except Refusal as wrong:
+                self._house.metrics.refused.labels(wrong.code).inc()
+                await send({"type": "websocket.close", "code": 1008, "reason": ""})
+                return
+        rates = self._rates if porter.tokens else None
+        scope[KEY] = Visit(_request_id(headers), caller, rates=rates, address=address)
         await app(scope, receive, send)
 
 

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import Executor
+from functools import partial
 
 from starlette.types import Receive, Scope, Send
 
 from hornbook.serve.context import Context, Following
 from hornbook.serve.desk import Desk
 from hornbook.serve.engine import Answer, Engine, Ready
+from hornbook.serve.event_stream import frame, send_events
 from hornbook.serve.graphql_request import (
     EVENTS,
     JSON,
@@ -18,15 +20,16 @@ from hornbook.serve.graphql_request import (
     read_request,
 )
 from hornbook.serve.graphql_socket import Socket
+from hornbook.serve.patience import Patience
+from hornbook.serve.porter import Porter
 from hornbook.serve.query_page import query_page
 from hornbook.serve.sending import as_json, send_bytes
 from hornbook.serve.shapes import Plain
 from hornbook.serve.style import PAGE_HEADERS
 from hornbook.serve.swift import Swift
-from hornbook.serve.tokens import Tokens
 from hornbook.serve.visit import Visit, visit_of
 
-KEEP_ALIVE = 12.0
+_COMPLETE = b"event: complete\ndata:\n\n"
 _HTML_HEADERS = [(name.encode(), value.encode()) for name, value in PAGE_HEADERS.items()]
 
 
@@ -34,7 +37,7 @@ class GraphQLRoom:
     """The application behind `/graphql`."""
 
     def __init__(
-        self, engine: Engine, desk: Desk, pool: Executor, *, page: bool, tokens: Tokens
+        self, engine: Engine, desk: Desk, pool: Executor, *, page: bool, porter: Porter
     ) -> None:
         megabytes = desk.leases.settings.serve.cache_megabytes
         self._swift = Swift(engine.schema, megabytes * 1024 * 1024)
@@ -42,13 +45,13 @@ class GraphQLRoom:
         self._desk = desk
         self._pool = pool
         self._page = page
-        self._tokens = tokens
+        self._porter = porter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         visit = visit_of(scope)
         if scope["type"] == "websocket":
-            socket = Socket(self._engine, self._desk, self.answer, visit, tokens=self._tokens)
+            socket = Socket(self._engine, self._desk, self.answer, visit, porter=self._porter)
             await socket.serve(scope, receive, send)
             return
         headers = dict(scope["headers"])
@@ -102,11 +105,18 @@ class GraphQLRoom:
             if found is not None:
                 return found
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, self._work, ready, plan, visit.may_write)
+        patience = Patience()
+        task = partial(self._work, ready, plan, visit.may_write, patience)
+        try:
+            return await loop.run_in_executor(self._pool, task)
+        finally:
+            patience.end()  # after the deadline the thread is told, for nothing else stops it
 
-    def _work(self, ready: Ready, plan: Plain | None, may_write: bool) -> Answer | bytes:
+    def _work(
+        self, ready: Ready, plan: Plain | None, may_write: bool, patience: Patience
+    ) -> Answer | bytes:
         with self._desk.leases.workspace() as work:
-            context = Context(work, work.snapshot(), may_write, self._desk)
+            context = Context(work, work.snapshot(), may_write, self._desk, patience)
             found = self._swift.answer(plan, context) if plan is not None else None
             return found if found is not None else self._engine.run(ready, context)
 
@@ -122,7 +132,7 @@ class GraphQLRoom:
                 visit.stay()
             else:
                 found = _one(await self.answer(ready, visit))
-            await _send_events(found, receive, send)
+            await send_events(_frames(found), receive, send, last=_COMPLETE)
 
 
 def _check_way(ready: Ready, request: GraphQLRequest) -> None:
@@ -136,50 +146,14 @@ async def _one(answer: Answer | bytes) -> AsyncIterator[Answer | bytes]:
     yield answer
 
 
-async def _send_events(
-    answers: AsyncIterator[Answer | bytes], receive: Receive, send: Send
-) -> None:
-    """Send answers as events until they end or the client leaves."""
-    headers = [
-        (b"content-type", b"text/event-stream; charset=utf-8"),
-        (b"cache-control", b"no-cache"),
-        (b"x-accel-buffering", b"no"),
-    ]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-
-    async def write(text: bytes, *, more: bool = True) -> None:
-        await send({"type": "http.response.body", "body": text, "more_body": more})
-
-    await write(b":\n\n")
-    left = asyncio.ensure_future(_left(receive))
-    following = asyncio.ensure_future(anext(answers, None))
+async def _frames(answers: AsyncIterator[Answer | bytes]) -> AsyncIterator[bytes]:
     try:
-        while not left.done():
-            await asyncio.wait(
-                {left, following}, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED
-            )
-            if not following.done():
-                await write(b":\n\n")
-                continue
-            answer = following.result()
-            if answer is None:
-                await write(b"event: complete\ndata:\n\n", more=False)
-                return
-            body = answer if isinstance(answer, bytes) else as_json(answer)
-            await write(b"event: next\ndata: " + body + b"\n\n")
-            following = asyncio.ensure_future(anext(answers, None))
+        async for answer in answers:
+            yield frame(answer if isinstance(answer, bytes) else as_json(answer), event="next")
     finally:
-        left.cancel()
-        following.cancel()
-        await asyncio.gather(left, following, return_exceptions=True)
         close = getattr(answers, "aclose", None)
         if close is not None:
             await close()
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _error(message: str, code: str) -> dict[str, object]:

@@ -12,9 +12,9 @@ from starlette.types import Receive, Scope, Send
 from hornbook.serve.context import Following
 from hornbook.serve.desk import Desk
 from hornbook.serve.engine import Answer, Asked, Engine, Ready
+from hornbook.serve.porter import Porter
 from hornbook.serve.problems import Refusal
 from hornbook.serve.sending import as_json
-from hornbook.serve.tokens import Tokens
 from hornbook.serve.visit import Visit
 
 PROTOCOL = "graphql-transport-ws"
@@ -39,11 +39,11 @@ class Socket:
     """One conversation."""
 
     def __init__(
-        self, engine: Engine, desk: Desk, answer: Answering, visit: Visit, *, tokens: Tokens
+        self, engine: Engine, desk: Desk, answer: Answering, visit: Visit, *, porter: Porter
     ) -> None:
         self._engine = engine
         self._desk = desk
-        self._tokens = tokens
+        self._porter = porter
         self._answer = answer
         self._visit = visit
         self._deadline = desk.leases.settings.serve.deadline_seconds
@@ -51,11 +51,17 @@ class Socket:
         self._operations: dict[str, asyncio.Task[None]] = {}
         self._sending = asyncio.Lock()
         self._open = ExitStack()
+        self._nameless = ExitStack()
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Talk until one side ends it."""
         self._receive, self._send = receive, send
         await receive()  # websocket.connect
+        try:
+            self._nameless.enter_context(self._porter.nameless(self._visit.address))
+        except Refusal:
+            await self._close(1013, "Too many sockets wait to say whose they are")
+            return
         spoken = PROTOCOL in scope.get("subprotocols", ())
         accept = {"type": "websocket.accept", "subprotocol": PROTOCOL if spoken else None}
         await send(accept)
@@ -66,6 +72,7 @@ class Socket:
         except _Closed as closed:
             await self._close(closed.code, closed.reason)
         finally:
+            self._nameless.close()
             self._open.close()
             for task in self._operations.values():
                 task.cancel()
@@ -119,11 +126,13 @@ class Socket:
             raise _Closed(4400, "The payload of connection_init must be an object")
         given = {str(key).lower(): value for key, value in (payload or {}).items()}
         if self._visit.caller is None:
-            self._visit.caller = self._tokens.caller(str(given.get("authorization", "")))
+            said = str(given.get("authorization", ""))
+            self._visit.caller = self._porter.caller(said, self._visit.address)
         if self._visit.caller is None:
             raise _Closed(4403, "Forbidden: send authorization in the payload")
         # Only those who may ask take one of the streams.
         self._open.enter_context(self._desk.stream())
+        self._nameless.close()
         self._acknowledged = True
         await self._say({"type": "connection_ack"})
 

@@ -29,7 +29,19 @@ _PAGED = {
     "entitiesByPredicate": "first",
     "entitiesByPrefix": "first",
 }
-_LISTS = frozenset({"traverse", "sops", "decisions", "predicates", "why", "plans", "runs"})
+_LISTS = frozenset(
+    {
+        "traverse",
+        "sops",
+        "decisions",
+        "predicates",
+        "why",
+        "plans",
+        "runs",
+        "reviews",
+        "ruleRecords",
+    }
+)
 _INTROSPECTION = frozenset({"__schema", "__type"})
 
 

@@ -1,7 +1,7 @@
 """The status page: which folder, what is ingested, its problems, and where to ask."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -13,8 +13,8 @@ SHOWN = 50
 _RANK = {"error": 0, "warning": 1, "info": 2}
 
 
-def status_page(root: Path, snapshot: Snapshot, *, pages: bool, rooms: Collection[str] = ()) -> str:
-    """The page as HTML; `pages` says whether there are others, `rooms` what else is served."""
+def status_page(root: Path, snapshot: Snapshot, *, pages: bool) -> str:
+    """The page as HTML; `pages` says whether there are others."""
     entries = snapshot.catalog.entries
     problems = sorted(
         (problem for entry in entries for problem in entry.problems),
@@ -36,7 +36,7 @@ def status_page(root: Path, snapshot: Snapshot, *, pages: bool, rooms: Collectio
 <p class="muted">graph <code>{escape(snapshot.version[:12]) or "nothing is ingested yet"}</code></p>
 <h2>What is ingested</h2>{_kinds(snapshot)}
 <h2>Problems</h2>{_problems(problems)}
-<h2>Where to ask</h2>{_places(rooms)}
+<h2>Where to ask</h2>{_places()}
 </body></html>
 """
 
@@ -68,12 +68,12 @@ def _problems(problems: Sequence[Problem]) -> str:
     return f"<table>{rows}</table>{rest}"
 
 
-def _places(rooms: Collection[str]) -> str:
+def _places() -> str:
     places = (
         ("POST /graphql", "GraphQL, also as a stream of events or over a WebSocket"),
         ("GET|POST /sparql", "SPARQL 1.1, read-only"),
         ("/api/v1", "REST"),
-        *((path, "for agents") for path in sorted(rooms)),
+        ("POST /mcp", "the Model Context Protocol, for agents"),
         ("/healthz, /readyz, /metrics", "for those who run it"),
     )
     rows = "".join(

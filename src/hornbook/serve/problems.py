@@ -11,6 +11,7 @@ from hornbook.errors import (
     BadQuery,
     Busy,
     ConfigError,
+    EventLogError,
     HornbookError,
     NoForm,
     NotFound,
@@ -69,6 +70,7 @@ _KINDS: tuple[tuple[type[HornbookError], int, str], ...] = (
     (UsageError, 422, "refused"),
     (TooSlow, 504, "deadline"),
     (StoreError, 503, "store"),
+    (EventLogError, 503, "events"),
 )
 
 

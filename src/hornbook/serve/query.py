@@ -1,5 +1,7 @@
 """The questions of the GraphQL schema, each a thin adapter over the workspace."""
 
+from collections.abc import Iterator, Sequence
+
 import strawberry
 
 from hornbook.errors import NotFound
@@ -21,12 +23,27 @@ from hornbook.serve.types import (
 )
 from hornbook.serve.walking import Walk
 from hornbook.workspace.selection import Filter
+from hornbook.workspace.snapshot import Thing
 
 DEEPEST = 8
+PIECE = 200
 
 
-def _described(context: Context, ids: list[str]) -> list[Entity]:
-    return [entity_of(thing) for thing in context.snapshot.describe(ids)]
+def _described(context: Context, ids: Sequence[str]) -> list[Entity]:
+    return [entity_of(thing) for thing in _things(context, ids)]
+
+
+def _things(context: Context, ids: Sequence[str]) -> Iterator[Thing]:
+    """What the graph says of entities, a piece at a time."""
+    for piece in _pieces(context, ids):
+        yield from context.snapshot.describe(piece)
+
+
+def _pieces(context: Context, names: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Names a piece at a time, as long as somebody waits for the answer."""
+    for start in range(0, len(names), PIECE):
+        context.patience.check()
+        yield names[start : start + PIECE]
 
 
 def _listed(context: Context, asked: Filter, first: int, after: str | None) -> list[Entity]:
@@ -34,8 +51,8 @@ def _listed(context: Context, asked: Filter, first: int, after: str | None) -> l
 
 
 @strawberry.type
-class Query:
-    """What can be asked."""
+class EntityQuery:
+    """What can be asked about the graph."""
 
     @strawberry.field(description="Entities in id order.")
     def entities(
@@ -107,10 +124,9 @@ class Query:
         """What can be reached from an entity over links; the start comes first."""
         if not 1 <= depth <= DEEPEST:
             raise refuse("depth", f"depth is {depth}", f"ask for 1 to {DEEPEST}")
-        snapshot = info.context.snapshot
-        walk = Walk(snapshot, direction, predicate_prefix, include_revisions=include_revisions)
+        walk = Walk(info.context, direction, predicate_prefix, include_revisions=include_revisions)
         ids, edges = walk.from_(start, depth)
-        found = [thing for thing in snapshot.describe(ids) if thing.triples]
+        found = [thing for thing in _things(info.context, ids) if thing.triples]
         return Neighbourhood(nodes=[entity_of(thing) for thing in found], edges=edges)
 
     @strawberry.field(description="The predicates that something in the graph carries.")
@@ -137,15 +153,17 @@ class Query:
         if files is None:
             ids = [each.id for each in snapshot.catalog.entries if each.category is Category.SOP]
         else:
-            answers = snapshot.why(files_inside(info.context, files))
-            ids = sorted({rule.id for answer in answers for rule in answer.rules})
+            paths = files_inside(info.context, files)
+            pieces = map(snapshot.why, _pieces(info.context, paths))
+            ids = sorted({rule.id for piece in pieces for each in piece for rule in each.rules})
         return _described(info.context, ids)
 
     @strawberry.field(description="Which rules bind each file, and why.")
     def why(self, info: Asking, files: list[str]) -> list[FileAnswer]:
         """Which rules bind each file, and why."""
         paths = files_inside(info.context, files)
-        return [file_answer(each) for each in info.context.workspace.why(paths)]
+        pieces = map(info.context.workspace.why, _pieces(info.context, paths))
+        return [file_answer(each) for piece in pieces for each in piece]
 
     @strawberry.field(description="Decisions; those derived from a plan if one is named.")
     def decisions(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[Entity]:
@@ -162,8 +180,7 @@ class Query:
         paths = files_inside(info.context, files)
         if not paths:
             raise refuse("files", "no file is named", "name the files under review")
-        if plan_id is not None:
-            raise refuse(
-                "planId", f"no plan {plan_id!r} is known here", "leave it out: files name the rules"
-            )
-        return review_context(info.context.workspace.review_context(paths))
+        slug = None if plan_id is None else str(plan_id)
+        if slug is not None and not slug.strip():
+            raise refuse("planId", "no plan is named", "give a plan's id, or leave it out")
+        return review_context(info.context.workspace.review_context(paths, plan=slug))

@@ -29,7 +29,8 @@ const run = async () => {
     at('state').textContent = Math.round(performance.now() - began) + ' ms';
   } catch (problem) { at('answer').textContent = String(problem); at('state').textContent = ''; }
 };
-const REF = 'name kind ofType { name kind ofType { name kind ofType { name kind } } }';
+const LEVELS = 7;  // a list of lists without nulls has six
+const REF = 'name kind ' + 'ofType { name kind '.repeat(LEVELS) + '}'.repeat(LEVELS);
 const shown = type => type.kind === 'NON_NULL' ? shown(type.ofType) + '!'
   : type.kind === 'LIST' ? '[' + shown(type.ofType) + ']' : type.name;
 const words = (tag, text, kind) => {

@@ -26,8 +26,10 @@ from hornbook.serve.rest_bodies import (
 from hornbook.serve.visit import visit_of
 from hornbook.workspace.report import IngestReport
 
+Described = dict[int | str, dict[str, Any]]  # as FastAPI types it
+
 # Every route may refuse so; the handlers in `framework` make the bodies.
-REFUSALS: dict[int | str, dict[str, Any]] = {
+REFUSALS: Described = {
     400: {"description": "The body cannot be read."},
     401: {"description": "A token is needed."},
     403: {"description": "The token or the page may not do this."},
@@ -39,8 +41,8 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     503: {"description": "The server is busy, or its store is damaged."},
     504: {"description": "There was no answer in time."},
 }
-_MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "Nothing has that name."}}
-_BUSY: dict[int | str, dict[str, Any]] = {409: {"description": "An ingest is running."}}
+MISSING: Described = {404: {"description": "Nothing has that name."}}
+_BUSY: Described = {409: {"description": "An ingest is running."}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def ingest(body: IngestBody, asking: Writing) -> IngestReport:
     return asking.desk.ingest(body.paths)
 
 
-@router.post("/why", responses=_MISSING, tags=["rules"])
+@router.post("/why", responses=MISSING, tags=["rules"])
 def why(body: WhyBody, asking: Reading) -> WhyAnswer:
     """Say which rules bind each file, and why."""
     with asking.desk.leases.workspace() as work:
@@ -87,7 +89,7 @@ def why(body: WhyBody, asking: Reading) -> WhyAnswer:
         return WhyAnswer(tuple(work.why(inside(work.root, body.files), at=body.at)))
 
 
-@router.post("/size", responses=_MISSING, tags=["contexts"])
+@router.post("/size", responses=MISSING, tags=["contexts"])
 def size(body: SizeBody, asking: Reading) -> Sizing:
     """Say whether a task fits a model's window."""
     with asking.desk.leases.workspace() as work:
@@ -101,7 +103,7 @@ def size(body: SizeBody, asking: Reading) -> Sizing:
         )
 
 
-@router.post("/context/review", responses=_MISSING, tags=["contexts"])
+@router.post("/context/review", responses=MISSING, tags=["contexts"])
 def review_context(body: ReviewBody, asking: Reading) -> ReviewAnswer:
     """Assemble what a reviewer must see, whole, or say why not."""
     if bool(body.files) == bool(body.diff):
@@ -109,11 +111,13 @@ def review_context(body: ReviewBody, asking: Reading) -> ReviewAnswer:
     with asking.desk.leases.workspace() as work:
         asking.note(work.snapshot().version)
         files = inside(work.root, body.files)
-        packet = work.review_packet(files, diff=body.diff, model=body.model)
+        packet = work.review_packet(
+            files, diff=body.diff, model=body.model, plan=body.plan, task=body.task
+        )
         return review_answer(packet.context, packet.made_for)
 
 
-@router.post("/context/develop", tags=["contexts"])
+@router.post("/context/develop", responses=MISSING, tags=["contexts"])
 def develop_context(body: DevelopBody, asking: Reading) -> Context:
     """Assemble what a developer sees: the task and its files, no rule's text."""
     with asking.desk.leases.workspace() as work:
@@ -123,12 +127,14 @@ def develop_context(body: DevelopBody, asking: Reading) -> Context:
             description=body.description,
             criteria=body.criteria,
             model=body.model,
+            plan=body.plan,
+            task=body.task,
         )
 
 
 @router.get(
     "/entities/{id}",
-    responses={**_MISSING, 304: {"description": "It is what you have."}},
+    responses={**MISSING, 304: {"description": "It is what you have."}},
     response_model=EntityAnswer,
     tags=["graph"],
 )

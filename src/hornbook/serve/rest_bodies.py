@@ -18,24 +18,26 @@ Text = Annotated[str, StringConstraints(max_length=100_000)]
 Files = Annotated[list[Path], Field(min_length=1, max_length=MOST_FILES)]
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
+    """A body that takes what it names and nothing else."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class IngestBody(_Body):
+class IngestBody(Body):
     """What to ingest; everything that is configured without paths."""
 
     paths: Annotated[list[Path], Field(max_length=MOST_FILES)] = []
 
 
-class WhyBody(_Body):
+class WhyBody(Body):
     """The files whose rules are asked for, at a commit if one is named."""
 
     files: Files
     at: Name | None = None
 
 
-class SizeBody(_Body):
+class SizeBody(Body):
     """A task to be sized."""
 
     files: Files
@@ -45,21 +47,25 @@ class SizeBody(_Body):
     window: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
 
 
-class ReviewBody(_Body):
-    """What is reviewed: files, or a change `BASE..HEAD`."""
+class ReviewBody(Body):
+    """What is reviewed: files, or a change `BASE..HEAD`; and what it is for."""
 
     files: Annotated[list[Path], Field(max_length=MOST_FILES)] = []
     diff: Name | None = None
     model: Name | None = None
+    plan: Name | None = None
+    task: Name | None = None
 
 
-class DevelopBody(_Body):
-    """A task to be developed."""
+class DevelopBody(Body):
+    """A task to be developed; one of a plan brings its own description, criteria and files."""
 
-    files: Files
-    description: Text
+    files: Annotated[list[Path], Field(max_length=MOST_FILES)] = []
+    description: Text = ""
     criteria: Annotated[list[Text], Field(max_length=100)] = []
     model: Name | None = None
+    plan: Name | None = None
+    task: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,15 @@ import strawberry
 from hornbook.serve.changes import Mutation, Subscription
 from hornbook.serve.context import Context
 from hornbook.serve.engine import Asked, Engine, Ready
-from hornbook.serve.query import Query
+from hornbook.serve.plan_query import PlanQuery
+from hornbook.serve.query import EntityQuery
 from hornbook.workspace.workspace import Workspace
+
+
+@strawberry.type
+class Query(EntityQuery, PlanQuery):
+    """What can be asked."""
+
 
 schema = strawberry.Schema(query=Query, mutation=Mutation, subscription=Subscription)
 graphql_schema = schema._schema  # noqa: SLF001  # strawberry has no other name for it

@@ -31,8 +31,9 @@ button { font: inherit; padding: .4rem 1.2rem; border: 0; border-radius: 6px; cu
 .figures div { background: var(--soft); border-radius: 8px; padding: .7rem .9rem; }
 .figures strong { display: block; font-size: 1.5rem; line-height: 1.2; }
 .error { color: #c33; } .warning { color: #b70; } .info, .muted { opacity: .65; }
-.columns { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
-@media (max-width: 50rem) { .columns { grid-template-columns: 1fr; } }
+.columns { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 1rem; }
+.columns pre { max-height: 80vh; }
+@media (max-width: 50rem) { .columns { grid-template-columns: minmax(0, 1fr); } }
 details { border-bottom: 1px solid var(--line); padding: .3rem 0; }
 summary { cursor: pointer; }
 """

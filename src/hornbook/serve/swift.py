@@ -37,6 +37,7 @@ class Swift:
     def _answer(self, plan: Plain, context: Context, *, work: bool) -> bytes | None:
         pieces = []
         for key, wanted in plan.keys:
+            context.patience.check()
             value = (
                 _simple(wanted, context)
                 if isinstance(wanted, str)

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 
 from hornbook.serve.problems import Refusal
 
+MOST_NAMES = 10_000
+
 
 class Turn:
     """The right to be worked on; a stream gives it up."""
@@ -57,26 +59,54 @@ class Turns:
 
 
 class Rates:
-    """Counts requests by caller; each may save up a quarter of a minute's worth."""
+    """Counts what callers do; each may save up a quarter of a minute's worth."""
 
-    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        per_minute: int,
+        said: str = "token {name!r} has used up its requests",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._per_second = per_minute / 60
         self._most = max(1.0, per_minute / 4)
+        self._said = said
         self._clock = clock
         self._left: dict[str, tuple[float, float]] = {}
 
     def spend(self, name: str) -> Refusal | None:
         """Count one request; a refusal says when the next one may come."""
+        refusal = self.empty(name)
+        if refusal is None:
+            if len(self._left) >= MOST_NAMES:
+                self._forget()
+            self._left[name] = (self._saved(name) - 1, self._clock())
+        return refusal
+
+    def empty(self, name: str) -> Refusal | None:
+        """The refusal that the next request would meet."""
+        left = self._saved(name)
+        if left >= 1:
+            return None
+        seconds = int((1 - left) / self._per_second) + 1
+        return Refusal(
+            429,
+            "rate",
+            f"{self._said.format(name=name)}: wait {seconds} s.",
+            headers={"retry-after": str(seconds)},
+        )
+
+    @property
+    def names(self) -> int:
+        """How many are remembered."""
+        return len(self._left)
+
+    def _saved(self, name: str) -> float:
         now = self._clock()
         left, since = self._left.get(name, (self._most, now))
-        left = min(self._most, left + (now - since) * self._per_second)
-        if left < 1:
-            seconds = int((1 - left) / self._per_second) + 1
-            return Refusal(
-                429,
-                "rate",
-                f"token {name!r} has used up its requests: wait {seconds} s.",
-                headers={"retry-after": str(seconds)},
-            )
-        self._left[name] = (left - 1, now)
-        return None
+        return min(self._most, left + (now - since) * self._per_second)
+
+    def _forget(self) -> None:
+        """Forget those who have saved up everything again, else who was here longest ago."""
+        kept = {name: each for name, each in self._left.items() if self._saved(name) < self._most}
+        newest = sorted(kept, key=lambda name: kept[name][1])[-MOST_NAMES // 2 :]
+        self._left = {name: kept[name] for name in newest}

@@ -21,6 +21,7 @@ class Visit:
     deadline: asyncio.Timeout | None = None
     turn: Turn | None = None
     rates: Rates | None = None
+    address: str = ""
 
     def spend(self) -> Refusal | None:
         """Count one more request of the caller, as each operation over a WebSocket is."""

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import strawberry
 
-from hornbook.serve.context import refuse
+from hornbook.serve.context import Context, refuse
 from hornbook.serve.types import Direction, Edge
-from hornbook.workspace.snapshot import Snapshot
 
 MOST_NODES = 5000
 
@@ -16,15 +15,16 @@ class Walk:
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        context: Context,
         direction: Direction,
         predicate_prefix: str | None,
         *,
         include_revisions: bool,
     ) -> None:
-        self._snapshot = snapshot
+        self._context = context
+        self._snapshot = context.snapshot
         self._direction = direction
-        self._names = set(snapshot.predicates(predicate_prefix))
+        self._names = set(self._snapshot.predicates(predicate_prefix))
         self._revisions = include_revisions
 
     def from_(self, start: str, depth: int) -> tuple[list[str], list[Edge]]:
@@ -34,6 +34,7 @@ class Walk:
         edges: dict[tuple[str, str, str], None] = {}
         border: Sequence[str] = [start]
         for _ in range(depth):
+            self._context.patience.check()
             found = self._edges(border)
             edges.update(dict.fromkeys(found))
             ends = {end for source, _, target in found for end in (source, target)}

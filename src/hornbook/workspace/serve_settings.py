@@ -57,6 +57,9 @@ class ServeSettings:
     rate_per_minute: int = field(
         default=600, metadata={"meaning": "Requests a minute of one token."}
     )
+    failures_per_minute: int = field(
+        default=120, metadata={"meaning": "Wrong tokens a minute that one address may send."}
+    )
     sparql_rows: int = field(default=10_000, metadata={"meaning": "Rows of a SPARQL answer."})
     sparql_bytes: int = field(default=33_554_432, metadata={"meaning": "Bytes of a SPARQL answer."})
     sparql_seconds: int = field(

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from hornbook.workspace.review_history import PastReview, RuleRecord
     from hornbook.workspace.review_records import Judged
     from hornbook.workspace.reviewing import Printed
+    from hornbook.workspace.run_log import RunLog
 
 
 class Workspace:
@@ -448,6 +449,12 @@ class Workspace:
         from hornbook.workspace.memory import Memory  # noqa: PLC0415  # loads SQLAlchemy
 
         return Memory(self.places, self.settings)
+
+    def run_log(self) -> RunLog:
+        """The runs of the workspace's plans, to be listed and followed; to be closed."""
+        from hornbook.workspace.run_log import RunLog  # noqa: PLC0415  # loads SQLAlchemy
+
+        return RunLog(self.places, self.settings)
 
     def plans(self) -> list[PlanView]:
         """Every plan: explorations first, then the committed, then the superseded."""
