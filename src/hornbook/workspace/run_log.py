@@ -10,8 +10,8 @@ from typing import Self
 from hornbook.errors import NotFound
 from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import Event
+from hornbook.workspace.memory import now
 from hornbook.workspace.places import Places
-from hornbook.workspace.plans import now
 from hornbook.workspace.settings import Settings
 
 STARTED = "run.started"
