@@ -162,4 +162,5 @@ else:
     pathlib.Path("shop/price.py").write_text(
         "from shop.tax import tax\\n\\n\\ndef price(n):\\n    return n * 2 + tax(0)\\n"
     )
+    print("used it")
 """

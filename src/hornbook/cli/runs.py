@@ -96,13 +96,19 @@ def events(root: str | None, run_id: str, *, as_json: bool) -> None:
 @root_of
 def answer(root: str | None, run_id: str, text: str, *, as_json: bool) -> None:
     """Answer what a run asks; it goes on with that."""
+    from hornbook.workspace.waking import wake
+    from hornbook.workspace.workspace import Workspace
+
     outcome = _book(root).answer(run_id, text)
+    with Workspace.open(root) as work:
+        awake = wake(work.places, work.settings, outcome.run_id)
     if as_json:
         print_json({"run": outcome.run_id, "status": outcome.status, "message": outcome.message})
         return
     write(f"{outcome.run_id}: {outcome.status}\n")
     if outcome.kind == "continued":
-        note(f"go on with `hornbook resume {outcome.run_id}`, unless a worker does")
+        others = ", unless a worker does" if awake else ""
+        note(f"go on with `hornbook resume {outcome.run_id}`{others}")
 
 
 def _facts(report: "RunReport") -> dict[str, object]:
