@@ -29,7 +29,7 @@ def planner_of(work: Workspace) -> Planner | None:
 
 
 if __name__ == "__main__":
-    looping = types.ModuleType("hornbook.workspace.looping")
-    vars(looping).update(loop_of=loop_of, planner_of=planner_of)
-    sys.modules["hornbook.workspace.looping"] = looping
+    staffing = types.ModuleType("hornbook.workspace.staffing")
+    vars(staffing).update(loop_of=loop_of, planner_of=planner_of)
+    sys.modules["hornbook.workspace.staffing"] = staffing
     main()
