@@ -153,8 +153,8 @@ class PlanEngine:
         planner = open_planner(self._work)
         if planner is None:
             raise UsageError(
-                "nobody plans: configure a model for `planning` in `models.capabilities`, or "
-                "write the plan yourself with `hornbook explore`."
+                "nobody plans: name an agent in `engine.agent`, or write the plan yourself with "
+                "`hornbook explore`."
             )
         view = self._book.explore(topic, planner.write(topic), path="the planner's answer")
         found = self._book.check(view.plan.slug)

@@ -36,6 +36,7 @@ from hornbook.execute.workflow.subjects import (
     ActionType,
 )
 from hornbook.execute.working import Staff, Worktrees
+from hornbook.model.agents import Role
 from hornbook.workspace import loop_refining as refining
 from hornbook.workspace import loop_splitting as splitting
 from hornbook.workspace.loop_answering import answer_run
@@ -120,6 +121,8 @@ class _Loop:
                 pass
             slug = ground.book.slug(plan)
             why = refusal(ground, slug)
+            if why is None and self._agents.worker(Role.DEVELOPER, agent) is None:
+                why = "nobody develops: name an agent with --agent, or in `engine.agent`."
             if why is not None:
                 return StepOutcome(StepKind.ENDED, run_id, status="refused", message=why)
             ground.book.tasks(slug)
