@@ -164,3 +164,10 @@ else:
     )
     print("used it")
 """
+
+
+def test_the_developers_context_lists_the_commands_that_must_pass(root: Path) -> None:
+    with Workspace.open(root) as work:
+        text = work.develop_context(task="task.add-tax.2").text
+    assert text is not None
+    assert "test -f shop/price.py" in text

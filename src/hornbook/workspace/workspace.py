@@ -301,9 +301,13 @@ class Workspace:
         Raises:
             UsageError: There is neither a description nor a task.
         """
-        from hornbook.workspace.developing import development_context  # noqa: PLC0415  # as above
+        from hornbook.workspace.developing import (  # noqa: PLC0415  # as above
+            Situation,
+            development_context,
+        )
 
         brief = self._brief(plan, task, with_files=not files)
+        commands = tuple(gate.command for gate in self.gates().ready if gate.required)
         made = development_context(
             self.root,
             self.settings,
@@ -312,6 +316,7 @@ class Workspace:
             criteria=criteria,
             model=model,
             brief=brief,
+            situation=Situation(gates=commands),
         )
         if made.due and brief is not None:
             self.memory().checkpoint_at_boundary(brief.plan.slug)
