@@ -29,6 +29,9 @@ from tests.workspaces import write
 
 MEANS = [Means.BUBBLEWRAP, Means.LANDLOCK]
 
+# The interpreter itself: an environment below /tmp is not to be seen inside.
+PYTHON = str(Path(sys.executable).resolve())
+
 
 @pytest.fixture(params=MEANS)
 def machine(request: pytest.FixtureRequest) -> Machine:
@@ -200,7 +203,7 @@ def test_a_gate_has_no_network_unless_it_is_given(
         tree(root), worktree=tree(root), environment=home, network=network
     )
     code = f"import socket; socket.create_connection(('127.0.0.1', {server}), 5)"
-    ended = run([sys.executable, "-c", code], confinement, machine, tmp_path)
+    ended = run([PYTHON, "-c", code], confinement, machine, tmp_path)
     assert (ended.code == 0) is network
 
 
@@ -231,7 +234,7 @@ def test_landlock_alone_takes_tcp_away(root: Path, tmp_path: Path, server: int) 
     confinement = Confinement(tree(root), network=False)
     code = f"import socket; socket.create_connection(('127.0.0.1', {server}), 5)"
     machine = Machine(None, version, apart=False)
-    ended = run([sys.executable, "-c", code], confinement, machine, tmp_path)
+    ended = run([PYTHON, "-c", code], confinement, machine, tmp_path)
     assert ended.code != 0
     assert "PermissionError" in ended.output
 
@@ -246,7 +249,7 @@ def test_a_gate_without_network_still_talks_to_itself(
         "socket.create_connection(s.getsockname(), 5)"
     )
     confinement = Confinement(tree(root), network=False)
-    assert run([sys.executable, "-c", code], confinement, machine, tmp_path).code == 0
+    assert run([PYTHON, "-c", code], confinement, machine, tmp_path).code == 0
 
 
 def test_the_git_file_of_a_worktree_cannot_be_replaced_under_bubblewrap(

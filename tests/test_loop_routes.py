@@ -484,7 +484,7 @@ def test_the_developer_is_blind_to_the_rules(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sees", ["requirements", "full"])
 def test_a_setting_shows_the_developer_the_rules(tmp_path: Path, sees: str) -> None:
-    config = CONFIG + f"engine:\n  developer_sees: {sees}\n"
+    config = CONFIG + f"developer_sees: {sees}\n"
     stage = Stage(repository(tmp_path, config=config))
     stage.go()
     assert "source.doc.sops.greetings" in stage.developer.seen[0].prompt

@@ -9,7 +9,7 @@ from hornbook.execute.events import Event
 from hornbook.execute.plan_state import Amendment, constraints_data, task_data
 from hornbook.execute.plan_store import PlanView
 from hornbook.model import Problem
-from hornbook.model.plan import PlanDecision, Risk
+from hornbook.model.plan import Invariant, PlanDecision, Risk
 from hornbook.serve.rest_bodies import Body, Name, Text
 from hornbook.workspace.run_log import RunLine
 
@@ -88,6 +88,7 @@ class PlanAnswer(BaseModel):
     risks: list[Risk]
     tasks: list[TaskAnswer]
     amendments: list[Amendment]
+    invariants: list[Invariant]
     problems: list[Problem]
 
 
@@ -125,6 +126,7 @@ def plan_answer(view: PlanView, active: str | None) -> PlanAnswer:
         "risks": state.risks,
         "tasks": [{"id": each.id_in(plan.slug), **task_data(each)} for each in state.tasks],
         "amendments": state.amendments,
+        "invariants": state.invariants,
         "problems": view.problems,
     }
     return PlanAnswer(**facts)
