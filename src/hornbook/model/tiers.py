@@ -30,6 +30,7 @@ TIER_OF = {
     "instructions": Tier.CORE,
     "core": Tier.CORE,
     "sops": Tier.CORE,
+    "rules": Tier.CORE,
     "conventions": Tier.CORE,
     "plan": Tier.TASK,
     "task": Tier.TASK,
