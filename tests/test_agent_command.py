@@ -452,10 +452,11 @@ def test_a_continuation_that_cannot_be_read_is_an_error(place: Path) -> None:
 
 @given(st.text())
 def test_any_text_can_be_an_answer(text: str) -> None:
-    said_in(text)
-    said_in(f"```json\n{text}\n```")
+    for printed in (text, f"```json\n{text}\n```"):
+        assert said_in(printed) == said_in(printed)
     for name in SHIPPED:
-        read(shipped(name), text, "/work")
+        found = read(shipped(name), text, "/work")
+        assert found.error is not None or found.text in text
 
 
 # Settings
