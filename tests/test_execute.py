@@ -63,14 +63,19 @@ FILES = {
 }
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    start(tmp_path, FILES)
-    with Workspace.open(tmp_path) as work:
+def with_the_tax_plan(root: Path, **more: str) -> Path:
+    """A repository with a committed plan of two tasks, and the files that a test adds."""
+    start(root, {**FILES, **more})
+    with Workspace.open(root) as work:
         work.ingest()
         work.plan_book().commit("Add tax", PLAN)
         work.plan_book().tasks("add-tax")
-    return tmp_path
+    return root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return with_the_tax_plan(tmp_path)
 
 
 def command(root: Path, *arguments: str) -> list[str]:

@@ -98,3 +98,50 @@ def test_an_edited_log_is_not_shown_as_if_nothing_was(tmp_path: Path) -> None:
     log = root / ".hornbook" / "plans" / "hello" / "events.jsonl"
     log.write_text(log.read_text("utf-8").replace('"passed":true', '"passed":false'), "utf-8")
     assert "differ: one of them was changed" in run(root, "runs", "show", "run-1", code=1).stderr
+
+
+def test_a_setting_that_changes_is_for_runs_that_begin_later(tmp_path: Path) -> None:
+    root = repository(tmp_path)
+    badly, well = writes({"src/greet.py": BROKEN}), writes({"src/greet.py": GREET})
+    Stage(root, [badly, badly, well]).go()
+    config = root / ".hornbook" / "config.yaml"
+    config.write_text(config.read_text("utf-8") + "engine:\n  attempts: 2\n", "utf-8")
+    (line,) = answer(root, "runs")["runs"]
+    assert (line["status"], line["attempt"]) == ("approved", 3)
+    assert len(answer(root, "runs", "show", "run-1")["attempts"]) == 3
+
+
+OWN = {
+    "id": "plan-and-execute",
+    "name": "Mine",
+    "version": "1.0.0",
+    "trigger": {"subject": "workflow.trigger.plan-and-execute"},
+    "max_iterations": 1,
+    "timeout": "1h",
+    "steps": [
+        {
+            "name": "only",
+            "action": {
+                "type": "publish",
+                "subject": "user.signal.escalate",
+                "payload": {"reason": "no", "task_id": "1"},
+            },
+        }
+    ],
+}
+
+
+def test_a_run_outlives_its_workflow_and_one_that_cannot_go_on_hides_no_other(
+    tmp_path: Path,
+) -> None:
+    root = repository(tmp_path)
+    Stage(root).go()
+    Stage(root, [writes({"src/bye.py": BROKEN})]).go("run-2", "2")
+    own = root / ".hornbook" / "workflows" / "mine.json"
+    own.parent.mkdir()
+    own.write_text(json.dumps(OWN), "utf-8")
+    lines = {line["id"]: line for line in answer(root, "runs")["runs"]}
+    assert (lines["run-1"]["status"], lines["run-2"]["status"]) == ("approved", "unreadable")
+    assert "Restore it" in lines["run-2"]["message"]
+    assert len(answer(root, "runs", "show", "run-1")["attempts"]) == 1
+    assert "was changed since" in run(root, "runs", "show", "run-2", code=1).stderr

@@ -167,14 +167,6 @@ def test_a_method_that_is_not_taken_is_told_with_those_that_are(local: TestClien
         assert (answer.status_code, answer.headers["allow"]) == (405, methods)
 
 
-def test_a_committed_plan_is_not_executed_without_an_engine(local: TestClient) -> None:
-    begin(local, committed=True)
-    answer = local.post("/api/v1/plans/limits/execute", json={})
-    assert (answer.status_code, answer.json()["code"]) == (501, "engine")
-    missing = local.post("/api/v1/plans/limits/execute", json={"task": "9"})
-    assert missing.status_code == 404
-
-
 def test_readers_look_at_plans_and_writers_make_them(root: Path) -> None:
     reads, writes = ({"authorization": f"Bearer {each}"} for each in (READER, WRITER))
     with client(root, host="0.0.0.0", environment=TOKENS) as found:

@@ -16,44 +16,34 @@ from starlette.testclient import TestClient
 from hornbook import Workspace
 from hornbook.errors import NotFound
 from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import Kind
-from hornbook.execute.plan_state import PLAN_KINDS
+from hornbook.execute.run_kinds import kinds_for
 from tests.plans import PLAN, with_a_plan
 from tests.serving import ask, client, on_a_port
 
 RUN = "limits-1"
-KINDS = {
-    **PLAN_KINDS,
-    **{
-        name: Kind(name, "For a test.", frozenset({"run", *required}), frozenset({"task"}))
-        for name, required in (
-            ("run.started", ("workflow", "payload")),
-            ("step.started", ("step",)),
-            ("run.ended", ("status", "reason")),
-        )
-    },
-}
 
 
 class Book:
     """Writes what a loop would write."""
 
     def __init__(self, root: Path) -> None:
-        self._log = EventLog(root / ".hornbook", lambda: "2026-03-01T12:00:00Z", kinds=KINDS)
-        self._count = 0
+        kinds = kinds_for({})
+        self._log = EventLog(root / ".hornbook", lambda: "2026-03-01T12:00:00Z", kinds=kinds)
 
-    def note(self, kind: str, run: str = RUN, **data: object) -> int:
-        self._count += 1
-        key = f"{run}/{self._count}"
-        event, _ = self._log.append("limits", kind, {"run": run, **data}, key=key, actor="loop")
+    def note(self, kind: str, run: str = RUN, key: str = "", **data: object) -> int:
+        facts = {"run": run, **data}
+        event, _ = self._log.append("limits", kind, facts, key=key or f"{run}/{kind}", actor="loop")
         return event.seq
 
+    def step(self, run: str = RUN) -> int:
+        return self.note("agent.told", run, round=1, number=1, execution=1, told={"step": 1})
+
     def begin(self, run: str = RUN) -> int:
-        task = "task.limits.1"
-        return self.note("run.started", run, workflow="plan-review", payload={}, task=task)
+        facts: dict[str, object] = {"workflow": "", "payload": {}, "task": "task.limits.1"}
+        return self.note("run.started", run, f"{run}/started", **facts)
 
     def end(self, run: str = RUN) -> int:
-        return self.note("run.ended", run, status="approved", reason="done")
+        return self.note("run.ended", run, status="approved", reason="done", spawned=[])
 
     def close(self) -> None:
         self._log.close()
@@ -106,8 +96,8 @@ def test_runs_are_listed_with_how_they_stand(local: TestClient, book: Book) -> N
     one = local.get(f"/api/v1/runs/{RUN}").json()
     assert one == runs[1] == local.get(f"/api/v1/runs/run.{RUN}").json()
     assert one["message"] == "done"
-    assert (one["plan"], one["task"], one["workflow"]) == ("limits", "task.limits.1", "plan-review")
-    fields = "id plan task workflow status message startedAt updatedAt"
+    assert (one["plan"], one["task"], one["workflow"]) == ("limits", "task.limits.1", "plan")
+    fields = "id plan task workflow status step attempt message startedAt updatedAt"
     by_graphql = ask(
         local, f'{{ runs {{ {fields} }} run(id: "{RUN}") {{ id }} none: run(id: "x") {{ id }} }}'
     )["data"]
@@ -120,20 +110,20 @@ def test_runs_are_listed_with_how_they_stand(local: TestClient, book: Book) -> N
 def test_a_stream_tells_what_was_and_ends_with_the_run(local: TestClient, book: Book) -> None:
     first = book.begin()
     book.begin("limits-2")
-    step = book.note("step.started", step="developer")
+    step = book.step()
     last = book.end()
     answer = local.get(f"/api/v1/runs/{RUN}/events")
     assert answer.headers["content-type"].startswith("text/event-stream")
     told = frames(answer.text)
     assert [number for number, _ in told] == [first, step, last]
-    assert [each["kind"] for _, each in told] == ["run.started", "step.started", "run.ended"]
+    assert [each["kind"] for _, each in told] == ["run.started", "agent.told", "run.ended"]
     assert {each["run"] for _, each in told} == {RUN}
-    assert told[1][1]["data"] == {"run": RUN, "step": "developer"}
+    assert told[1][1]["data"]["told"] == {"step": 1}
 
 
 def test_a_stream_goes_on_from_the_last_event(local: TestClient, book: Book) -> None:
     first = book.begin()
-    step = book.note("step.started", step="developer")
+    step = book.step()
     last = book.end()
 
     def after(number: object) -> Any:
@@ -160,7 +150,7 @@ def test_events_come_while_a_client_listens(root: Path, book: Book) -> None:
             raise AssertionError("the stream ended")
 
         assert next_number() == first
-        step = book.note("step.started", step="developer")
+        step = book.step()
         assert next_number() == step
         last = book.end()
         assert next_number() == last
@@ -169,7 +159,7 @@ def test_events_come_while_a_client_listens(root: Path, book: Book) -> None:
 
 def test_a_subscription_gives_the_same_over_sse_and_a_socket(root: Path, book: Book) -> None:
     first = book.begin()
-    book.note("step.started", step="developer")
+    book.step()
     book.end()
     text = f'subscription {{ runEvents(id: "{RUN}", after: {first}) {{ seq kind run data }} }}'
     with on_a_port(root) as address:
@@ -188,7 +178,7 @@ def test_a_subscription_gives_the_same_over_sse_and_a_socket(root: Path, book: B
                 return [found["runEvents"] async for found in session.subscribe(gql(text))]
 
         assert asyncio.run(listen()) == by_events
-    assert [each["kind"] for each in by_events] == ["step.started", "run.ended"]
+    assert [each["kind"] for each in by_events] == ["agent.told", "run.ended"]
     assert "event: complete" in body
 
 
@@ -259,22 +249,22 @@ def test_there_are_no_more_streams_than_allowed(tmp_path: Path) -> None:
 
 def test_a_log_that_was_made_anew_is_read_again(root: Path, book: Book) -> None:
     book.begin()
-    with Workspace.open(root) as work, work.run_log() as log:
-        assert [each.id for each in log.runs()] == [RUN]
+    with Workspace.open(root) as work, work.run_book() as runs:
+        assert [each.id for each in runs.lines()] == [RUN]
         book.close()
         for path in (root / ".hornbook").glob("events.db*"):
             path.unlink()
-        assert [each.id for each in log.runs()] == [RUN], "the export has it"
+        assert [each.id for each in runs.lines()] == [RUN], "the export has it"
         later = Book(root)
         later.begin("limits-2")
         later.close()
-        assert {each.id for each in log.runs()} == {RUN, "limits-2"}
+        assert {each.id for each in runs.lines()} == {RUN, "limits-2"}
         with pytest.raises(NotFound, match="hornbook runs"):
-            log.run("limits-3")
+            runs.line("limits-3")
 
 
 def test_without_plans_there_are_no_runs_and_nothing_is_written(tmp_path: Path) -> None:
     with_a_plan(tmp_path)
-    with Workspace.open(tmp_path) as work, work.run_log() as log:
-        assert log.runs() == []
+    with Workspace.open(tmp_path) as work, work.run_book() as runs:
+        assert runs.lines() == []
     assert not (tmp_path / ".hornbook" / "events.db").exists()

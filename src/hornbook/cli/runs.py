@@ -1,6 +1,8 @@
 """Commands about runs: list them, show one, its audit trail, and answer what it asks."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -23,12 +25,12 @@ STYLES = {
 }
 
 
-def _book(root: str | None) -> "RunBook":
-    from hornbook.workspace.runs import RunBook
+@contextmanager
+def _book(root: str | None) -> "Iterator[RunBook]":
     from hornbook.workspace.workspace import Workspace
 
-    with Workspace.open(root) as work:
-        return RunBook(work.places, work.settings)
+    with Workspace.open(root) as work, work.run_book() as book:
+        yield book
 
 
 @click.group(invoke_without_command=True)
@@ -38,7 +40,8 @@ def runs(here: click.Context, *, as_json: bool) -> None:
     """List the runs, the newest first; show one, or its audit trail."""
     if here.invoked_subcommand is not None:
         return
-    lines = _book(here.obj).lines()
+    with _book(here.obj) as book:
+        lines = book.lines()
     if as_json:
         print_json({"runs": lines})
         return
@@ -61,7 +64,8 @@ def runs(here: click.Context, *, as_json: bool) -> None:
 @root_of
 def show(root: str | None, run_id: str, *, as_json: bool) -> None:
     """Show a run: its attempts, what gates and reviewers said, and how it stands."""
-    report = _book(root).report(run_id)
+    with _book(root) as book:
+        report = book.report(run_id)
     if as_json:
         print_json({"run": report.line, **_facts(report)})
     else:
@@ -76,7 +80,8 @@ def show(root: str | None, run_id: str, *, as_json: bool) -> None:
 @root_of
 def events(root: str | None, run_id: str, *, as_json: bool) -> None:
     """Show the audit trail of a run: every event in order."""
-    found = _book(root).events(run_id)
+    with _book(root) as book:
+        found = book.events(run_id)
     if as_json:
         print_json({"events": [_event(event) for event in found]})
         return
@@ -96,12 +101,11 @@ def events(root: str | None, run_id: str, *, as_json: bool) -> None:
 @root_of
 def answer(root: str | None, run_id: str, text: str, *, as_json: bool) -> None:
     """Answer what a run asks; it goes on with that."""
-    from hornbook.workspace.waking import wake
     from hornbook.workspace.workspace import Workspace
 
-    outcome = _book(root).answer(run_id, text)
-    with Workspace.open(root) as work:
-        awake = wake(work.places, work.settings, outcome.run_id)
+    with Workspace.open(root) as work, work.run_book() as book:
+        outcome = book.answer(run_id, text)
+        awake = work.wake(outcome.run_id)
     if as_json:
         print_json({"run": outcome.run_id, "status": outcome.status, "message": outcome.message})
         return

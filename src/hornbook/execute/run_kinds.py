@@ -33,7 +33,7 @@ RUN_KINDS: Mapping[str, Kind] = {
             STARTED,
             "A run was begun.",
             "workflow payload",
-            "task agent parent base only",
+            "task agent parent base only attempts",
         ),
         _kind(
             STEP_STARTED,

@@ -30,7 +30,8 @@ STOP = "stop"
 class RunState:
     """A run as its events leave it; every round begins its workflow anew, after an answer.
 
-    `machine` is the workflow as far as it is done, None for the run of a whole plan.
+    `machine` is the workflow as far as it is done, None for the run of a whole plan, and for one
+    that ended by a workflow that is another one by now.
     """
 
     id: str
@@ -86,7 +87,9 @@ class RunState:
     @property
     def attempt(self) -> int:
         """Which attempt of the round it is, from 1."""
-        return 1 if self.machine is None else self.machine.iteration
+        if self.machine is not None:
+            return self.machine.iteration
+        return max((event.data["attempt"] for event in self.of(DEVELOP)), default=1)
 
     @property
     def step(self) -> str:
@@ -169,15 +172,25 @@ def gate_feedback(report: Data) -> str:
     return "\n".join(lines).strip()
 
 
-def runs_of(events: Iterable[Event]) -> list[str]:
-    """The ids of the runs in a plan's log, in the order in which they were begun."""
-    return [event.data["run"] for event in events if event.kind == kinds.STARTED]
+def by_run(events: Iterable[Event]) -> dict[str, list[Event]]:
+    """The events of each run in a plan's log, in the order in which the runs were begun."""
+    found: dict[str, list[Event]] = {}
+    for event in events:
+        run = event.data.get("run")
+        if event.kind == kinds.STARTED:
+            found.setdefault(str(run), [])
+        if run in found:
+            found[run].append(event)
+    return found
 
 
 def project_run(
     events: Sequence[Event], run_id: str, workflows: Mapping[str, Workflow]
 ) -> RunState | None:
     """A run from its plan's events; None if it was never begun.
+
+    One that has ended needs its workflow no more: it is told by its events alone if that is
+    another one by now.
 
     Raises:
         EventLogError: The workflow is not there any more, or is another one by now.
@@ -187,9 +200,18 @@ def project_run(
     if begun is None:
         return None
     state = RunState(run_id, begun.plan, begun, mine, None, keys={e.key: e for e in mine})
-    if begun.data["workflow"]:
-        state = replace(state, machine=_begun(state, workflows))
-    for event in mine:
+    if not begun.data["workflow"]:
+        return _all_folded(state, workflows)
+    try:
+        return _all_folded(replace(state, machine=_begun(state, workflows)), workflows)
+    except EventLogError:
+        if not any(event.kind == kinds.ENDED for event in mine):
+            raise
+        return _all_folded(state, workflows)
+
+
+def _all_folded(state: RunState, workflows: Mapping[str, Workflow]) -> RunState:
+    for event in state.events:
         state = _folded(state, event, workflows)
     return state
 
@@ -224,7 +246,10 @@ def _begun(state: RunState, workflows: Mapping[str, Workflow]) -> Run:
     said = state.answers()[: state.round - 1]
     if said and isinstance(payload.get("feedback"), str):
         payload["feedback"] = "\n\n".join([payload["feedback"], *said])
-    return start(workflows[state.workflow], payload)
+    # As many attempts as there were when it was begun: a setting that changes later is for others.
+    attempts = state.begun.data.get("attempts")
+    workflow = workflows[state.workflow]
+    return start(workflow if attempts is None else with_attempts(workflow, attempts), payload)
 
 
 def _stepped(state: RunState, event: Event) -> RunState:

@@ -1,5 +1,6 @@
 """The HTTP service: every part of it put together."""
 
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from hornbook.serve.framework import make_framework
 from hornbook.serve.gateway import Gateway, House
 from hornbook.serve.graphql_http import GraphQLRoom
 from hornbook.serve.leases import Leases
+from hornbook.serve.logs import log
 from hornbook.serve.mcp_http import McpHttp
 from hornbook.serve.mcp_server import build_server
 from hornbook.serve.metrics import Metrics
@@ -25,6 +27,7 @@ from hornbook.serve.porter import Porter
 from hornbook.serve.schema import graphql_schema
 from hornbook.serve.sparql import Askers, SparqlRoom
 from hornbook.serve.tokens import VARIABLE, load_tokens
+from hornbook.workspace.executions import Executions
 from hornbook.workspace.snapshot import Snapshot
 
 LOOPBACK = "127.0.0.1"
@@ -69,7 +72,9 @@ def create_app(
         settings.introspection == "loopback" and doors.loopback
     )
     porter = Porter(tokens, settings.failures_per_minute)
-    desk = Desk(leases, metrics, settings.streams)
+    inherited = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    executions = Executions(inherited, _told)
+    desk = Desk(leases, metrics, executions, settings.streams)
     askers = Askers(leases.store_folder, settings)
     pool = ThreadPoolExecutor(WORKERS, "graphql")
     engine = Engine(graphql_schema, Limits.of(settings, introspection=open_))
@@ -84,6 +89,7 @@ def create_app(
             yield
             desk.closing.set()
         desk.follower.close()
+        executions.close()
         askers.close()
         pool.shutdown(wait=False, cancel_futures=True)
         leases.close()
@@ -99,6 +105,10 @@ def create_app(
     }
     app.add_middleware(Gateway, house=House(doors, porter, settings, metrics, served))
     return app
+
+
+def _told(run: str, code: int) -> None:
+    log.info("an execution ended", extra={"facts": {"run": run, "code": code}})
 
 
 def _count(metrics: Metrics, snapshot: Snapshot) -> None:

@@ -9,10 +9,19 @@ from strawberry.types import Info
 from hornbook.errors import UsageError
 from hornbook.serve.answer_types import GraphVersion, IngestReport, graph_version, ingest_report
 from hornbook.serve.context import Asking, Context, Following, refuse
-from hornbook.serve.desk import ingest
+from hornbook.serve.desk import Desk, ingest
 from hornbook.serve.documents import coded
 from hornbook.serve.judging import check_review
-from hornbook.serve.plan_types import Judgement, Plan, RunEvent, judgement_of, plan_of, run_event
+from hornbook.serve.plan_types import (
+    Judgement,
+    Plan,
+    Run,
+    RunEvent,
+    judgement_of,
+    plan_of,
+    run_event,
+    run_of,
+)
 
 
 def needs_write(context: Context) -> None:
@@ -23,6 +32,18 @@ def needs_write(context: Context) -> None:
     """
     if not context.may_write:
         raise coded("this token may only read: use one with the scope write.", "FORBIDDEN")
+
+
+def _desk(info: Asking) -> Desk:
+    """The desk of the server, for one who may change something.
+
+    Raises:
+        GraphQLError: They may not, or there is no server.
+    """
+    needs_write(info.context)
+    if info.context.desk is None:
+        raise coded("there is no server here: use `hornbook execute` and `answer`.", "REFUSED")
+    return info.context.desk
 
 
 @strawberry.type
@@ -75,6 +96,27 @@ class Mutation:
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
         book = info.context.workspace.plan_book()
         return plan_of(book.promote(slug), book.active())
+
+    @strawberry.mutation(
+        description="Begin to carry out a committed plan, or one of its tasks; the run to follow."
+    )
+    def execute_plan(
+        self, info: Asking, slug: str, task: str | None = None, agent: str | None = None
+    ) -> Run:
+        """Begin to carry out a plan."""
+        if not slug.strip():
+            raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
+        return run_of(_desk(info).execute(slug, task=task, agent=agent))
+
+    @strawberry.mutation(description="Answer what a run asks; `stop` ends it.")
+    def answer_run(
+        self,
+        info: Asking,
+        id: strawberry.ID,  # noqa: A002  # as in `run`
+        text: str,
+    ) -> Run:
+        """Answer what a run asks."""
+        return run_of(_desk(info).answer(id, text))
 
     @strawberry.mutation(
         description="Judge a review by git and its receipt, or several, given as lists."

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hornbook.errors import Busy
 from hornbook.serve.following import Follower
@@ -15,6 +16,10 @@ from hornbook.serve.paths import inside
 from hornbook.serve.problems import Refusal
 from hornbook.workspace.report import IngestReport
 from hornbook.workspace.workspace import Workspace
+
+if TYPE_CHECKING:  # it loads agents and gates, which a query in process need not wait for
+    from hornbook.workspace.executions import Executions
+    from hornbook.workspace.runs import RunLine
 
 LOOK_EVERY = 0.2
 
@@ -38,10 +43,13 @@ def ingest(root: Path, paths: Sequence[str] = ()) -> IngestReport:
 
 
 class Desk:
-    """Lets one request at a time ingest, and keeps count of streams."""
+    """Lets one request at a time ingest, has plans executed, and keeps count of streams."""
 
-    def __init__(self, leases: Leases, metrics: Metrics, most_streams: int) -> None:
+    def __init__(
+        self, leases: Leases, metrics: Metrics, executions: "Executions", most_streams: int
+    ) -> None:
         self.leases = leases
+        self.executions = executions
         self.root = leases.root
         self.closing = asyncio.Event()
         self._metrics = metrics
@@ -49,7 +57,7 @@ class Desk:
         self._streams = 0
         self._ingesting = threading.Lock()
         with leases.workspace() as work:
-            self.follower = Follower(work.run_log(), self.closing)
+            self.follower = Follower(work.run_book(), self.closing)
 
     def ingest(self, paths: Sequence[str] = (), *, wait: bool = False) -> IngestReport:
         """Read documents into the graph; with `wait`, after an ingest that is going on.
@@ -68,6 +76,27 @@ class Desk:
             self._ingesting.release()
         self._metrics.ingests.labels("done").inc()
         return report
+
+    def execute(self, given: str, *, task: str | None, agent: str | None) -> "RunLine":
+        """Begin to carry out a plan, or one of its tasks; the run that somebody works on now.
+
+        Raises:
+            HornbookError: It cannot be begun.
+        """
+        with self.leases.workspace() as work, work.run_book() as runs:
+            return runs.line(self.executions.begin(work, given, task=task, agent=agent))
+
+    def answer(self, run_id: str, text: str) -> "RunLine":
+        """Tell a run that asks what a person says; whoever executes its plan goes on with it.
+
+        Raises:
+            NotFound: There is no such run.
+            UsageError: It asks nothing.
+        """
+        with self.leases.workspace() as work, work.run_book() as runs:
+            answered = runs.answer(run_id, text).run_id
+            work.wake(answered)
+            return runs.line(answered)
 
     @contextmanager
     def stream(self) -> Iterator[None]:

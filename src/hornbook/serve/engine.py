@@ -17,9 +17,11 @@ from graphql.execution.executor import Executor
 
 from hornbook.errors import (
     Busy,
+    EngineError,
     EventLogError,
     HornbookError,
     NotFound,
+    PlanHeld,
     StoreError,
     TooSlow,
     UsageError,
@@ -37,6 +39,8 @@ _CODES: tuple[tuple[type[HornbookError], str], ...] = (
     (StoreError, "STORE_DAMAGED"),
     (EventLogError, "EVENTS_DAMAGED"),
     (TooSlow, "DEADLINE"),
+    (PlanHeld, "BUSY"),
+    (EngineError, "ENGINE"),
 )
 
 

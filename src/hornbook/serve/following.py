@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from hornbook.execute.events import Event
 
 if TYPE_CHECKING:  # it loads SQLAlchemy, which a query in process need not wait for
-    from hornbook.workspace.run_log import Followed, RunLog
+    from hornbook.workspace.run_log import Followed
+    from hornbook.workspace.runs import RunBook
 
 LOOK_EVERY = 0.25
 READERS = 2
@@ -19,8 +20,8 @@ T = TypeVar("T")
 class Follower:
     """Reads the log for all streams of a server, in threads of its own."""
 
-    def __init__(self, log: "RunLog", closing: asyncio.Event) -> None:
-        self._log = log
+    def __init__(self, runs: "RunBook", closing: asyncio.Event) -> None:
+        self._runs = runs
         self._closing = closing
         self._pool = ThreadPoolExecutor(READERS, "events")
 
@@ -30,13 +31,13 @@ class Follower:
         Raises:
             NotFound: It names neither.
         """
-        return await self._read(lambda: self._log.follow(name))
+        return await self._read(lambda: self._runs.follow(name))
 
     async def events(self, followed: "Followed", after: int = 0) -> AsyncIterator[Event]:
         """The events behind a number of the plan's log, and later ones; a run's end is the last."""
         last = after
         while not self._closing.is_set() and not followed.is_over(last):
-            for event in await self._read(partial(self._log.later, followed, last)):
+            for event in await self._read(partial(self._runs.later, followed, last)):
                 last = event.seq
                 yield event
                 if followed.is_ended_by(event):
@@ -52,4 +53,4 @@ class Follower:
     def close(self) -> None:
         """Read no more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._log.close()
+        self._runs.close()

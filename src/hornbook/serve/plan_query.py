@@ -46,15 +46,15 @@ class PlanQuery:
     @strawberry.field(description="The runs, newest first; those of a plan if one is named.")
     def runs(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[Run]:
         """The runs, newest first."""
-        with info.context.workspace.run_log() as log:
-            return [run_of(line) for line in log.runs(plan_id)]
+        with info.context.workspace.run_book() as book:
+            return [run_of(line) for line in book.lines(plan_id)]
 
     @strawberry.field(description="One run; null if there is none.")
     def run(self, info: Asking, id: strawberry.ID) -> Run | None:  # noqa: A002  # documented
         """One run or null."""
-        with info.context.workspace.run_log() as log:
+        with info.context.workspace.run_book() as book:
             try:
-                return run_of(log.run(id))
+                return run_of(book.line(id))
             except NotFound:
                 return None
 

@@ -14,7 +14,7 @@ from hornbook.workspace import review_history
 
 if TYPE_CHECKING:  # they load SQLAlchemy, which a query in process need not wait for
     from hornbook.execute.plan_store import PlanView
-    from hornbook.workspace.run_log import RunLine
+    from hornbook.workspace.runs import RunLine
 
 
 @strawberry.type(description="Globs of the files that a plan may change, and must not.")
@@ -101,14 +101,18 @@ class Plan:
 
 @strawberry.type(description="A run of a task, or of a whole plan.")
 class Run:
-    """A run in a line; `status` is how it ended, or that it runs."""
+    """A run in a line: what it is about, and how it stands."""
 
     id: strawberry.ID
     plan: str
     task: strawberry.ID | None
     workflow: str
-    status: str
-    message: str
+    status: str = strawberry.field(
+        description="running, waiting, asking, or how it ended: approved, stopped and others."
+    )
+    step: str = strawberry.field(description="The step that comes next; empty if there is none.")
+    attempt: int
+    message: str = strawberry.field(description="What it asks a person, or why it ended.")
     started_at: str
     updated_at: str
 

@@ -11,10 +11,12 @@ from hornbook.errors import (
     BadQuery,
     Busy,
     ConfigError,
+    EngineError,
     EventLogError,
     HornbookError,
     NoForm,
     NotFound,
+    PlanHeld,
     StoreError,
     TooLarge,
     TooSlow,
@@ -71,6 +73,8 @@ _KINDS: tuple[tuple[type[HornbookError], int, str], ...] = (
     (TooSlow, 504, "deadline"),
     (StoreError, 503, "store"),
     (EventLogError, 503, "events"),
+    (PlanHeld, 409, "held"),
+    (EngineError, 503, "engine"),
 )
 
 

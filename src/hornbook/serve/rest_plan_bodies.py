@@ -11,7 +11,7 @@ from hornbook.execute.plan_store import PlanView
 from hornbook.model import Problem
 from hornbook.model.plan import Invariant, PlanDecision, Risk
 from hornbook.serve.rest_bodies import Body, Name, Text
-from hornbook.workspace.run_log import RunLine
+from hornbook.workspace.runs import RunLine
 
 Title = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 # What stands in a review and its receipt is judged there, key by key.
@@ -40,6 +40,12 @@ class ExecuteBody(Body):
 
     task: Name | None = None
     agent: Name | None = None
+
+
+class AnswerBody(Body):
+    """What a person says to a run that asks."""
+
+    text: Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
 
 
 class ConstraintsAnswer(BaseModel):
@@ -96,13 +102,6 @@ class PlansAnswer(BaseModel):
     """Every plan."""
 
     plans: list[PlanAnswer]
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """The runs that were begun."""
-
-    runs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

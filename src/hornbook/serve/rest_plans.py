@@ -15,7 +15,7 @@ from hornbook.serve.judging import check_review
 from hornbook.serve.problems import Refusal
 from hornbook.serve.rest import MISSING, REFUSALS, Described, Reading, Writing
 from hornbook.serve.rest_plan_bodies import (
-    Begun,
+    AnswerBody,
     CheckBody,
     ExecuteBody,
     PlanAnswer,
@@ -27,10 +27,10 @@ from hornbook.serve.rest_plan_bodies import (
 )
 from hornbook.serve.sending import as_json
 from hornbook.serve.visit import visit_of
-from hornbook.workspace.run_log import Followed, RunLine
+from hornbook.workspace.run_log import Followed
+from hornbook.workspace.runs import RunLine
 
 _HELD: Described = {409: {"description": "The plan is not in a state for this."}}
-_NO_ENGINE: Described = {501: {"description": "This server has no engine to execute with."}}
 _OVER: Described = {204: {"description": "The run has ended, and you have all of it."}}
 _EVENT = {
     "type": "object",
@@ -102,28 +102,25 @@ def promote(slug: Slug, asking: Writing) -> PlanAnswer:
 @router.post(
     "/plans/{slug}/execute",
     status_code=202,
-    responses={**MISSING, **_HELD, **_NO_ENGINE},
+    responses={**MISSING, **_HELD},
     tags=["plans"],
 )
-def execute(slug: Slug, body: ExecuteBody, asking: Writing) -> Begun:
-    """Begin to carry out a committed plan, or one of its tasks. Needs the scope write."""
+def execute(slug: Slug, body: ExecuteBody, asking: Writing) -> RunLine:
+    """Begin to carry out a committed plan, or one of its tasks. Needs the scope write.
+
+    The answer is the run that somebody works on now; one that was begun before is gone on with.
+    """
     with asking.desk.leases.workspace() as work:
-        book = work.plan_book()
-        view = book.view(slug)
+        view = work.plan_book().view(slug)
         if not view.plan.committed:
             raise Refusal(
                 409,
                 "not-committed",
                 f"plan {view.plan.slug} is an exploration: promote it before it is executed.",
             )
-        if body.task is not None:
-            book.task(view.state, body.task)
-    raise Refusal(
-        501,
-        "engine",
-        f"this server has no engine: run `hornbook execute {view.plan.slug}` beside it; "
-        "its events are followed here.",
-    )
+    begun = asking.desk.execute(slug, task=body.task, agent=body.agent)
+    asking.response.headers["location"] = f"/api/v1/runs/{begun.id}"
+    return begun
 
 
 @router.get("/runs", tags=["runs"])
@@ -131,15 +128,24 @@ def runs(
     asking: Reading, plan: Annotated[str | None, Query(min_length=1, max_length=200)] = None
 ) -> RunsAnswer:
     """The runs, newest first; those of a plan if one is named by slug or id."""
-    with asking.desk.leases.workspace() as work, work.run_log() as log:
-        return RunsAnswer(runs=tuple(log.runs(plan)))
+    with asking.desk.leases.workspace() as work, work.run_book() as book:
+        return RunsAnswer(runs=tuple(book.lines(plan)))
 
 
 @router.get("/runs/{id}", responses=MISSING, tags=["runs"])
 def run(id: RunId, asking: Reading) -> RunLine:  # noqa: A002  # the documented name
     """One run."""
-    with asking.desk.leases.workspace() as work, work.run_log() as log:
-        return log.run(id)
+    with asking.desk.leases.workspace() as work, work.run_book() as book:
+        return book.line(id)
+
+
+@router.post("/runs/{id}/answer", responses=MISSING, tags=["runs"])
+def answer(id: RunId, body: AnswerBody, asking: Writing) -> RunLine:  # noqa: A002  # as in `run`
+    """Answer what a run asks; `stop` ends it. Needs the scope write.
+
+    Whoever executes its plan goes on with it; if nobody does, execute the plan again.
+    """
+    return asking.desk.answer(id, body.text)
 
 
 @router.get(

@@ -9,7 +9,7 @@ from typing import Protocol
 from hornbook.errors import UsageError
 from hornbook.execute.engine.engine import EVERYTHING, Engine, Options, Scope
 from hornbook.execute.engine.legs import Tell, nobody
-from hornbook.execute.engine.runs import APPROVED, UNFINISHED, Request, Run, RunPhase
+from hornbook.execute.engine.runs import APPROVED, Request, Run, RunPhase, wanted_run
 from hornbook.execute.stepping import Loop
 from hornbook.workspace.plans import PlanBook, PlanCheck
 from hornbook.workspace.run_progress import Progress, progress_of
@@ -198,16 +198,10 @@ class PlanEngine:
 
 def _begun(engine: Engine, plan: str, number: int | None, agent: str | None) -> str:
     """The run of a plan or of one of its tasks: the one that is not over yet, else a new one."""
-    name = plan if number is None else f"{plan}-t{number}"
-    task = None if number is None else f"task.{plan}.{number}"
-    known = {run.run: run for run in engine.runs.of_plan(plan)}
-    count = 1
-    while f"{name}-{count}" in known:
-        run = known[f"{name}-{count}"]
-        if run.phase is not RunPhase.ENDED:
-            return run.run
-        if run.status in UNFINISHED:
-            return engine.resume(run.run).run
-        count += 1
-    engine.begin(Request(f"{name}-{count}", plan, task, agent))
-    return f"{name}-{count}"
+    wanted = wanted_run(engine.runs.of_plan(plan), plan, number)
+    if wanted.run is None:
+        task = None if number is None else f"task.{plan}.{number}"
+        engine.begin(Request(wanted.name, plan, task, agent))
+    elif wanted.run.phase is RunPhase.ENDED:
+        engine.resume(wanted.name)
+    return wanted.name

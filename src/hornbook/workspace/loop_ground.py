@@ -15,7 +15,7 @@ from hornbook.execute.plan_files import write_if_changed
 from hornbook.execute.plan_scope import PlanScope
 from hornbook.execute.plan_state import PlanState, project
 from hornbook.execute.plan_store import PlanStore
-from hornbook.execute.run_state import RunState, project_run, runs_of, with_attempts
+from hornbook.execute.run_state import RunState, by_run, project_run, with_attempts
 from hornbook.execute.stepping import StepKind, StepOutcome
 from hornbook.execute.task_ledger import Ledger, ledger_of
 from hornbook.execute.workflow.definition import Workflow
@@ -154,8 +154,12 @@ class Ground:
         data: Mapping[str, object],
     ) -> Event:
         """The event that begins a run; asked for again, the one that is there."""
+        workflow = self.workflows.get(str(data["workflow"]))
+        facts = {"run": run_id, **data}
+        if workflow is not None:
+            facts["attempts"] = workflow.max_iterations
         event, _ = self.log.append(
-            plan, kinds.STARTED, {"run": run_id, **data}, key=f"{run_id}/started", actor="loop"
+            plan, kinds.STARTED, facts, key=f"{run_id}/started", actor="loop"
         )
         return event
 
@@ -211,7 +215,7 @@ def find_run(log: EventLog, run_id: str, workflows: Mapping[str, Workflow]) -> R
 
 def runs_in(events: list[Event], workflows: Mapping[str, Workflow]) -> list[RunState]:
     """All runs in a plan's log, oldest first."""
-    found = (project_run(events, run_id, workflows) for run_id in runs_of(events))
+    found = (project_run(mine, run_id, workflows) for run_id, mine in by_run(events).items())
     return [state for state in found if state is not None]
 
 

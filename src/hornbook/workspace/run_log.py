@@ -1,37 +1,15 @@
-"""The runs of a workspace as their events tell them, and those events as they come."""
+"""The event log as readers keep it open, and what can be followed in it."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from hornbook.errors import NotFound
+from hornbook.execute import run_kinds as kinds
 from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import Event
-from hornbook.workspace.memory import now
+from hornbook.execute.events import Event, Kind
 from hornbook.workspace.places import Places
 from hornbook.workspace.settings import Settings
-
-STARTED = "run.started"
-ENDED = "run.ended"
-RUNNING = "running"
-_PLAN, _RUN = "plan.", "run."
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """A run in a line; `status` is how it ended, with the reason in `message`, or that it runs."""
-
-    id: str
-    plan: str
-    task: str | None
-    workflow: str
-    status: str
-    message: str
-    started_at: str
-    updated_at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +26,33 @@ class Followed:
 
     def is_ended_by(self, event: Event) -> bool:
         """Whether nothing follows an event; a plan never ends."""
-        return self.run is not None and event.kind == ENDED and self.concerns(event)
+        return self.run is not None and event.kind == kinds.ENDED and self.concerns(event)
 
     def is_over(self, seq: int) -> bool:
         """Whether nothing follows a number in the plan's log."""
         return self.ended is not None and seq >= self.ended
 
 
-class RunLog:
-    """Reads the runs of one workspace; it may be asked from several threads."""
+class KeptLog:
+    """Opens the log of a workspace when it is first needed; it may be asked from several threads.
 
-    def __init__(self, places: Places, settings: Settings) -> None:
+    Reading never makes a database: where there was never a plan, there is no log.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        settings: Settings,
+        known: Mapping[str, Kind],
+        clock: Callable[[], str],
+    ) -> None:
         self._places = places
         self._database = settings.engine.database
+        self._kinds = known
+        self._clock = clock
         self._lock = threading.Lock()
         self._log: EventLog | None = None
         self._file = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the database."""
@@ -83,62 +61,16 @@ class RunLog:
                 self._log.close()
             self._log = None
 
-    def runs(self, plan: str | None = None) -> list[RunLine]:
-        """The runs, the newest first; those of one plan if it is named, by slug or id."""
-        log = self._level()
-        if log is None:
-            return []
-        wanted = plan.removeprefix(_PLAN) if plan is not None else None
-        plans = sorted({event.plan for event in log.of_kind(STARTED)})
-        lines = [
-            line for each in plans if wanted in {None, each} for line in _lines(log.events(each))
-        ]
-        return sorted(lines, key=lambda line: (line.started_at, line.id), reverse=True)
-
-    def run(self, run_id: str) -> RunLine:
-        """One run.
-
-        Raises:
-            NotFound: There is none with this id.
-        """
-        wanted = run_id.removeprefix(_RUN)
-        found = next((each for each in self.runs() if each.id == wanted), None)
-        if found is None:
-            raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
-        return found
-
-    def follow(self, name: str) -> Followed:
-        """What an id names: a run, or a plan as `plan.<slug>`.
-
-        Raises:
-            NotFound: It names neither.
-        """
-        log = self._level()
-        if log is not None and name.startswith(_PLAN):
-            slug = name.removeprefix(_PLAN)
-            if slug in log.plans():
-                return Followed(slug)
-        run = self.run(name)
-        ends = log.of_kind(ENDED) if log is not None else []
-        ended = next((each.seq for each in ends if each.data["run"] == run.id), None)
-        return Followed(run.plan, run.id, ended)
-
-    def later(self, followed: Followed, seq: int) -> list[Event]:
-        """The events of what is followed behind a number in its plan's log."""
-        log = self._opened()
-        events = log.later(followed.plan, seq) if log is not None else []
-        return [event for event in events if followed.concerns(event)]
-
-    def _level(self) -> EventLog | None:
+    def level(self) -> EventLog | None:
         """The log, with what the exports of plans know more than its table."""
-        log = self._opened()
+        log = self.opened()
         if log is not None:
             for plan in log.plans():
                 log.sync(plan)
         return log
 
-    def _opened(self) -> EventLog | None:
-        """The log; None where there was never a plan. A database that was replaced is reopened."""
+    def opened(self) -> EventLog | None:
+        """The log, opened anew if its file was replaced; None where there was never a plan."""
         state = self._places.state
         local = not self._database
         with self._lock:
@@ -149,7 +81,7 @@ class RunLog:
                 self._log = None
             if self._log is None:
                 self._places.prepare()
-                self._log = EventLog(state, now, database=self._database)
+                self._log = EventLog(state, self._clock, database=self._database, kinds=self._kinds)
                 self._file = _inode(state / "events.db") if local else 0
             return self._log
 
@@ -159,30 +91,3 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except FileNotFoundError:
         return 0
-
-
-def _lines(events: Iterable[Event]) -> list[RunLine]:
-    """The runs in a plan's log, in the order in which they were begun."""
-    runs: dict[str, list[Event]] = {}
-    for event in events:
-        run = event.data.get("run")
-        if event.kind == STARTED:
-            runs.setdefault(str(run), [])
-        if run in runs:
-            runs[run].append(event)
-    return [_line(run, each) for run, each in runs.items()]
-
-
-def _line(run: str, events: Sequence[Event]) -> RunLine:
-    begun = events[0]
-    ended = next((event for event in events if event.kind == ENDED), None)
-    return RunLine(
-        id=run,
-        plan=begun.plan,
-        task=begun.data.get("task"),
-        workflow=str(begun.data.get("workflow", "")),
-        status=RUNNING if ended is None else str(ended.data["status"]),
-        message="" if ended is None else str(ended.data["reason"]),
-        started_at=begun.at,
-        updated_at=events[-1].at,
-    )

@@ -1,16 +1,24 @@
 """The runs of a workspace for people: what happened, where each stands, and what it asks."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
 
-from hornbook.errors import NotFound
+from hornbook.errors import EventLogError, NotFound
 from hornbook.execute import run_kinds as kinds
 from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import Event
 from hornbook.execute.run_audit import breaches
 from hornbook.execute.run_files import told
-from hornbook.execute.run_state import RunState, Spent, gate_feedback, spent
+from hornbook.execute.run_state import (
+    RunState,
+    Spent,
+    by_run,
+    gate_feedback,
+    project_run,
+    spent,
+)
 from hornbook.execute.stepping import StepOutcome
 from hornbook.execute.workflow.subjects import DEVELOP
 from hornbook.workspace.loop_answering import answer_run
@@ -18,13 +26,15 @@ from hornbook.workspace.loop_ground import (
     Clock,
     asked_words,
     find_run,
-    runs_in,
     spawned_by,
     workflows_of,
 )
 from hornbook.workspace.memory import now
 from hornbook.workspace.places import Places
+from hornbook.workspace.run_log import Followed, KeptLog
 from hornbook.workspace.settings import Settings
+
+_PLAN = "plan."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +83,48 @@ class RunReport:
 
 
 class RunBook:
-    """Every run of one workspace."""
+    """Every run of one workspace; it may be asked from several threads, and is to be closed."""
 
     def __init__(self, places: Places, settings: Settings, clock: Clock = now) -> None:
-        self._places = places
-        self._settings = settings
-        self._clock = clock
         self._workflows = workflows_of(places, settings)
+        self._kept = KeptLog(places, settings, kinds.kinds_for(self._workflows), clock)
 
-    def lines(self) -> list[RunLine]:
-        """All runs, the newest first."""
-        with self._log() as log:
-            if log is None:
-                return []
-            found = [
-                _line(run)
-                for plan in log.plans()
-                for run in runs_in(log.events(plan), self._workflows)
-            ]
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._kept.close()
+
+    def lines(self, plan: str | None = None) -> list[RunLine]:
+        """All runs, the newest first; those of one plan if it is named, by slug or id."""
+        log = self._kept.level()
+        if log is None:
+            return []
+        wanted = plan.removeprefix(_PLAN) if plan is not None else None
+        found = [
+            self._line(run_id, events)
+            for each in log.plans()
+            if wanted in {None, each}
+            for run_id, events in by_run(log.events(each)).items()
+        ]
         return sorted(found, key=lambda line: (line.started_at, line.id), reverse=True)
+
+    def line(self, run_id: str) -> RunLine:
+        """One run in a line.
+
+        Raises:
+            NotFound: There is none with this id.
+        """
+        return _line(self._found(run_id)[1])
 
     def report(self, run_id: str) -> RunReport:
         """One run, with everything that a person wants to know of it.
@@ -99,20 +132,19 @@ class RunBook:
         Raises:
             NotFound: There is none with this id.
         """
-        with self._log() as log:
-            run = self._found(log, run_id)
-            approved = run.newest(kinds.APPROVED)
-            asked = run.asked if run.is_asking else None
-            return RunReport(
-                line=_line(run),
-                attempts=tuple(_attempts(run)),
-                spent=spent(run.events),
-                commit=None if approved is None else str(approved.data["commit"]),
-                asks=None if asked is None else asked_words(asked),
-                record=None if asked is None else str(asked.data["record"]),
-                spawned=spawned_by(run),
-                breaches=tuple(breaches(run.events)),
-            )
+        _, run = self._found(run_id)
+        approved = run.newest(kinds.APPROVED)
+        asked = run.asked if run.is_asking else None
+        return RunReport(
+            line=_line(run),
+            attempts=tuple(_attempts(run)),
+            spent=spent(run.events),
+            commit=None if approved is None else str(approved.data["commit"]),
+            asks=None if asked is None else asked_words(asked),
+            record=None if asked is None else str(asked.data["record"]),
+            spawned=spawned_by(run),
+            breaches=tuple(breaches(run.events)),
+        )
 
     def events(self, run_id: str) -> list[Event]:
         """The audit trail of a run: its events in order.
@@ -120,8 +152,7 @@ class RunBook:
         Raises:
             NotFound: There is none with this id.
         """
-        with self._log() as log:
-            return list(self._found(log, run_id).events)
+        return list(self._found(run_id)[1].events)
 
     def answer(self, run_id: str, text: str) -> StepOutcome:
         """Tell a run that asks what a person says; whoever drives it goes on.
@@ -130,35 +161,45 @@ class RunBook:
             NotFound: There is none with this id.
             UsageError: It asks nothing.
         """
-        with self._log() as log:
-            run = self._found(log, run_id)
-            if log is None:
-                raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
-            return answer_run(log, run, text, self._workflows)
+        log, run = self._found(run_id)
+        return answer_run(log, run, text, self._workflows)
 
-    def _found(self, log: EventLog | None, run_id: str) -> RunState:
-        wanted = run_id.removeprefix("run.")
-        run = find_run(log, wanted, self._workflows) if log is not None else None
+    def follow(self, name: str) -> Followed:
+        """What an id names: a run, or a plan as `plan.<slug>`.
+
+        Raises:
+            NotFound: It names neither.
+        """
+        slug = name.removeprefix(_PLAN)
+        log = self._kept.level()
+        if log is not None and name.startswith(_PLAN) and slug in log.plans():
+            return Followed(slug)
+        _, run = self._found(name)
+        return Followed(run.plan, run.id, None if run.ended is None else run.ended.seq)
+
+    def later(self, followed: Followed, seq: int) -> list[Event]:
+        """The events of what is followed behind a number in its plan's log."""
+        log = self._kept.opened()
+        events = log.later(followed.plan, seq) if log is not None else []
+        return [event for event in events if followed.concerns(event)]
+
+    def _line(self, run_id: str, events: list[Event]) -> RunLine:
+        """A run in a line; one that cannot be gone on with keeps no others from being listed."""
+        try:
+            run = project_run(events, run_id, self._workflows)
+        except EventLogError as problem:
+            return _unreadable(run_id, events, str(problem))
         if run is None:
             raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
-        return run
+        return _line(run)
 
-    @contextmanager
-    def _log(self) -> Iterator[EventLog | None]:
-        """The log; None where there was never a plan."""
-        state = self._places.state
-        local = not self._settings.engine.database
-        if local and not (state / "events.db").exists() and not (state / "plans").is_dir():
-            yield None
-            return
-        known = kinds.kinds_for(self._workflows)
-        log = EventLog(state, self._clock, database=self._settings.engine.database, kinds=known)
-        try:
-            for plan in log.plans():
-                log.sync(plan)
-            yield log
-        finally:
-            log.close()
+    def _found(self, run_id: str) -> tuple[EventLog, RunState]:
+        log = self._kept.level()
+        wanted = run_id.removeprefix("run.")
+        run = find_run(log, wanted, self._workflows) if log is not None else None
+        if log is None or run is None:
+            raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
+        return log, run
 
 
 def _line(run: RunState) -> RunLine:
@@ -176,6 +217,23 @@ def _line(run: RunState) -> RunLine:
         message=message,
         started_at=run.begun.at,
         updated_at=run.events[-1].at,
+    )
+
+
+def _unreadable(run_id: str, events: list[Event], why: str) -> RunLine:
+    """A run whose workflow is another one by now, so that nobody knows where it stands."""
+    begun = events[0]
+    return RunLine(
+        id=run_id,
+        plan=begun.plan,
+        task=begun.data.get("task"),
+        workflow=str(begun.data["workflow"]),
+        status="unreadable",
+        step="",
+        attempt=0,
+        message=why,
+        started_at=begun.at,
+        updated_at=events[-1].at,
     )
 
 

@@ -79,7 +79,9 @@ class EngineSettings:
     )
     attempts: int = field(
         default=3,
-        metadata={"meaning": "Attempts at a task before a person decides; the first counts."},
+        metadata={
+            "meaning": "Attempts at a task before a person decides; a run keeps what it began with."
+        },
     )
     reask: int = field(
         default=0,

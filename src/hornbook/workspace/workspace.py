@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from hornbook.workspace.review_history import PastReview, RuleRecord
     from hornbook.workspace.review_records import Judged
     from hornbook.workspace.reviewing import Printed
-    from hornbook.workspace.run_log import RunLog
+    from hornbook.workspace.runs import RunBook
 
 
 class Workspace:
@@ -455,11 +455,17 @@ class Workspace:
 
         return Memory(self.places, self.settings)
 
-    def run_log(self) -> RunLog:
-        """The runs of the workspace's plans, to be listed and followed; to be closed."""
-        from hornbook.workspace.run_log import RunLog  # noqa: PLC0415  # loads SQLAlchemy
+    def run_book(self) -> RunBook:
+        """The runs of the workspace's plans, to be listed, answered and followed; to be closed."""
+        from hornbook.workspace.runs import RunBook  # noqa: PLC0415  # loads SQLAlchemy
 
-        return RunLog(self.places, self.settings)
+        return RunBook(self.places, self.settings)
+
+    def wake(self, run_id: str) -> bool:
+        """Have whoever works go on with a run that was answered; False if the engine has none."""
+        from hornbook.workspace.waking import wake  # noqa: PLC0415  # loads SQLAlchemy
+
+        return wake(self.places, self.settings, run_id)
 
     def plans(self) -> list[PlanView]:
         """Every plan: explorations first, then the committed, then the superseded."""

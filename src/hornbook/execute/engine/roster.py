@@ -93,6 +93,10 @@ class Roster:
                 "or stop it there and try again."
             ) from problem
 
+    def holder(self, plan: str) -> str | None:
+        """What people call the living process that executes a plan; None if there is none."""
+        return self.living().get(self._holder(plan))
+
     def _holder(self, plan: str) -> str:
         asked = sql.select(HOLDS.c.worker).where(HOLDS.c.plan == plan)
         with self._engine.begin() as connection:

@@ -101,6 +101,10 @@ class Runs:
             raise NotFound(f"the engine has no run {run!r}: `hornbook execute SLUG` begins runs.")
         return found[0]
 
+    def has(self, run: str) -> bool:
+        """Whether the engine has a run of this id."""
+        return bool(self._select(RUNS.c.run == run))
+
     def of_plan(self, plan: str) -> list[Run]:
         """The runs that belong to a plan, in the order in which they were entered."""
         return self._select(RUNS.c.plan == plan)
@@ -164,6 +168,30 @@ class Runs:
         asked = sql.select(RUNS).where(condition).order_by(RUNS.c.ordinal)
         with self._engine.connect().execution_options(hornbook_reads=True) as connection:
             return [_run(row) for row in connection.execute(asked)]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What executing a plan or a task means: a run by its name, with how it stands if there is one.
+
+    One that ended is resumed; where there is none it is begun.
+    """
+
+    name: str
+    run: Run | None
+
+
+def wanted_run(runs: Iterable[Run], plan: str, number: int | None) -> Wanted:
+    """The run of a plan or of one of its tasks: the one that is not over yet, else a new one."""
+    base = plan if number is None else f"{plan}-t{number}"
+    known = {run.run: run for run in runs}
+    count = 1
+    while f"{base}-{count}" in known:
+        run = known[f"{base}-{count}"]
+        if run.phase is not RunPhase.ENDED or run.status in UNFINISHED:
+            return Wanted(run.run, run)
+        count += 1
+    return Wanted(f"{base}-{count}", None)
 
 
 def _row(request: Request) -> dict[str, object]:

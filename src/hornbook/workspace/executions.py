@@ -1,0 +1,147 @@
+"""Executes plans beside this process, for those who cannot wait: each in a process of its own."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Self
+
+from hornbook.errors import EngineError, PlanHeld, UsageError
+from hornbook.execute.engine.roster import Roster
+from hornbook.execute.engine.runs import RunPhase, Runs, wanted_run
+from hornbook.execute.engine.tables import connect, database_url
+from hornbook.execute.stepping import StepKind
+from hornbook.process.apart import Apart
+from hornbook.workspace.plans import PlanBook
+from hornbook.workspace.staffing import loop_of
+from hornbook.workspace.workspace import Workspace
+
+START_SECONDS = 20.0
+"""How long a process may take until it has taken up its plan."""
+STOP_SECONDS = 5.0
+_LOOK_SECONDS = 0.05
+
+Tell = Callable[[str, int], None]
+"""Is told the run that a process was started for, and how that process ended."""
+
+
+class Executions:
+    """The executions that this process started; they end with it, and can be gone on with."""
+
+    def __init__(self, environment: Mapping[str, str], tell: Tell) -> None:
+        self._environment = dict(environment)
+        self._tell = tell
+        self._lock = threading.Lock()
+        self._started: dict[str, Apart] = {}
+        self._closed = False
+
+    def begin(
+        self, work: Workspace, given: str, *, task: str | None = None, agent: str | None = None
+    ) -> str:
+        """Begin to carry out a plan, or one of its tasks, as `hornbook execute` does; the run's id.
+
+        It returns as soon as a process is at it. One that is executed already is left alone.
+
+        Raises:
+            NotFound: There is no such plan or task.
+            UsageError: The plan may not start, or nobody has that agent's name.
+            PlanHeld: Another process executes another part of the plan.
+            EngineError: The process could not start.
+        """
+        book = work.plan_book()
+        view = book.view(given)
+        slug = view.plan.slug
+        number = None if task is None else PlanBook.task(view.state, task).number
+        with self._lock:  # two requests at once begin one run
+            if self._closed:
+                raise EngineError("this server is stopping: nothing is begun any more.")
+            with _Engine(work) as engine:
+                found = wanted_run(engine.runs.of_plan(slug), slug, number)
+                holder = engine.roster.holder(slug)
+                over = found.run is None or found.run.phase is RunPhase.ENDED
+                if holder is not None and over:
+                    raise PlanHeld(
+                        f"plan {slug} is being executed already ({holder}): wait for it."
+                    )
+                _start(work, slug, number, agent, found.name)
+                if holder is None:
+                    self._run(work, _command(work.root, slug, number, agent), slug, found.name)
+                    self._await(engine, slug, found.name)
+                return found.name
+
+    def close(self) -> None:
+        """End what was started; what was done is kept, and `execute` goes on with it."""
+        with self._lock:
+            self._closed = True
+            for each in self._started.values():
+                if each.code is None:
+                    each.stop(STOP_SECONDS)
+            self._started.clear()
+
+    def _run(self, work: Workspace, command: list[str], slug: str, run: str) -> None:
+        self._started[slug] = Apart(
+            command,
+            folder=work.root,
+            environment=self._environment,
+            log=work.places.state / "logs" / "executions" / f"{slug}.log",
+            ended=lambda code: self._tell(run, code),
+        )
+
+    def _await(self, engine: "_Engine", slug: str, run: str) -> None:
+        """Wait until the process has taken up its plan, or is over already."""
+        process = self._started[slug]
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until:
+            code = process.code
+            if engine.roster.holder(slug) is not None:
+                return
+            if code is not None:
+                if engine.runs.has(run):
+                    return  # it was a short one
+                said = process.said().strip().splitlines() or ["it said nothing"]
+                raise EngineError(
+                    f"the process that was to execute plan {slug} ended with {code}: {said[-1]}; "
+                    f"all of it is in .hornbook/logs/executions/{slug}.log."
+                )
+            time.sleep(_LOOK_SECONDS)
+
+
+class _Engine:
+    """What the engine's database knows, without an engine."""
+
+    def __init__(self, work: Workspace) -> None:
+        work.places.prepare()
+        told = work.settings.engine
+        state = work.places.state
+        self._database = connect(database_url(state, told.database))
+        self.runs = Runs(self._database)
+        self.roster = Roster(self._database, state, told.dead_after_seconds)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_ended: object) -> None:
+        self._database.dispose()
+
+
+def _start(work: Workspace, slug: str, number: int | None, agent: str | None, run: str) -> None:
+    """Begin a run in the log, so that whoever asks for it finds it; one that is there stays.
+
+    Raises:
+        UsageError: It may not start.
+    """
+    task = None if number is None else f"task.{slug}.{number}"
+    begun = loop_of(work).start(slug, task, agent=agent, run_id=run)
+    if begun.kind is StepKind.ENDED and begun.status == "refused":
+        raise UsageError(begun.message)
+
+
+def _command(root: Path, slug: str, number: int | None, agent: str | None) -> list[str]:
+    command = [sys.executable, "-m", "hornbook", "--root", os.fspath(root), "execute", slug]
+    if number is not None:
+        command += ["--task", str(number)]
+    if agent is not None:
+        command += ["--agent", agent]
+    return [*command, "--json"]
