@@ -154,8 +154,10 @@ def _lines() -> "Callable[[Sequence[Seen]], None]":
     def look(runs: "Sequence[Seen]") -> None:
         for each in runs:
             line = _line(each)
-            if told.get(each.run.run) != line:
-                told[each.run.run] = line
+            # A plan's run looks at its tasks time and again: only what changed of them is news.
+            news = each.run.message or line if not each.progress.step else line
+            if told.get(each.run.run) != news:
+                told[each.run.run] = news
                 note(f"{each.run.run}: {line}")
 
     return look
@@ -191,7 +193,7 @@ def _row(seen: "Seen") -> tuple[str, ...]:
     state = Styled(_state(seen))
     state.style = STYLES.get(state, "")
     said = run.message.splitlines()[0] if run.message else ""
-    about = run.task or ("" if run.parent else f"plan.{run.plan}")
+    about = run.task or at.task or ("" if run.parent else f"plan.{run.plan}")
     return state, run.run, about, at.step, _count(at.attempt), _count(at.tokens), at.gates, said
 
 
@@ -236,7 +238,7 @@ def _facts(seen: "Seen") -> dict[str, object]:
     run, at = seen.run, seen.progress
     return {
         "id": run.run,
-        "task": run.task,
+        "task": run.task or at.task or None,
         "parent": run.parent,
         "phase": run.phase,
         "status": run.status,

@@ -1,5 +1,6 @@
 """How far a run is, read from its plan's events for somebody who looks on."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -8,8 +9,9 @@ from hornbook.execute.events import Event
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a run is at: the step, the attempt, the tokens that agents told of, the gates."""
+    """What a run is at: the task, the step, the attempt, the tokens told of, the gates."""
 
+    task: str = ""
     step: str = ""
     attempt: int = 0
     tokens: int = 0
@@ -18,11 +20,12 @@ class Progress:
 
 def progress_of(events: Iterable[Event], run: str) -> Progress:
     """What a run is at, as far as its events tell."""
-    step, attempt, tokens, gates = "", 0, 0, ""
+    task, step, attempt, tokens, gates = "", "", 0, 0, ""
     for event in events:
         data = event.data
         if data.get("run") != run:
             continue
+        task = task or str(data.get("task") or "")
         step = str(data.get("step") or step)
         attempt = max(attempt, _number(data.get("attempt")))
         usage = data.get("usage")
@@ -31,7 +34,7 @@ def progress_of(events: Iterable[Event], run: str) -> Progress:
         listed = data.get("gates")
         if isinstance(listed, list) and listed:
             gates = _gates(listed)
-    return Progress(step, attempt, tokens, gates)
+    return Progress(task, step, attempt, tokens, gates)
 
 
 def _number(value: object) -> int:
@@ -39,12 +42,15 @@ def _number(value: object) -> int:
 
 
 def _gates(listed: list[object]) -> str:
-    """Gates in a few words: those that failed by name, else how many passed."""
+    """Gates in a few words: those that failed by name, else how many ended how."""
     facts = [each for each in listed if isinstance(each, dict)]
     failed = [str(each.get("name")) for each in facts if each.get("status") in _FAILED]
     if failed:
         return f"{', '.join(failed)} failed"
-    return f"{sum(each.get('status') == 'passed' for each in facts)} of {len(facts)} passed"
+    ends = Counter(str(each.get("status")) for each in facts)
+    return ", ".join(
+        f"{ends[name]} {name}" for name in ("passed", "warned", "skipped") if ends[name]
+    )
 
 
 _FAILED = frozenset({"failed", "refused"})
