@@ -574,7 +574,7 @@ def test_an_agent_that_is_no_command_is_built(place: Path) -> None:
     workplace = Workplace(place, builders={"embedded": lambda: built})
     crew = choose_agents({}, "embedded", TWO, workplace)
     assert crew.developer.agent is built
-    assert (crew.developer.model, crew.reviewer.model) == ("small", "large")
+    assert (crew.developer.model, crew.reviewer.model) == ("a", "b")  # the endpoints
 
 
 # The page about them

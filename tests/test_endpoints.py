@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.agents.embedded.developer import EmbeddedDeveloper
-from hornbook.agents.embedded.pacing import Pace, Paced
+from hornbook.agents.embedded.pacing import Pace, Paced, Tempo
 from hornbook.agents.endpoints import ModelEndpoint
 from hornbook.errors import UsageError
 from hornbook.model.agents import Answer, Usage
@@ -220,7 +220,7 @@ def test_too_early_a_call_is_not_made_but_told_when() -> None:
         asked.append(f"{system}{context}{seconds}")
         return Answer(text="x", usage=Usage(90, 5))
 
-    paced = Paced(model, Pace(100), count=len, clock=lambda: now[0])
+    paced = Paced(model, Tempo(100, lambda: now[0]), len)
     assert paced("ab", "c", 1.0).text == "x"
     assert paced("ab", "cdef", 1.0).retry_after == 60.0
     now[0] = 60.0
