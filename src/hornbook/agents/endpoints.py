@@ -171,7 +171,8 @@ class ModelEndpoint:
 def _refuses(library: "_Library", problem: Exception) -> bool:
     """Whether a server may have refused the form of the answer, and not the request as such."""
     errors = library.errors
-    if isinstance(problem, errors.ModelContextWindowExceededError):
+    # not every server has a code for a prompt that is too long, but all say it in this word
+    if isinstance(problem, errors.ModelContextWindowExceededError) or "context" in str(problem):
         return False
     if isinstance(problem, errors.UserError):
         return True

@@ -1,8 +1,8 @@
 """The runs of a workspace for people: what happened, where each stands, and what it asks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hornbook.errors import NotFound
 from hornbook.execute import run_kinds as kinds
@@ -87,9 +87,9 @@ class RunBook:
             if log is None:
                 return []
             found = [
-                _line(run)
+                line
                 for plan in log.plans()
-                for run in runs_in(log.events(plan), self._workflows)
+                for line in _lines(runs_in(log.events(plan), self._workflows))
             ]
         return sorted(found, key=lambda line: (line.started_at, line.id), reverse=True)
 
@@ -159,6 +159,20 @@ class RunBook:
             yield log
         finally:
             log.close()
+
+
+def _lines(runs: Iterable[RunState]) -> list[RunLine]:
+    """The runs of a plan in a line each; that of the plan itself asks when all others do."""
+    every = list(runs)
+    live = [run for run in every if run.ended is None and run.machine is not None]
+    asking = ", ".join(run.id for run in live if run.is_asking)
+    stuck = bool(live) and all(run.is_asking for run in live)
+    return [
+        replace(_line(run), status="asking", message=f"a person has to answer {asking}")
+        if stuck and run.machine is None and run.status == "running"
+        else _line(run)
+        for run in every
+    ]
 
 
 def _line(run: RunState) -> RunLine:
