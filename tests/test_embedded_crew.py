@@ -13,9 +13,13 @@ from hornbook.model.agents import Assignment, Limits, Role
 from hornbook.model.budget import CAPABILITIES, Endpoint
 from hornbook.review.schema import review_schema
 from hornbook.text.tokens import counter
+from hornbook.workspace.contexts import room
 from hornbook.workspace.embedded_crew import EmbeddedCrew
+from hornbook.workspace.role_prompts import shipped_instructions
 from hornbook.workspace.settings import ModelSettings, Settings, parse_settings
 from tests.chat_server import ChatServer, Reply, chat_server
+from tests.model import served
+from tests.model.served import Page
 from tests.step_runs import act, assignment
 from tests.test_review_check import commit, git
 from tests.workspaces import write
@@ -279,3 +283,26 @@ def test_an_answer_that_takes_the_whole_window_is_refused_with_its_line() -> Non
 @pytest.mark.parametrize(("window", "room"), [(1, 1), (4000, 1000), (200_000, 4096)])
 def test_an_answer_has_4096_tokens_or_a_quarter_of_a_smaller_window(window: int, room: int) -> None:
     assert Endpoint("openai", "m", window).answer_tokens == room
+
+
+# The page about local models
+
+
+def test_the_settings_of_the_page_make_room_for_everything_in_their_small_window() -> None:
+    settings = parse_settings(Page.read().config.encode())
+    models, budget = settings.registry(), settings.budget
+    for capability in CAPABILITIES:
+        found = models.resolve(capability)
+        assert found is not None
+        assert found[1].url.startswith("http://127.0.0.1:")
+        assert room(settings, found[1], planned=True).diff > 500
+        assert found[1].prompt_tokens(budget.safety_percent) > 2000
+    assert COUNT(shipped_instructions("reviewer")) <= budget.system_prompt
+
+
+def test_what_the_test_with_a_model_lacks_is_a_failure_that_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(served, "PACKAGES", ("no_such_model",))
+    with pytest.raises(pytest.fail.Exception, match="no_such_model not installed: run `make test"):
+        served.require_packages()
