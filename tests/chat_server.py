@@ -11,13 +11,14 @@ from typing import Any
 
 @dataclass
 class Reply:
-    """What the server answers: a text, or a status with headers and a raw body."""
+    """What the server answers: a text, whole or cut, or a status with headers and a raw body."""
 
     text: str = ""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     raw: bytes | None = None
     hold: bool = False
+    cut: bool = False
 
 
 @dataclass
@@ -61,7 +62,7 @@ def chat_server(reply: Callable[[dict[str, Any]], Reply]) -> Iterator[ChatServer
                     "role": "assistant",
                     "model": body["model"],
                     "content": [{"type": "text", "text": told.text}],
-                    "stop_reason": "end_turn",
+                    "stop_reason": "max_tokens" if told.cut else "end_turn",
                     "stop_sequence": None,
                     "usage": {"input_tokens": 11, "output_tokens": 7},
                 }
@@ -73,7 +74,7 @@ def chat_server(reply: Callable[[dict[str, Any]], Reply]) -> Iterator[ChatServer
                 "choices": [
                     {
                         "index": 0,
-                        "finish_reason": "stop",
+                        "finish_reason": "length" if told.cut else "stop",
                         "message": {"role": "assistant", "content": told.text},
                     }
                 ],

@@ -548,6 +548,26 @@ def test_two_agents_may_share_the_work(place: Path) -> None:
     assert crew.notes == ()
 
 
+def test_a_command_is_told_models_and_never_the_names_of_endpoints(place: Path) -> None:
+    install(place, "claude", "exit 0")
+    chosen = choose_agents({}, "claude", TWO, Workplace(place / "logs")).reviewer
+    every = {*TWO.endpoints, "gpt", "claude-opus"}
+    assert chosen.model_of("a", every) == "small"
+    assert chosen.model_of("b", every) == "large"
+    assert chosen.model_of(None, every) == chosen.model_of("default", every) == "large"
+    assert chosen.model_of("gpt", every) == "large"
+    assert chosen.model_of("claude-next", every) == "claude-next"
+    by_default = choose_agents({}, "claude", NO_MODELS, Workplace(place / "logs")).developer
+    assert by_default.model_of("claude-opus", every) is None
+
+
+def test_a_planner_gets_the_model_for_planning(place: Path) -> None:
+    install(place, "claude", "exit 0")
+    models = Models(TWO.endpoints, {**TWO.capabilities, "planning": ("b",)})
+    crew = choose_agents({}, "claude", models, Workplace(place / "logs"))
+    assert (crew.developer.model, crew.planner.model) == ("small", "large")
+
+
 def test_a_command_that_is_not_installed_is_told_before_anything_runs(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -574,7 +594,7 @@ def test_an_agent_that_is_no_command_is_built(place: Path) -> None:
     workplace = Workplace(place, builders={"embedded": lambda: built})
     crew = choose_agents({}, "embedded", TWO, workplace)
     assert crew.developer.agent is built
-    assert (crew.developer.model, crew.reviewer.model) == ("small", "large")
+    assert (crew.developer.model, crew.reviewer.model) == ("a", "b")  # the endpoints
 
 
 # The page about them

@@ -1,3 +1,4 @@
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.agents.embedded.developer import EmbeddedDeveloper
-from hornbook.agents.embedded.pacing import Pace, Paced
+from hornbook.agents.embedded.pacing import Pace, Paced, Tempo
 from hornbook.agents.endpoints import ModelEndpoint
 from hornbook.errors import UsageError
 from hornbook.model.agents import Answer, Usage
 from hornbook.model.gates import GateReport
+from hornbook.review.schema import review_schema
 from tests.chat_server import Reply, chat_server
 from tests.step_runs import COUNT, act, assignment, gate, report
 from tests.workspaces import write
@@ -45,6 +47,37 @@ def test_a_model_gets_exactly_two_messages_and_its_usage_is_counted() -> None:
         ("user", "state: 1\n"),
     ]
     assert (request["model"], request["max_tokens"]) == ("local", 4096)
+
+
+@pytest.mark.usefixtures("models")
+def test_without_a_system_prompt_there_is_one_message() -> None:
+    with chat_server(lambda _: Reply("x")) as server:
+        endpoint(server.url)("", "state: 1\n", 20.0)
+    assert [each["role"] for each in server.requests[0]["messages"]] == ["user"]
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize(
+    ("model", "held"), [("claude-opus-4-8", True), ("claude-3-haiku-20240307", False)]
+)
+def test_a_schema_is_sent_to_models_that_can_be_held_to_it(model: str, *, held: bool) -> None:
+    schema = json.dumps(review_schema(["source.doc.sops.a", "source.doc.sops.b"]))
+    with chat_server(lambda _: Reply("{}")) as server:
+        url = server.url.removesuffix("/v1")
+        key = {"ANTHROPIC_API_KEY": SECRET}
+        answer = ModelEndpoint("anthropic", model, url, schema=schema, environment=key)(
+            "", "c", 20.0
+        )
+    (request,) = server.requests
+    assert ("source.doc.sops.b" in json.dumps(request)) is held
+    assert (answer.text, bool(answer.notes)) == ("{}", not held)
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize("cut", [True, False])
+def test_an_answer_that_ran_out_of_room_is_marked(*, cut: bool) -> None:
+    answer, _ = ask(Reply("action: run_", cut=cut))
+    assert (answer.text, answer.cut) == ("action: run_", cut)
 
 
 @pytest.mark.usefixtures("models")
@@ -220,7 +253,7 @@ def test_too_early_a_call_is_not_made_but_told_when() -> None:
         asked.append(f"{system}{context}{seconds}")
         return Answer(text="x", usage=Usage(90, 5))
 
-    paced = Paced(model, Pace(100), count=len, clock=lambda: now[0])
+    paced = Paced(model, Tempo(100, lambda: now[0]), len)
     assert paced("ab", "c", 1.0).text == "x"
     assert paced("ab", "cdef", 1.0).retry_after == 60.0
     now[0] = 60.0

@@ -222,6 +222,7 @@ def test_an_invalid_review_is_asked_for_once_more_by_setting(tmp_path: Path) -> 
     assert stage.kinds().count("agent.task.review") == 2
     assert "review.reasked" in stage.kinds()
     assert "was not accepted" in stage.reviewer.seen[1].feedback
+    assert [bool(each.system) for each in stage.reviewer.seen] == [False, True]
     assert stage.reviewer.seen[0].prompt == stage.reviewer.seen[1].prompt
     honest(stage)
 

@@ -338,6 +338,7 @@ def test_a_plan_that_is_too_long_is_refused_not_cut(root: Path) -> None:
         developing = work.develop_context(["handlers/user.go"], plan="limits", description="x")
     assert (context.outcome, context.text) == (Outcome.FAILED, None)
     assert [each.code for each in context.reasons] == ["plan_over_budget"]
+    assert context.reasons[0].message.endswith("are reserved: raise `budget.plan`.")
     assert [each.code for each in developing.reasons] == ["plan_over_budget"]
 
 

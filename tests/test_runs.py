@@ -10,8 +10,13 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
+from hornbook.execute.engine.runs import Run, RunPhase
+from hornbook.execute.events import Event
+from hornbook.execute.run_files import told
+from hornbook.workspace.engine import Execution, Seen
+from hornbook.workspace.run_progress import Progress
 from hornbook.workspace.runs import RunBook
-from tests.fakes import reviews, writes
+from tests.fakes import fails, reviews, writes
 from tests.loops import BROKEN, GREET, Stage, repository
 
 
@@ -145,3 +150,60 @@ def test_a_run_outlives_its_workflow_and_one_that_cannot_go_on_hides_no_other(
     assert "Restore it" in lines["run-2"]["message"]
     assert len(answer(root, "runs", "show", "run-1")["attempts"]) == 1
     assert "was changed since" in run(root, "runs", "show", "run-2", code=1).stderr
+
+
+def test_the_run_of_a_plan_asks_with_those_of_its_tasks_and_is_not_the_one_to_answer(
+    tmp_path: Path,
+) -> None:
+    root = repository(tmp_path)
+    Stage(root, [fails("it died")]).go(task=None)
+    lines = {line["id"]: line for line in answer(root, "runs")["runs"]}
+    assert {line["status"] for line in lines.values()} == {"asking"}
+    assert lines["run-1"]["message"] == "a person has to answer hello-t1-1"
+    listed = run(root, "runs").stderr
+    assert "1 run asking: `hornbook answer hello-t1-1" in listed
+
+
+def test_only_runs_that_ask_by_themselves_are_to_be_answered() -> None:
+    def seen(name: str, parent: str | None, phase: RunPhase = RunPhase.ASKING) -> Seen:
+        one = Run(name, "p", None, None, parent, 1, phase, "", "", "", 1, 1.0)
+        return Seen(one, Progress())
+
+    every = (seen("p-1", None), seen("p-t1-1", "p-1"), seen("p-t2-1", "p-1", RunPhase.ENDED))
+    assert [each.run for each in Execution("p", every[0].run, every).asking] == ["p-t1-1"]
+    assert [each.run for each in Execution("p", every[0].run, every[:1]).asking] == ["p-1"]
+
+
+STEP = {"step": 2, "action": "edit_file", "target": "a.py", "summary": "changed a.py (+1 lines)"}
+CALL = {
+    "action": "answer",
+    "model": "tiny",
+    "input_tokens": 90,
+    "output_tokens": 40,
+    "output_limit": 40,
+    "constrained": True,
+    "cut": True,
+    "notes": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        (STEP, "step 2, edit_file a.py: changed a.py (+1 lines)"),
+        (
+            {"step": 3, "action": "recover", "summary": "put right a.py"},
+            "step 3, recover: put right a.py",
+        ),
+        (CALL, "tiny answered: 90 tokens in, 40 out, cut at 40; held to the schema"),
+        (
+            {**CALL, "cut": False, "constrained": False, "notes": ["asked without it"]},
+            "tiny answered: 90 tokens in, 40 out; not held to a schema; asked without it",
+        ),
+        ({"ignored": "risk-1", "reason": "it is blank"}, "risk-1 was left out: it is blank"),
+        ({"kind": "agent.started", "agent": "ours", "role": "reviewer"}, "agent.started reviewer"),
+    ],
+)
+def test_what_an_agent_told_stands_in_the_audit_trail(said: dict[str, Any], line: str) -> None:
+    event = Event(1, "p", 1, "agent.told", "", "k", "agent", {"told": said}, "", "")
+    assert told(event) == line

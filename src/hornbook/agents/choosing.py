@@ -1,8 +1,8 @@
 """Who develops and who reviews: agents by name, each with a model."""
 
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from hornbook.agents.protocol import Agent
 from hornbook.agents.script import Script
 from hornbook.agents.scripted import ScriptedAgent
 from hornbook.errors import UsageError
-from hornbook.model.budget import Models
+from hornbook.model.budget import Endpoint, Models
 from hornbook.process.confinement import Machine
 
 Builder = Callable[[], Agent]
@@ -30,10 +30,25 @@ Builder = Callable[[], Agent]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An agent and the model it is asked for; none leaves that to the agent."""
+    """An agent and the model it is asked for; none leaves that to the agent.
+
+    `models` says of every endpoint that it can be asked for how that is called to it.
+    """
 
     agent: Agent
     model: str | None = None
+    models: Mapping[str, str] = field(default_factory=dict)
+
+    def model_of(self, asked: str | None, endpoints: Collection[str]) -> str | None:
+        """The model to ask for where `asked` names an endpoint, a model, or nothing.
+
+        An endpoint that is not this agent's says nothing to it: then it is the chosen model.
+        """
+        if asked is None or asked == "default":
+            return self.model
+        if asked in self.models:
+            return self.models[asked]
+        return self.model if asked in endpoints else asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +57,7 @@ class Crew:
 
     developer: Chosen
     reviewer: Chosen
+    planner: Chosen
     notes: tuple[str, ...] = ()
 
 
@@ -65,7 +81,8 @@ def choose_agents(
     """The developer and the reviewer that a name stands for: `claude`, or `claude,codex`.
 
     `models` are those that the team configured. The reviewer gets a model other than the
-    developer's when there are two that its command can ask for.
+    developer's when there are two that its command can ask for; it also plans, with the model
+    for planning.
 
     Raises:
         UsageError: There is no such agent, or its command is not installed.
@@ -73,38 +90,53 @@ def choose_agents(
     first, _, second = (part.strip() for part in name.partition(","))
     developing = _candidates(own, first, models, "developing")
     reviewing = _candidates(own, second or first, models, "reviewing")
-    mine = developing[0] if developing else None
-    other = next((each for each in reviewing if each != mine), None)
-    theirs = other if mine is not None and other is not None else next(iter(reviewing), None)
+    planning = _candidates(own, second or first, models, "planning")
+    mine = next(iter(developing.values()), None)
+    other = next((each for each in reviewing.values() if not _same(each, mine)), None)
+    theirs = other if mine is not None and other else next(iter(reviewing.values()), None)
     notes = []
-    if first == (second or first) and first != SCRIPTED and (mine is None or theirs == mine):
+    if first == (second or first) and first != SCRIPTED and (mine is None or _same(theirs, mine)):
         notes.append(
             f"{first} develops and reviews with the same model: configure a second one under "
             "`models`, or name two agents (`--agent claude,codex`)."
         )
-    developer = _agent(own, first, workplace, mine)
-    reviewer = _agent(own, second or first, workplace, theirs)
+
+    def chosen(name: str, best: Endpoint | None, able: Mapping[str, Endpoint]) -> Chosen:
+        # a command knows models, one of ours the endpoints themselves
+        by_model = _profile(own, name) is not None
+        named = {each: found.model if by_model else each for each, found in able.items()}
+        model = next((named[each] for each, found in able.items() if found is best), None)
+        return Chosen(_agent(own, name, workplace, best), model, named)
+
     return Crew(
-        Chosen(developer, mine[1] if mine else None),
-        Chosen(reviewer, theirs[1] if theirs else None),
+        chosen(first, mine, developing),
+        chosen(second or first, theirs, reviewing),
+        chosen(second or first, next(iter(planning.values()), None), planning),
         tuple(notes),
     )
 
 
+def _same(one: Endpoint | None, other: Endpoint | None) -> bool:
+    """Whether two endpoints ask the same model."""
+    if one is None or other is None:
+        return one is other
+    return (one.provider, one.model) == (other.provider, other.model)
+
+
 def _candidates(
     own: Mapping[str, OwnCommand], name: str, models: Models, capability: str
-) -> list[tuple[str, str]]:
-    """Provider and model of every endpoint that an agent can ask for, best first."""
+) -> dict[str, Endpoint]:
+    """Every endpoint that an agent can ask for, by name, best first."""
     profile = _profile(own, name)
     ordered = dict.fromkeys((*models.capabilities.get(capability, ()), *models.endpoints))
-    known = [models.endpoints[each] for each in ordered if each in models.endpoints]
+    known = {each: models.endpoints[each] for each in ordered if each in models.endpoints}
     if profile is None:
-        return [] if name == SCRIPTED else [(each.provider, each.model) for each in known]
-    return [
-        (each.provider, each.model)
-        for each in known
-        if each.provider in profile.providers and _takes_model(profile)
-    ]
+        return {} if name == SCRIPTED else known
+    return {
+        each: endpoint
+        for each, endpoint in known.items()
+        if endpoint.provider in profile.providers and _takes_model(profile)
+    }
 
 
 def _takes_model(profile: Profile) -> bool:
@@ -123,7 +155,7 @@ def _agent(
     own: Mapping[str, OwnCommand],
     name: str,
     workplace: Workplace,
-    model: tuple[str, str] | None,
+    model: Endpoint | None,
 ) -> Agent:
     builders = workplace.builders or {}
     if name in builders:
@@ -145,5 +177,5 @@ def _agent(
         workplace.logs,
         workplace.surroundings,
         workplace.machine,
-        provider=model[0] if model else "",
+        provider=model.provider if model else "",
     )

@@ -1,15 +1,18 @@
 """Asks a model over the network; the library that does it is an extra, imported when used."""
 
 import asyncio
+import json
 import os
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Final
 
 from hornbook.errors import UsageError
 from hornbook.model.agents import Answer, Usage
+from hornbook.model.budget import ANSWER_TOKENS
 
 PROVIDERS: Final[dict[str, str | None]] = {
     "anthropic": "ANTHROPIC_API_KEY",
@@ -20,6 +23,10 @@ PROVIDERS: Final[dict[str, str | None]] = {
 
 RATE_LIMIT_SECONDS: Final = 30.0
 SERVER_SECONDS: Final = 10.0
+REFUSALS: Final = frozenset({400, 422, 501})
+"""What a server answers that knows no schemas, or not all that one says."""
+ANSWER: Final = "answer"
+"""What the schema of an answer is called towards the server."""
 INSTALL: Final = 'pip install "hornbook[models]"'
 
 
@@ -28,14 +35,16 @@ class ModelEndpoint:
     """A model that can be asked; calling it asks once, with one deadline and no retry.
 
     `url` is needed for `openai-compatible` and else the provider's own; `key_variable` names the
-    environment variable with the key. A key is read when it is used and never told.
+    environment variable with the key. A key is read when it is used and never told. `schema` is
+    a JSON schema that the server is told to hold the answer to, where it and the model can.
     """
 
     provider: str
     model: str
     url: str | None = None
     key_variable: str | None = None
-    output_tokens: int = 4096
+    output_tokens: int = ANSWER_TOKENS
+    schema: str = ""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
     def __post_init__(self) -> None:
@@ -48,29 +57,28 @@ class ModelEndpoint:
             raise UsageError(f"the endpoint of model {self.model!r} needs a url.")
 
     def __call__(self, system: str, context: str, seconds: float) -> Answer:
-        """The answer to the two messages.
+        """The answer to the two messages; to the second alone if the first is empty.
 
         A rate limit, a failing server and one that cannot be reached give `retry_after`; every
-        other failure an error.
+        other failure an error. A server that refuses the schema is asked without it, in what is
+        left of the time; the answer's notes say so.
 
         Raises:
             UsageError: The extra is not installed, or the key is not set.
         """
         key = self._key()
         library = _Library.load(self.provider)
+        deadline = time.monotonic() + seconds
         try:
-            response = asyncio.run(self._request(library, key, (system, context), seconds))
-        except library.errors.AgentRunError as problem:
-            return self._failed(library, problem, key)
-        text = "".join(part.content for part in response.parts if part.part_kind == "text")
-        usage = Usage(
-            input_tokens=response.usage.input_tokens or 0,
-            output_tokens=response.usage.output_tokens or 0,
-            steps=1,
-        )
-        if not text.strip():
-            return Answer(error=f"{self.model} gave an empty answer", usage=usage)
-        return Answer(text=text, usage=usage)
+            return asyncio.run(self._asked(library, key, (system, context), seconds))
+        except (library.errors.AgentRunError, library.errors.UserError) as problem:
+            if not self.schema or not _refuses(library, problem):
+                return self._failed(library, problem, key)
+            refused = self._failed(library, problem, key)
+        left = max(0.1, deadline - time.monotonic())
+        answer = replace(self, schema="")(system, context, left)
+        note = f"asked without the schema of the answer, which was refused: {refused.error}"
+        return replace(answer, notes=(note, *answer.notes))
 
     def _key(self) -> str | None:
         variable = self.key_variable or PROVIDERS[self.provider]
@@ -82,20 +90,20 @@ class ModelEndpoint:
             raise UsageError(f"{said}: it holds the key of {self.provider}.")
         return key
 
-    async def _request(
+    async def _asked(
         self,
         library: "_Library",
         key: str | None,
         messages: tuple[str, str],
         seconds: float,
-    ) -> Any:  # a type of the extra
+    ) -> Answer:
         model = library.model(self.model, provider=self._provider(library, key))
-        parts = [
-            library.messages.SystemPromptPart(content=messages[0]),
-            library.messages.UserPromptPart(content=messages[1]),
-        ]
+        system, context = messages
+        parts = [library.messages.SystemPromptPart(content=system)] if system.strip() else []
+        parts.append(library.messages.UserPromptPart(content=context))
+        form, notes = self._form(library, model)
         async with model:
-            return await library.request(
+            response = await library.request(
                 model,
                 [library.messages.ModelRequest(parts=parts)],
                 model_settings={
@@ -104,7 +112,30 @@ class ModelEndpoint:
                     "timeout": seconds,
                     "max_tokens": self.output_tokens,
                 },
+                model_request_parameters=form,
             )
+        return replace(self._answer(response), notes=notes)
+
+    # the model and what is made for it are types of the extra
+    def _form(self, library: "_Library", model: Any) -> tuple[Any, tuple[str, ...]]:
+        """What the server is told of the answer's form, and what a person is told of it."""
+        if not self.schema:
+            return None, ()
+        if not model.profile.get("supports_json_schema_output", False):
+            return None, (f"{self.model} cannot be held to a schema: asked without it",)
+        wanted = library.output(json_schema=json.loads(self.schema), name=ANSWER)
+        return library.parameters(output_mode="native", output_object=wanted), ()
+
+    def _answer(self, response: Any) -> Answer:  # a type of the extra
+        text = "".join(part.content for part in response.parts if part.part_kind == "text")
+        usage = Usage(
+            input_tokens=response.usage.input_tokens or 0,
+            output_tokens=response.usage.output_tokens or 0,
+            steps=1,
+        )
+        if not text.strip():
+            return Answer(error=f"{self.model} gave an empty answer", usage=usage)
+        return Answer(text=text, usage=usage, cut=response.finish_reason == "length")
 
     def _provider(self, library: "_Library", key: str | None) -> Any:  # a type of the extra
         if self.provider == "openai-compatible":
@@ -112,8 +143,12 @@ class ModelEndpoint:
                 "compatible",
                 base_url=self.url,
                 api_key=key,
-                # the name of the limit that every such server knows
-                profile={"openai_chat_supports_max_completion_tokens": False},
+                profile={
+                    # the name of the limit that every such server knows
+                    "openai_chat_supports_max_completion_tokens": False,
+                    # it is the server that holds an answer to a schema, whatever the model is
+                    "supports_json_schema_output": True,
+                },
             )
         return library.provider(base_url=self.url, api_key=key)
 
@@ -131,6 +166,17 @@ class ModelEndpoint:
         if isinstance(problem, errors.ModelConnectionError):
             return Answer(error=told, retry_after=SERVER_SECONDS)
         return Answer(error=told)
+
+
+def _refuses(library: "_Library", problem: Exception) -> bool:
+    """Whether a server may have refused the form of the answer, and not the request as such."""
+    errors = library.errors
+    # not every server has a code for a prompt that is too long, but all say it in this word
+    if isinstance(problem, errors.ModelContextWindowExceededError) or "context" in str(problem):
+        return False
+    if isinstance(problem, errors.UserError):
+        return True
+    return isinstance(problem, errors.ModelHTTPError) and problem.status_code in REFUSALS
 
 
 def _wait(status: int, told: float | None) -> float | None:
@@ -151,6 +197,8 @@ class _Library:
     request: Any
     model: Any
     provider: Any
+    parameters: Any
+    output: Any
 
     @classmethod
     def load(cls, provider: str) -> "_Library":
@@ -171,6 +219,8 @@ class _Library:
                 request=import_module("pydantic_ai.direct").model_request,
                 model=getattr(import_module(f"pydantic_ai.models.{family}"), model),
                 provider=getattr(import_module(f"pydantic_ai.providers.{home}"), provides),
+                parameters=import_module("pydantic_ai.models").ModelRequestParameters,
+                output=import_module("pydantic_ai.output").OutputObjectDefinition,
             )
         except ImportError as missing:
             raise UsageError(

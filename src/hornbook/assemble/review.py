@@ -16,6 +16,14 @@ INSTRUCTIONS = "instructions_over_budget"
 NO_SPLIT_HELPS = frozenset(
     {INSTRUCTIONS, "core_over_budget", "plan_over_budget", "task_over_budget"}
 )
+SETTINGS = {
+    "situation_over_budget": "working_memory` (plan and task are taken from it)",
+    "plan_over_budget": "plan`",
+    "task_over_budget": "task`",
+    "core_over_budget": "core`",
+    INSTRUCTIONS: "system_prompt`",
+}
+"""The setting of `budget` that makes room for each part whose size no split changes."""
 MOST_LISTED = 8
 SUBJECTS = {
     "diff": ("diff", "The change under review"),
@@ -73,6 +81,10 @@ class Review:
 def assemble(review: Review, room: Room, count: TokenCounter) -> Context:
     """The whole context, or a refusal that says what to do; never a shorter rule."""
     return _Assembly(review, room, count).context()
+
+
+def _remedy(code: str) -> str:
+    return f": raise `budget.{SETTINGS[code]}" if code in SETTINGS else ""
 
 
 class _Assembly:
@@ -147,7 +159,7 @@ class _Assembly:
             ),
         )
         return [
-            Reason(code, f"{what} need {needed} tokens, {room} are reserved.")
+            Reason(code, f"{what} need {needed} tokens, {room} are reserved{_remedy(code)}.")
             for code, what, needed, room in needs
             if needed > room
         ]

@@ -53,7 +53,8 @@ def runs(here: click.Context, *, as_json: bool) -> None:
         for line in lines
     ]
     columns(rows, heads=("status", "run", "about", "next step", "why"), whole=1)
-    asking = [line.id for line in lines if line.status == "asking"]
+    # the run of a plan waits for those of its tasks: they are answered
+    asking = [line.id for line in lines if line.status == "asking" and line.workflow != "plan"]
     if asking:
         note(f"{counted(len(asking), 'run')} asking: `hornbook answer {asking[0]} --text …`")
 

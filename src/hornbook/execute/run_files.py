@@ -127,7 +127,22 @@ def told(event: Event) -> str:
     if event.kind == kinds.CHECKED:
         kind = f" ({data['rejection_type']})" if data["rejection_type"] else ""
         return f"review {data['outcome']}{kind}"
-    return ""
+    return _of_agent(data["told"]) if event.kind == kinds.TOLD else ""
+
+
+def _of_agent(said: Data) -> str:
+    """What an agent told while it worked, in a line."""
+    if "summary" in said:
+        named = " ".join(str(said.get(key) or "") for key in ("action", "target")).strip()
+        return f"step {said['step']}, {named}: {said['summary']}"
+    if said.get("action") == "answer":
+        limit = f", cut at {said['output_limit']}" if said["cut"] else ""
+        held = "held to the schema" if said["constrained"] else "not held to a schema"
+        spent = f"{said['input_tokens']} tokens in, {said['output_tokens']} out{limit}"
+        return "; ".join((f"{said['model']} answered: {spent}", held, *said["notes"]))
+    if "reason" in said:
+        return f"{said['ignored']} was left out: {said['reason']}"
+    return " ".join(str(said[key]) for key in ("kind", "role") if key in said)
 
 
 def _failed(data: Data) -> str:

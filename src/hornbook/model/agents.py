@@ -73,7 +73,8 @@ class Answer:
     """What came back. `error` is set when the agent did not do its work; `retry_after` when it
     should be asked again later (a rate limit, a server that is down), which is no attempt.
 
-    `claimed_files` is what the agent says it changed; git says what it did.
+    `claimed_files` is what the agent says it changed; git says what it did. `cut` is set when the
+    text ends where the model had no more room; `notes` tell how else the answer came about.
     """
 
     text: str = ""
@@ -87,3 +88,5 @@ class Answer:
     usage: Usage = field(default=Usage())
     exit_code: int | None = None
     log: str | None = None
+    cut: bool = False
+    notes: tuple[str, ...] = ()

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+ANSWER_TOKENS = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -9,6 +11,8 @@ class Endpoint:
 
     `sweet_spot` is the working context it is best with; 0 means that none is known. `url` is where
     a server of one's own answers, `key_variable` the environment variable that holds its key.
+    `output_tokens` is what an answer may have of the window and `call_seconds` how long it may
+    take, both 0 for what is usual; `tokens_per_minute` what may be asked in a minute, 0 for any.
     """
 
     provider: str
@@ -17,6 +21,18 @@ class Endpoint:
     sweet_spot: int = 0
     url: str = ""
     key_variable: str = ""
+    output_tokens: int = 0
+    call_seconds: int = 0
+    tokens_per_minute: int = 0
+
+    @property
+    def answer_tokens(self) -> int:
+        """The most tokens of an answer: as set, else 4096 or a quarter of a smaller window."""
+        return self.output_tokens or max(1, min(ANSWER_TOKENS, self.max_tokens // 4))
+
+    def prompt_tokens(self, safety_percent: int) -> int:
+        """The most tokens of a prompt that leaves room for an answer and for miscounting."""
+        return self.max_tokens - self.answer_tokens - self.max_tokens * safety_percent // 100
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,8 +60,10 @@ class Execution:
 
     @property
     def asking(self) -> tuple[Run, ...]:
-        """The runs that a person has to answer."""
-        return tuple(each.run for each in self.runs if each.run.phase is RunPhase.ASKING)
+        """The runs that a person has to answer; not those that wait for such a run."""
+        found = [each.run for each in self.runs if each.run.phase is RunPhase.ASKING]
+        waiting = {each.parent for each in found}
+        return tuple(each for each in found if each.run not in waiting)
 
 
 Look = Callable[[Sequence[Seen]], None]

@@ -196,6 +196,7 @@ def _ask(scene: Scene, context: Data, place: int, ask: int) -> Held | Erred | No
     packet = context["packets"][place]
     folder = ground.worktrees.ensure(run.plan, str(run.task), str(context["head"]))
     reasked = _reasked(scene)
+    objections = _objections(reasked[-1]) if reasked else ""
     assignment = Assignment(
         key=run.key(scene.number, f"review-{place}-{ask}"),
         role=Role.REVIEWER,
@@ -203,8 +204,9 @@ def _ask(scene: Scene, context: Data, place: int, ask: int) -> Held | Erred | No
         attempt=run.attempt,
         folder=folder,
         prompt=_prompt(scene, packet),
+        system=objections,
         phase="review",
-        feedback=_objections(reasked[-1]) if reasked else "",
+        feedback=objections,
         schema=json.dumps(review_schema(packet["sop_ids"]), ensure_ascii=False),
         model=str(context["model"]),
         limits=limits_of(scene),

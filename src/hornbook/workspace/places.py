@@ -9,6 +9,7 @@ IGNORED = """\
 /objects/
 /worktrees/
 /spool/
+/embedded/
 /logs/
 /quarantine/
 /active.json

@@ -1,7 +1,7 @@
 """The runs of a workspace for people: what happened, where each stands, and what it asks."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
@@ -111,10 +111,10 @@ class RunBook:
             return []
         wanted = plan.removeprefix(_PLAN) if plan is not None else None
         found = [
-            self._line(run_id, events)
+            line
             for each in log.plans()
             if wanted in {None, each}
-            for run_id, events in by_run(log.events(each)).items()
+            for line in self._lines(log.events(each))
         ]
         return sorted(found, key=lambda line: (line.started_at, line.id), reverse=True)
 
@@ -124,7 +124,8 @@ class RunBook:
         Raises:
             NotFound: There is none with this id.
         """
-        return _line(self._found(run_id)[1])
+        log, run = self._found(run_id)
+        return next(line for line in self._lines(log.events(run.plan)) if line.id == run.id)
 
     def report(self, run_id: str) -> RunReport:
         """One run, with everything that a person wants to know of it.
@@ -183,15 +184,18 @@ class RunBook:
         events = log.later(followed.plan, seq) if log is not None else []
         return [event for event in events if followed.concerns(event)]
 
-    def _line(self, run_id: str, events: list[Event]) -> RunLine:
-        """A run in a line; one that cannot be gone on with keeps no others from being listed."""
-        try:
-            run = project_run(events, run_id, self._workflows)
-        except EventLogError as problem:
-            return _unreadable(run_id, events, str(problem))
-        if run is None:
-            raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
-        return _line(run)
+    def _lines(self, events: list[Event]) -> list[RunLine]:
+        """The runs of a plan; one that cannot be gone on with keeps no others from being listed."""
+        unreadable: list[RunLine] = []
+        every: list[RunState] = []
+        for run_id, mine in by_run(events).items():
+            try:
+                run = project_run(mine, run_id, self._workflows)
+            except EventLogError as problem:
+                unreadable.append(_unreadable(run_id, mine, str(problem)))
+            else:
+                every += [run] if run is not None else []
+        return [*unreadable, *_side_by_side(every)]
 
     def _found(self, run_id: str) -> tuple[EventLog, RunState]:
         log = self._kept.level()
@@ -200,6 +204,19 @@ class RunBook:
         if log is None or run is None:
             raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
         return log, run
+
+
+def _side_by_side(runs: Sequence[RunState]) -> list[RunLine]:
+    """The runs of a plan in a line each; that of the plan itself asks when all others do."""
+    live = [run for run in runs if run.ended is None and run.machine is not None]
+    asking = ", ".join(run.id for run in live if run.is_asking)
+    stuck = bool(live) and all(run.is_asking for run in live)
+    return [
+        replace(_line(run), status="asking", message=f"a person has to answer {asking}")
+        if stuck and run.machine is None and run.status == "running"
+        else _line(run)
+        for run in runs
+    ]
 
 
 def _line(run: RunState) -> RunLine:

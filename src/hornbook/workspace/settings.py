@@ -28,7 +28,7 @@ class ModelSettings:
 
     endpoints: dict[str, Endpoint] = field(
         default_factory=dict,
-        metadata={"meaning": "Models by name: provider, model, max_tokens, optional sweet_spot."},
+        metadata={"meaning": "Models by name: provider, model, max_tokens and what else is known."},
     )
     capabilities: dict[str, tuple[str, ...]] = field(
         default_factory=dict,
@@ -402,9 +402,12 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
 
 def _check_models(models: ModelSettings, reading: ConfigReading) -> None:
     endpoints = {**SHIPPED_MODELS.endpoints, **models.endpoints}
-    for name in models.endpoints:
+    for name, endpoint in models.endpoints.items():
         key = f"models.endpoints.{name}.max_tokens"
-        reading.check(key, f"`{key}` must be above 0.", valid=endpoints[name].max_tokens > 0)
+        reading.check(key, f"`{key}` must be above 0.", valid=endpoint.max_tokens > 0)
+        key = f"models.endpoints.{name}.output_tokens"
+        fits = endpoint.output_tokens < max(1, endpoint.max_tokens)
+        reading.check(key, f"`{key}` must be below max_tokens, which it is a part of.", valid=fits)
     for capability, names in models.capabilities.items():
         key = f"models.capabilities.{capability}"
         known = ", ".join(CAPABILITIES)

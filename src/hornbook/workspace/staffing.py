@@ -1,25 +1,21 @@
 """Who works: the agents that settings and `--agent` name, and the loop that asks them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from hornbook.agents.choosing import Chosen, Crew, Workplace, choose_agents
 from hornbook.agents.confining import Surroundings
-from hornbook.agents.embedded.developer import EmbeddedDeveloper
-from hornbook.agents.endpoints import ModelEndpoint
 from hornbook.agents.profile import EMBEDDED
 from hornbook.agents.protocol import Agent, Record, nowhere
 from hornbook.agents.script import Script, parse_script
 from hornbook.errors import UsageError
 from hornbook.execute.stepping import Loop
-from hornbook.gates.running import run_gates
 from hornbook.model.agents import Answer, Assignment, Role
-from hornbook.model.budget import Endpoint, Models
-from hornbook.model.gates import GateReport
+from hornbook.model.budget import Models
 from hornbook.process.confinement import this_machine
-from hornbook.text.tokens import counter
+from hornbook.workspace.embedded_crew import EmbeddedCrew
 from hornbook.workspace.gate_running import made_by
 from hornbook.workspace.gating import gates_now
 from hornbook.workspace.looping import open_loop
@@ -33,9 +29,13 @@ SCRIPT = "scripted.yaml"
 
 @dataclass(frozen=True, slots=True)
 class _WithModel:
-    """An agent that is asked for the model that was chosen for it, unless one is named."""
+    """An agent that is asked for the model that was chosen for it, unless one is named.
+
+    `endpoints` are the names of all that there are: a command is told models, never those.
+    """
 
     chosen: Chosen
+    endpoints: Collection[str]
 
     @property
     def name(self) -> str:
@@ -44,9 +44,8 @@ class _WithModel:
 
     def work(self, assignment: Assignment, record: Record) -> Answer:
         """Do the assignment and answer."""
-        model = assignment.model if assignment.model not in {None, "default"} else None
-        asked = replace(assignment, model=model or self.chosen.model)
-        return self.chosen.agent.work(asked, record)
+        model = self.chosen.model_of(assignment.model, self.endpoints)
+        return self.chosen.agent.work(replace(assignment, model=model), record)
 
 
 class WorkspaceStaff:
@@ -72,7 +71,14 @@ class WorkspaceStaff:
                 self._settings.agents, wanted, self._models(), self._workplace
             )
         crew = self._crews[wanted]
-        return _WithModel(crew.developer if role is Role.DEVELOPER else crew.reviewer)
+        return _WithModel(
+            {
+                Role.DEVELOPER: crew.developer,
+                Role.REVIEWER: crew.reviewer,
+                Role.PLANNER: crew.planner,
+            }[role],
+            self._settings.registry().endpoints,
+        )
 
     def _models(self) -> Models:
         own = self._settings.models
@@ -93,64 +99,7 @@ class WorkspaceStaff:
         )
 
     def _embedded(self) -> Agent:
-        return EmbeddedCrew(self._root, self._places.state / "embedded", self._settings.registry())
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddedCrew:
-    """A model behind an endpoint in every role: develops in stateless steps, reviews in one."""
-
-    root: Path
-    state: Path
-    models: Models
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return EMBEDDED
-
-    def work(self, assignment: Assignment, record: Record) -> Answer:
-        """Do the assignment and answer.
-
-        Raises:
-            UsageError: No endpoint serves the role, or the extra `models` is missing.
-        """
-        endpoint = self._endpoint(assignment)
-        ask = ModelEndpoint(
-            endpoint.provider,
-            endpoint.model,
-            endpoint.url or None,
-            endpoint.key_variable or None,
-        )
-        if assignment.role is not Role.DEVELOPER:
-            return ask(assignment.system, assignment.prompt, assignment.limits.seconds)
-        developer = EmbeddedDeveloper(
-            ask,
-            lambda names: self._check(Path(assignment.folder), names),
-            lambda each: self.state / each.task_id / str(each.attempt),
-            counter("cl100k"),
-            window=endpoint.max_tokens,
-        )
-        return developer.work(assignment, record)
-
-    def _endpoint(self, assignment: Assignment) -> Endpoint:
-        capability = {
-            Role.DEVELOPER: "developing",
-            Role.REVIEWER: "reviewing",
-            Role.PLANNER: "planning",
-        }[assignment.role]
-        for endpoint in self.models.endpoints.values():
-            if assignment.model == endpoint.model:
-                return endpoint
-        found = self.models.resolve(assignment.model or capability)
-        if found is None:
-            raise UsageError(f"no endpoint serves {capability}: name one under `models`.")
-        return found[1]
-
-    def _check(self, folder: Path, names: Sequence[str]) -> GateReport:
-        gates = gates_now(self.root).ready
-        wanted = [gate for gate in gates if not names or gate.name in names]
-        return run_gates(wanted, folder, logs=self.state / "logs")
+        return EmbeddedCrew(self._root, self._places.state / "embedded", self._settings)
 
 
 @dataclass(frozen=True, slots=True)

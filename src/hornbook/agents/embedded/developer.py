@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from hornbook.agents.embedded.actions import Misread, read_action
+from hornbook.agents.embedded.actions import Action, Misread, read_action
 from hornbook.agents.embedded.asking import Ask
 from hornbook.agents.embedded.checks import verified
 from hornbook.agents.embedded.compression import Count, one_line
@@ -171,7 +171,7 @@ class _Run:
         answer = self._developer.ask(context.system, context.context, seconds)
         if answer.error is not None or answer.retry_after is not None:
             return answer
-        done = self._done(answer.text.encode("utf-8", "replace").decode(), step)
+        done = self._done(answer, step)
         usage = answer.usage
         done = replace(
             done,
@@ -183,9 +183,10 @@ class _Run:
         self._add(done)
         return answer
 
-    def _done(self, text: str, step: int) -> StepRecord:
+    def _done(self, answer: Answer, step: int) -> StepRecord:
+        text = answer.text.encode("utf-8", "replace").decode()
         try:
-            action = read_action(text)
+            action = _whole_action(answer, text)
         except Misread as problem:
             digest = sha256(text.encode()).hexdigest()[:12]
             return StepRecord(
@@ -278,6 +279,18 @@ class _Run:
     def _recovered(self, what: str) -> None:
         key = f"{self._assignment.key}:recover:{sha256(what.encode()).hexdigest()[:12]}:{self.step}"
         self._tell({"key": key, "step": self.step, "action": "recover", "summary": what})
+
+
+def _whole_action(answer: Answer, text: str) -> Action:
+    """The action that an answer asks for; of one that was cut, no part is done.
+
+    Raises:
+        Misread: There is no action in it, or more than one, or it was cut.
+    """
+    if answer.cut:
+        said = f"the answer was cut after {answer.usage.output_tokens} tokens"
+        raise Misread(f"{said}: answer with one action and nothing else, in fewer words.")
+    return read_action(text)
 
 
 _STATUS: Final = {"complete": "complete", "escalate": "escalated"}

@@ -1,5 +1,7 @@
 """Tokens per minute: how long to wait before the next call; the caller waits."""
 
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -44,22 +46,45 @@ class Pace:
         return replace(self, spent=(*recent, (now, tokens)))
 
 
+class Tempo:
+    """The pace of one endpoint, which all who ask it share."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pace = Pace(per_minute)
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def wait(self, tokens: int) -> float:
+        """The seconds until a call of so many tokens may be made; 0 takes its place."""
+        with self._lock:
+            now = self._clock()
+            wait = self._pace.wait(tokens, now)
+            if wait <= 0:
+                self._pace = self._pace.after(tokens, now)
+            return wait
+
+    def more(self, tokens: int) -> None:
+        """Tell that a call came to so many tokens more than it was let in with."""
+        if tokens > 0:
+            with self._lock:
+                self._pace = self._pace.after(tokens, self._clock())
+
+
 class Paced:
     """A model that is asked no faster than its endpoint allows: too early is a `retry_after`."""
 
-    def __init__(self, ask: Ask, pace: Pace, *, count: Count, clock: Callable[[], float]) -> None:
+    def __init__(self, ask: Ask, tempo: Tempo, count: Count) -> None:
         self._ask = ask
-        self._pace = pace
+        self._tempo = tempo
         self._count = count
-        self._clock = clock
 
     def __call__(self, system: str, context: str, seconds: float) -> Answer:
         """The answer, or how long to wait before asking again."""
         tokens = self._count(system) + self._count(context)
-        wait = self._pace.wait(tokens, self._clock())
+        wait = self._tempo.wait(tokens)
         if wait > 0:
             return Answer(error="the endpoint's tokens per minute are spent", retry_after=wait)
         answer = self._ask(system, context, seconds)
         used = answer.usage.input_tokens + answer.usage.output_tokens
-        self._pace = self._pace.after(max(used, tokens), self._clock())
+        self._tempo.more(used - tokens)
         return answer
