@@ -71,7 +71,7 @@ RUN_KINDS: Mapping[str, Kind] = {
             GATED,
             "The gates were run over a tree.",
             f"{_AT} tree base head passed gates",
-            "notes warnings fingerprint",
+            "notes warnings fingerprint confined_by",
         ),
         _kind(
             ASSEMBLED,

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
+from hornbook.agents.blindness import Sight
 from hornbook.agents.choosing import Chosen, Crew, Workplace, choose_agents
-from hornbook.agents.confining import Surroundings
+from hornbook.agents.confining import RULE_FOLDERS, Surroundings
 from hornbook.agents.embedded.developer import EmbeddedDeveloper
 from hornbook.agents.endpoints import ModelEndpoint
 from hornbook.agents.profile import EMBEDDED
@@ -20,6 +21,7 @@ from hornbook.model.budget import Endpoint, Models
 from hornbook.model.gates import GateReport
 from hornbook.process.confinement import this_machine
 from hornbook.text.tokens import counter
+from hornbook.workspace.gate_confining import bounds_in_run, told
 from hornbook.workspace.gate_running import made_by
 from hornbook.workspace.gating import gates_now
 from hornbook.workspace.looping import open_loop
@@ -81,7 +83,7 @@ class WorkspaceStaff:
     @cached_property
     def _workplace(self) -> Workplace:
         script = self._places.state / SCRIPT
-        blind = self._settings.developer_sees == "blind"
+        blind = self._settings.developer_sees == Sight.BLIND
         return Workplace(
             logs=self._places.state / "logs" / "agents",
             surroundings=Surroundings.of(self._root, blind=blind),
@@ -93,7 +95,12 @@ class WorkspaceStaff:
         )
 
     def _embedded(self) -> Agent:
-        return EmbeddedCrew(self._root, self._places.state / "embedded", self._settings.registry())
+        return EmbeddedCrew(
+            self._root,
+            self._places.state / "embedded",
+            self._settings.registry(),
+            blind=self._settings.developer_sees == Sight.BLIND,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,7 @@ class EmbeddedCrew:
     root: Path
     state: Path
     models: Models
+    blind: bool = True
 
     @property
     def name(self) -> str:
@@ -148,9 +156,19 @@ class EmbeddedCrew:
         return found[1]
 
     def _check(self, folder: Path, names: Sequence[str]) -> GateReport:
-        gates = gates_now(self.root).ready
-        wanted = [gate for gate in gates if not names or gate.name in names]
-        return run_gates(wanted, folder, logs=self.state / "logs")
+        """What the gates say to the files of a worktree, confined as those of a run are.
+
+        A developer that is to see no rule must not read one in their output either.
+        """
+        listed = gates_now(self.root)
+        wanted = [gate for gate in listed.ready if not names or gate.name in names]
+        run = partial(run_gates, wanted, folder, logs=self.state / "logs")
+        hidden = [self.root / name for name in RULE_FOLDERS] if self.blind else []
+        bounds = bounds_in_run(listed, hidden=hidden)
+        if bounds is None:
+            return run()
+        with bounds.shell(folder, self.root, ours=False) as shell:
+            return told(run(wrap=shell), shell, wanted)
 
 
 @dataclass(frozen=True, slots=True)
