@@ -120,6 +120,7 @@ def _facts(report: "RunReport") -> dict[str, object]:
         "record": report.record,
         "spawned": report.spawned,
         "breaches": report.breaches,
+        "warnings": report.warnings,
     }
 
 
@@ -141,6 +142,8 @@ def _print_report(report: "RunReport") -> None:
         write(f"\n{harmless(report.asks)}\n")
         note(f"all that is known: .hornbook/records/escalations/{_file(report.record)}.json")
         note(f"answer with `hornbook answer {line.id} --text …`; `stop` ends the run")
+    for warning in report.warnings:
+        note(f"warning: {warning}")
     for breach in report.breaches:
         note(f"error: {breach}")
 

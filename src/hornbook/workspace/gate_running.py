@@ -37,6 +37,7 @@ from hornbook.workspace.gating import GateList, GateState, constraints_at
 from hornbook.workspace.places import Places
 
 TREE = "floor:tree"
+COPIED = "the gates ran in a copy of"
 _OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
 _REGULAR = frozenset({"100644", "100755"})
 _Run = Callable[[Path], GateReport]
@@ -267,7 +268,7 @@ def _over_commit(
 ) -> GateReport:
     """Run on a commit's tree: in a copy, unless it is wanted where it lies and lies there alone."""
     tree = tree_of(root, head)
-    note = f"the gates ran in a copy of {head[:12]}, not on the files here"
+    note = f"{COPIED} {head[:12]}, not on the files here"
     if in_place:
         made = made_by(gates)
         with content(root, made) as before:
@@ -278,7 +279,7 @@ def _over_commit(
         if before.tree == tree:
             more = f" and {len(beside) - 1} more" if len(beside) > 1 else ""
             why = f"ignored files lie here that no commit has: {beside[0]}{more}"
-        note = f"the gates ran in a copy of {head[:12]}: {why}"
+        note = f"{COPIED} {head[:12]}: {why}"
     with copy_of(root, tree, commit=head) as copy:
         report = run(copy)
         return replace(report, tree=tree, notes=(note, *report.notes))

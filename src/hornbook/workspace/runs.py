@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from hornbook.errors import NotFound
 from hornbook.execute import run_kinds as kinds
 from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import Event
+from hornbook.execute.events import Data, Event
 from hornbook.execute.run_audit import breaches
 from hornbook.execute.run_files import told
 from hornbook.execute.run_state import RunState, Spent, gate_feedback, spent
 from hornbook.execute.stepping import StepOutcome
 from hornbook.execute.workflow.subjects import DEVELOP
+from hornbook.workspace.gate_running import COPIED
 from hornbook.workspace.loop_answering import answer_run
+from hornbook.workspace.loop_blindness import warnings_of as sight_warnings
 from hornbook.workspace.loop_ground import (
     Clock,
     asked_words,
@@ -70,6 +72,7 @@ class RunReport:
     record: str | None
     spawned: tuple[str, ...]
     breaches: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 class RunBook:
@@ -112,6 +115,7 @@ class RunBook:
                 record=None if asked is None else str(asked.data["record"]),
                 spawned=spawned_by(run),
                 breaches=tuple(breaches(run.events)),
+                warnings=warnings_in(run),
             )
 
     def events(self, run_id: str) -> list[Event]:
@@ -177,6 +181,33 @@ def _line(run: RunState) -> RunLine:
         started_at=run.begun.at,
         updated_at=run.events[-1].at,
     )
+
+
+def warnings_in(run: RunState) -> tuple[str, ...]:
+    """What could not be held in a run, each once: blindness, confinement, files of its plan."""
+    told: list[str] = []
+    for event in run.of(kinds.SIGHTED, kinds.GATED, kinds.TOLD, kinds.CHECKPOINTED):
+        data = event.data
+        if event.kind == kinds.SIGHTED:
+            told += sight_warnings(data)
+        elif event.kind == kinds.GATED:
+            told += gate_warnings(data)
+        elif event.kind == kinds.TOLD:
+            told += [
+                f"{data['told'].get('agent')}: {e}" for e in data["told"].get("warnings") or ()
+            ]
+        else:
+            told += [f"{e} was changed by hand and was left" for e in data.get("left") or ()]
+            told += [f"an event violates the schema: {e}" for e in data.get("quarantined") or ()]
+    return tuple(dict.fromkeys(told))
+
+
+def gate_warnings(data: Data) -> list[str]:
+    """What did not hold the gates of a run back."""
+    means = data.get("confined_by")
+    if means is None:
+        return ["gates were not confined, as the settings say"]
+    return [f"gates: {note}" for note in data.get("notes") or () if not note.startswith(COPIED)]
 
 
 def _attempts(run: RunState) -> Iterator[Attempt]:
