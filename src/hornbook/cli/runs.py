@@ -143,7 +143,7 @@ def _print_report(report: "RunReport") -> None:
         note(f"all that is known: .hornbook/records/escalations/{_file(report.record)}.json")
         note(f"answer with `hornbook answer {line.id} --text …`; `stop` ends the run")
     for warning in report.warnings:
-        note(f"warning: {warning}")
+        write(f"warning: {harmless(warning)}\n")
     for breach in report.breaches:
         note(f"error: {breach}")
 

@@ -21,6 +21,7 @@ from hornbook.model.budget import Endpoint, Models
 from hornbook.model.gates import GateReport
 from hornbook.process.confinement import this_machine
 from hornbook.text.tokens import counter
+from hornbook.workspace.auto_planning import Draft, planning_prompt
 from hornbook.workspace.gate_confining import bounds_in_run, told
 from hornbook.workspace.gate_running import made_by
 from hornbook.workspace.gating import gates_now
@@ -178,19 +179,20 @@ class AgentPlanner:
     agent: _WithModel
     root: Path
 
-    def write(self, topic: str) -> str:
-        """A plan for a topic, as Markdown with its five sections.
+    def write(self, topic: str, drafts: Sequence[Draft] = ()) -> str:
+        """A plan for a topic, as Markdown with its five sections; better than the drafts.
 
         Raises:
             UsageError: The planner did not answer.
         """
+        attempt = len(drafts) + 1
         assignment = Assignment(
-            key=f"plan:{topic}",
+            key=f"plan:{topic}:{attempt}",
             role=Role.PLANNER,
             task_id="plan",
-            attempt=1,
+            attempt=attempt,
             folder=str(self.root),
-            prompt=f"# The topic\n\n{topic}\n",
+            prompt=planning_prompt(topic, drafts),
             system=instructions("planner", self.root),
             phase="plan",
         )
