@@ -18,6 +18,7 @@ from hornbook.execute.workflow.shipped import SHIPPED, shipped_workflow
 from hornbook.execute.workflow.subjects import DEVELOP
 from hornbook.execute.working import Record
 from hornbook.git.change import change
+from hornbook.git.writing import keep_blob
 from hornbook.model.agents import Answer, Assignment, Limits, Role
 from hornbook.model.context import Context, Outcome
 from hornbook.workspace.briefs import brief_of
@@ -309,10 +310,21 @@ def telling(scene: Scene) -> Record:
     counted = itertools.count(1)
 
     def told(what: Mapping[str, object]) -> None:
-        data = {"execution": execution, "told": dict(what)}
+        data = {"execution": execution, "told": _with_objects(scene.ground.root, what)}
         scene.note(kinds.TOLD, f"told-{execution}-{next(counted)}", data, actor="agent")
 
     return told
+
+
+def _with_objects(root: Path, what: Mapping[str, object]) -> dict[str, object]:
+    """What an agent told, with git's objects in the place of a folder that holds an edit."""
+    facts = dict(what)
+    place = facts.pop("snapshot", None)
+    if isinstance(place, str):
+        for side in ("before", "after"):
+            file = Path(place) / side
+            facts[side] = keep_blob(root, file.read_bytes()) if file.is_file() else None
+    return facts
 
 
 def wait(scene: Scene, answer: Answer) -> Held:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
+from hornbook.agents.blind_asking import unseeing
 from hornbook.agents.blindness import Sight
 from hornbook.agents.choosing import Chosen, Crew, Workplace, choose_agents
 from hornbook.agents.confining import RULE_FOLDERS, Surroundings
@@ -134,9 +135,9 @@ class EmbeddedCrew:
         if assignment.role is not Role.DEVELOPER:
             return ask(assignment.system, assignment.prompt, assignment.limits.seconds)
         developer = EmbeddedDeveloper(
-            ask,
+            unseeing(ask, assignment.withheld),
             lambda names: self._check(Path(assignment.folder), names),
-            lambda each: self.state / each.task_id / str(each.attempt),
+            lambda each: self.state / each.task_id / each.key.replace("/", "-"),
             counter("cl100k"),
             window=endpoint.max_tokens,
         )
