@@ -18,7 +18,10 @@ _CONNECTION = re.compile(
     r"|network is unreachable|enetunreach|no route to host|ehostunreach"
     r"|connection refused|econnrefused|connectionrefusederror|failed to connect"
     r"|failed to establish a new connection|max retries exceeded|dial tcp"
-    r"|error sending request for url|dns error|network is down",
+    r"|error sending request for url|dns error|network is down"
+    r"|--offline was specified|enotcached|only-if-cached|disabled by goproxy=off"
+    r"|network connectivity is disabled"
+    r"|\bconnect\b[^\n]{0,80}(?:eacces|permission denied)|(?:\.connect|create_connection)\(",
     re.IGNORECASE,
 )
 _WRITE = re.compile(r"read-only file system|erofs|permission denied|eacces", re.IGNORECASE)

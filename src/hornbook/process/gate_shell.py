@@ -23,6 +23,13 @@ _WRITTEN = {
 }
 # The same where the user says so, and nowhere else by default.
 _WHERE_SAID = ("CARGO_TARGET_DIR",)
+# Said to tools without a network, they do not wait for one and name what they lack.
+_OFFLINE = {
+    "CARGO_NET_OFFLINE": "true",
+    "GOPROXY": "off",
+    "UV_OFFLINE": "1",
+    "npm_config_offline": "true",
+}
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 # Servers of this machine that a network of one's own does not shut out.
 _SERVERS = ("docker.sock", "podman/podman.sock", "containerd/containerd.sock")
@@ -122,6 +129,8 @@ class GateShell:
             place = Path(said or home / _WRITTEN.get(name, "")).resolve()
             if not any(place.is_relative_to(each) for each in open_ones):
                 found[name] = str(self.scratch / name.lower())
+        if not self.has_network(gate):
+            found |= {name: _OFFLINE[name] for name in _OFFLINE if name not in environment}
         return tuple(sorted(found.items()))
 
     def _seen(self, environment: Mapping[str, str]) -> tuple[Path, ...]:

@@ -136,7 +136,7 @@ class EmbeddedCrew:
             return ask(assignment.system, assignment.prompt, assignment.limits.seconds)
         developer = EmbeddedDeveloper(
             unseeing(ask, assignment.withheld),
-            lambda names: self._check(Path(assignment.folder), names),
+            lambda names: self.check(Path(assignment.folder), names),
             lambda each: self.state / each.task_id / each.key.replace("/", "-"),
             counter("cl100k"),
             window=endpoint.max_tokens,
@@ -157,7 +157,7 @@ class EmbeddedCrew:
             raise UsageError(f"no endpoint serves {capability}: name one under `models`.")
         return found[1]
 
-    def _check(self, folder: Path, names: Sequence[str]) -> GateReport:
+    def check(self, folder: Path, names: Sequence[str]) -> GateReport:
         """What the gates say to the files of a worktree, confined as those of a run are.
 
         A developer that is to see no rule must not read one in their output either.
