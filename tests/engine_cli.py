@@ -2,9 +2,11 @@
 
 import sys
 import types
+from collections.abc import Sequence
 from pathlib import Path
 
 from hornbook.cli.main import main
+from hornbook.workspace.auto_planning import Draft
 from hornbook.workspace.workspace import Workspace
 from tests.engine_loop import ScriptedLoop
 
@@ -15,8 +17,11 @@ class Planner:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def write(self, topic: str) -> str:
-        return self._path.read_text().replace("any", topic, 1)
+    def write(self, topic: str, drafts: Sequence[Draft] = ()) -> str:
+        """The text of the file, or of one that is named for a later try."""
+        later = self._path.with_name(f"planned-{len(drafts) + 1}.md")
+        path = later if later.exists() else self._path
+        return path.read_text().replace("any", topic, 1)
 
 
 def loop_of(work: Workspace) -> ScriptedLoop:

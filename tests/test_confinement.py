@@ -15,15 +15,14 @@ from hornbook.model.agents import Role
 from hornbook.model.gates import Gate, GateStatus
 from hornbook.process.confinement import (
     Confinement,
-    GateShell,
     Machine,
     Means,
     bubblewrap,
     confine,
-    gate_confinement,
     landlock,
     this_machine,
 )
+from hornbook.process.gate_shell import GateShell
 from hornbook.process.running import Finished, run_command
 from tests.workspaces import write
 
@@ -195,19 +194,6 @@ def server() -> Iterator[int]:
 
 
 @pytest.mark.parametrize("network", [True, False])
-def test_a_gate_has_no_network_unless_it_is_given(
-    root: Path, tmp_path: Path, machine: Machine, server: int, *, network: bool
-) -> None:
-    home = {"HOME": str(tmp_path / "home")}
-    confinement = gate_confinement(
-        tree(root), worktree=tree(root), environment=home, network=network
-    )
-    code = f"import socket; socket.create_connection(('127.0.0.1', {server}), 5)"
-    ended = run([PYTHON, "-c", code], confinement, machine, tmp_path)
-    assert (ended.code == 0) is network
-
-
-@pytest.mark.parametrize("network", [True, False])
 def test_gates_run_confined_by_the_shell_that_they_are_given(
     root: Path, tmp_path: Path, machine: Machine, server: int, *, network: bool
 ) -> None:
@@ -294,11 +280,6 @@ def test_bubblewrap_mounts_parents_before_children(root: Path) -> None:
     assert order == sorted(order)
     assert found[found.index(str(root / ".hornbook")) - 1] == "--tmpfs"
     assert found[-3:] == ["--chdir", str(tree(root)), "--"]
-
-
-def test_a_gate_is_built_without_network(root: Path) -> None:
-    confinement = gate_confinement(root, worktree=root, environment={"HOME": str(root)})
-    assert "--unshare-net" in bubblewrap("bwrap", confinement)
 
 
 def test_a_hidden_file_is_an_empty_one(root: Path) -> None:

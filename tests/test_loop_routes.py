@@ -24,6 +24,7 @@ BADLY = writes({"src/greet.py": BROKEN})
 APPROVED = [
     "run.started",
     "task.sized",
+    "blindness.checked",
     "agent.task.development",
     "gates.ran",
     "context.assembled",

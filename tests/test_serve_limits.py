@@ -36,6 +36,7 @@ from hornbook.serve.swift import Swift
 from hornbook.serve.tokens import Tokens
 from hornbook.serve.turns import MOST_NAMES, Rates, Turns
 from hornbook.serve.visit import Visit
+from hornbook.workspace.executions import Executions
 from hornbook.workspace.settings import parse_settings
 from hornbook.workspace.snapshot import Snapshot, Thing
 from tests.serving import HERE, READER, SOCKET, TOKENS, ask, client, workspace
@@ -405,7 +406,7 @@ def test_a_request_that_is_given_up_ends_the_patience_of_its_thread(root: Path) 
 
     async def scene() -> None:
         leases = Leases(root)
-        desk = Desk(leases, Metrics(), 1)
+        desk = Desk(leases, Metrics(), Executions({}, lambda _run, _code: None), 1)
         engine = Slow(graphql_schema)
         with ThreadPoolExecutor(1) as pool:
             room = GraphQLRoom(engine, desk, pool, page=False, porter=Porter(Tokens(), 60))

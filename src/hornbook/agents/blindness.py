@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 
 RUN = 40
@@ -49,6 +51,15 @@ class Blindness:
         return not self.leaks and not self.unread
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Where in a text a run of a rule stands."""
+
+    rule_id: str
+    start: int
+    end: int
+
+
 class RuleTexts:
     """Rules to look for: knows whether a text shares a run of 40 characters with one of them.
 
@@ -63,24 +74,57 @@ class RuleTexts:
                 piece = text[place : place + _STRIDE]
                 self._pieces.setdefault(piece, []).append((rule_id, place))
 
-    def leaks(self, where: str, text: str) -> Iterator[Leak]:
-        """The first run of each rule that the text holds.
+    @property
+    def rules(self) -> Mapping[str, str]:
+        """The rules, by their ids."""
+        return self._rules
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells these rules from others."""
+        parts = [part for each in self._rules.items() for part in each]
+        return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def runs(self, text: str) -> Iterator[Passage]:
+        """Every run of a rule that the text holds, by where it begins to be found.
 
         Every run of 40 covers one of the text's pieces of 20, so only those are looked up.
         """
-        told: set[str] = set()
+        covered: dict[str, int] = {}
         for place in range(0, len(text) - _STRIDE + 1, _STRIDE):
             for rule_id, found in self._pieces.get(text[place : place + _STRIDE], ()):
-                if rule_id in told:
+                if place < covered.get(rule_id, 0):
                     continue
-                run = _run(self._rules[rule_id], found, text, place)
-                if len(run) >= RUN and _says_something(run):
-                    told.add(rule_id)
-                    yield Leak(where, rule_id, run)
+                start, end = _run(self._rules[rule_id], found, text, place)
+                if end - start >= RUN and _says_something(text[start:end]):
+                    covered[rule_id] = end
+                    yield Passage(rule_id, start, end)
+
+    def leaks(self, where: str, text: str) -> Iterator[Leak]:
+        """The first run of each rule that the text holds."""
+        told: set[str] = set()
+        for each in self.runs(text):
+            if each.rule_id not in told:
+                told.add(each.rule_id)
+                yield Leak(where, each.rule_id, text[each.start : each.end])
+
+    def without(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """The text with a word in the place of each run, and the rules that stood there."""
+        found = sorted(self.runs(text), key=lambda each: (each.start, -each.end))
+        pieces: list[str] = []
+        place = 0
+        for each in found:
+            if each.end <= place:
+                continue
+            if each.start >= place:
+                pieces += [text[place : each.start], f"[a passage of {each.rule_id}]"]
+            place = each.end
+        ids = tuple(sorted({each.rule_id for each in found}))
+        return "".join([*pieces, text[place:]]), ids
 
 
-def _run(rule: str, in_rule: int, text: str, in_text: int) -> str:
-    """The longest run around two places that hold the same."""
+def _run(rule: str, in_rule: int, text: str, in_text: int) -> tuple[int, int]:
+    """Where in the text the longest run around two places that hold the same begins and ends."""
     before = 0
     while (
         before < min(in_rule, in_text) and rule[in_rule - before - 1] == text[in_text - before - 1]
@@ -90,7 +134,7 @@ def _run(rule: str, in_rule: int, text: str, in_text: int) -> str:
     most = min(len(rule) - in_rule, len(text) - in_text)
     while after < most and rule[in_rule + after] == text[in_text + after]:
         after += 1
-    return rule[in_rule - before : in_rule + after]
+    return in_text - before, in_text + after
 
 
 def _says_something(run: str) -> bool:
@@ -111,9 +155,23 @@ def blindness(
     """What prompts and every file below a folder tell of the rules, links followed."""
     known = RuleTexts(rules)
     leaks = [leak for name, text in sorted(prompts.items()) for leak in known.leaks(name, text)]
+    found = in_files(known, folder, is_host_file=is_host_file)
+    return replace(found, leaks=(*leaks, *found.leaks))
+
+
+def in_files(
+    known: RuleTexts,
+    folder: Path,
+    names: Iterable[str] | None = None,
+    *,
+    is_host_file: Callable[[str], bool],
+) -> Blindness:
+    """What files tell of the rules: those of these names, or every one below a folder."""
+    leaks: list[Leak] = []
     hosts: list[str] = []
     unread: list[str] = []
-    for path, name in _files(folder):
+    wanted = _files(folder) if names is None else _named(folder, names)
+    for path, name in wanted:
         if is_host_file(name):
             hosts.append(name)
             continue
@@ -128,10 +186,20 @@ def blindness(
     return Blindness(tuple(leaks), tuple(hosts), tuple(unread))
 
 
-def _files(folder: Path) -> Iterator[tuple[Path, str]]:
+def _named(folder: Path, names: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    """The files of some names; where one is a link to a folder, all that lies there."""
+    for name in sorted(names):
+        path = folder / name
+        if path.is_dir():
+            yield from _files(path, f"{name}/")
+        elif path.is_file():
+            yield path, name
+
+
+def _files(folder: Path, above: str = "") -> Iterator[tuple[Path, str]]:
     """Every file that can be read from a folder, by its path there; each folder once."""
     seen: set[Path] = set()
-    waiting = [(folder, "")]
+    waiting = [(folder, above)]
     while waiting:
         here, name = waiting.pop()
         real = here.resolve()

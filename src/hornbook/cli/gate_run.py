@@ -25,6 +25,11 @@ _STYLE = {"passed": "green", "warned": "yellow", "skipped": "dim"}
     "--in-place", is_flag=True, help="With --diff: run where HEAD's files lie, not in a copy."
 )
 @click.option(
+    "--confine/--no-confine",
+    default=None,
+    help="Confine the gates as a run does: no network, no writing beside the tree.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "junit"]),
@@ -40,6 +45,7 @@ def run_command(
     form: str,
     *,
     in_place: bool,
+    confine: bool | None,
     as_json: bool,
 ) -> None:
     """Run the gates, and with --diff the floors; exit 1 unless all that is required passed."""
@@ -48,7 +54,9 @@ def run_command(
     if in_place and span is None:
         raise UsageError("--in-place says where a change is run: add --diff BASE..HEAD.")
     with Workspace.open(root) as work, _live() as progress:
-        report = work.run_gates(diff=span, plan=slug, in_place=in_place, progress=progress)
+        report = work.run_gates(
+            diff=span, plan=slug, in_place=in_place, confined=confine, progress=progress
+        )
     show(report, "json" if as_json else form)
     sys.exit(0 if report.passed else 1)
 
@@ -84,6 +92,8 @@ def _print(report: "GateReport") -> None:
         if gate.output and gate.status not in {"passed", "skipped"}:
             console().print(harmless(f"{gate.name}:"), style="bold", markup=False)
             write("".join(f"  {harmless(line)}\n" for line in gate.output.split("\n")))
+    if report.confined_by not in {None, "nothing"}:
+        note(f"the gates were confined by {report.confined_by}")
     for words in report.notes:
         note(words)
     write(_verdict(report) + "\n")

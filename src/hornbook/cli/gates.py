@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from hornbook.model.gates import Gate
     from hornbook.workspace.gating import GateList, ListedGate
 
-SHOWN = ("command", "required", "threshold", "timeout", "folder", "environment", "after", "creates")
+SHOWN = (
+    *("command", "required", "threshold", "timeout", "folder", "environment", "after", "creates"),
+    "network",
+)
 PROOF_STYLE = {"proven": "green", "unproven": "red", "broken": "yellow"}
 STATE_STYLE = {"ready": "green", "refused": "red", "disabled": "yellow"}
 

@@ -125,6 +125,7 @@ def _facts(report: "RunReport") -> dict[str, object]:
         "record": report.record,
         "spawned": report.spawned,
         "breaches": report.breaches,
+        "warnings": report.warnings,
     }
 
 
@@ -146,6 +147,8 @@ def _print_report(report: "RunReport") -> None:
         write(f"\n{harmless(report.asks)}\n")
         note(f"all that is known: .hornbook/records/escalations/{_file(report.record)}.json")
         note(f"answer with `hornbook answer {line.id} --text …`; `stop` ends the run")
+    for warning in report.warnings:
+        write(f"warning: {harmless(warning)}\n")
     for breach in report.breaches:
         note(f"error: {breach}")
 

@@ -162,6 +162,7 @@ FIELDS: Mapping[str, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     "risk.recorded": ({"id": _words, "severity": _severity, "text": _words}, {"at": _words}),
     "invariant.proposed": ({"text": _words, "reason": _words}, {}),
     "invariant.promoted": ({"id": _words}, {}),
+    "plan.tried": ({"try": _number, "answer": _text, "findings": _texts}, {}),
     "tasks.generated": ({"tasks": _tasks}, {}),
 }
 """For each kind the fields that it must have and those that it may have."""

@@ -252,6 +252,11 @@ PLAN_KINDS: Mapping[str, Kind] = {
             frozenset({"origin", "files"}),
             frozenset({"artifacts"}),
         ),
+        Kind(
+            "plan.tried",
+            "A planner answered with a plan; `findings` are what is wrong with it.",
+            frozenset({"try", "answer", "findings"}),
+        ),
         Kind("tasks.generated", "The plan's tasks were fixed.", frozenset({"tasks"})),
     )
 }

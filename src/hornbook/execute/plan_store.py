@@ -216,6 +216,11 @@ class PlanStore:
         data = {"tasks": [task_data(task) for task in tasks]}
         return self._append(slug, "tasks.generated", data, f"tasks:{digest(data)}")
 
+    def tried(self, slug: str, number: int, answer: str, findings: Sequence[str]) -> PlanView:
+        """The plan, with one more try of a planner to write it recorded."""
+        data = {"try": number, "answer": answer, "findings": list(findings)}
+        return self._append(slug, "plan.tried", data, f"tried:{number}", actor="planner")
+
     def _append(
         self, slug: str, kind: str, data: Data, key: str, *, actor: str = "user"
     ) -> PlanView:

@@ -121,9 +121,13 @@ def told(event: Event) -> str:
             if gate["required"] and gate["status"] in {"failed", "refused", "skipped"}
         ]
         said = f"failed: {', '.join(stopped)}" if stopped else "all required gates passed"
-        return f"{said} on tree {data['tree'][:12]}"
+        return f"{said} on tree {data['tree'][:12]}{_confined(data)}"
     if event.kind == kinds.ASSEMBLED:
         return f"{data['role']}'s context {data['outcome']}: {data['tokens']} of {data['window']}"
+    if event.kind == kinds.SIGHTED:
+        return _sighted(data)
+    if event.kind == kinds.CHECKPOINTED:
+        return f"{data['path']} anchors event {data['seq']}"
     if event.kind == kinds.CHECKED:
         kind = f" ({data['rejection_type']})" if data["rejection_type"] else ""
         return f"review {data['outcome']}{kind}"
@@ -143,6 +147,25 @@ def _of_agent(said: Data) -> str:
     if "reason" in said:
         return f"{said['ignored']} was left out: {said['reason']}"
     return " ".join(str(said[key]) for key in ("kind", "role") if key in said)
+
+
+def _confined(data: Data) -> str:
+    means = data.get("confined_by")
+    if means is None:
+        return ", not confined"
+    return ", confined by nothing on this machine" if means == "nothing" else f", {means}"
+
+
+def _sighted(data: Data) -> str:
+    if data["prompt"]:
+        return f"not sent: the prompt quotes {', '.join(_rules(data['prompt']))}"
+    if data["leaks"]:
+        return f"files quote {', '.join(_rules(data['leaks']))}"
+    return "the developer is blind"
+
+
+def _rules(leaks: Sequence[Data]) -> list[str]:
+    return sorted({each["rule"] for each in leaks})
 
 
 def _failed(data: Data) -> str:

@@ -13,6 +13,7 @@ SIZED, GATED, ASSEMBLED = "task.sized", "gates.ran", "context.assembled"
 CHECKED, REASKED = "review.checked", "review.reasked"
 APPROVED, DECOMPOSED, CONTINUED = "task.approved", "task.decomposed", "task.continued"
 PLAN, TOLD, CLAIM = "agent.task.planning", "agent.told", "agent.claim.differs"
+SIGHTED, CHECKPOINTED = "blindness.checked", "plan.checkpointed"
 PAUSED, DRAFTED = "plan.paused", "plan.drafted"
 PUBLISHED = "workflow.events"
 QUESTION, PROMOTE = "user.signal.question", "user.signal.promote"
@@ -51,7 +52,7 @@ RUN_KINDS: Mapping[str, Kind] = {
             DEVELOP,
             "A developer worked; commit, tree and files are git's.",
             f"{_ASKED} task attempt base commit tree files result",
-            "claimed error exit_code log model problems subtask escalation decisions risks",
+            "claimed error exit_code log model problems subtask escalation decisions risks due",
         ),
         _kind(
             REVIEW,
@@ -65,13 +66,24 @@ RUN_KINDS: Mapping[str, Kind] = {
             f"{_ASKED} answer decisions children",
             "error exit_code log model",
         ),
+        _kind(
+            SIGHTED,
+            "Rules were looked for in what a blind developer can read, before it was asked.",
+            f"{_AT} rules commit leaks host_files unread whole prompt left_out",
+        ),
+        _kind(
+            CHECKPOINTED,
+            "The tiers of the plan that grow were due, and its checkpoint was written.",
+            f"{_AT} path seq event_hash written",
+            "left quarantined",
+        ),
         _kind(TOLD, "What an agent told while it worked.", f"{_AT} execution told"),
         _kind(CLAIM, "An agent claims other files than git has.", f"{_AT} claimed files"),
         _kind(
             GATED,
             "The gates were run over a tree.",
             f"{_AT} tree base head passed gates",
-            "notes warnings fingerprint",
+            "notes warnings fingerprint confined_by",
         ),
         _kind(
             ASSEMBLED,

@@ -38,6 +38,7 @@ def define(settings: GateSettings) -> Definitions:
     off = merge.override(settings.overrides)
     merge.add(settings.additional)
     merge.check(off)
+    merge.let_out(network=settings.network)
     if merge.problems:
         return Definitions(problems=tuple(merge.problems))
     gates = tuple(_settled(gate, off) for gate in merge.gates.values())
@@ -116,6 +117,13 @@ class _Merge:
             elif each.name:
                 self.gates[each.name] = _added(each)
 
+    def let_out(self, *, network: bool) -> None:
+        """Give every gate that says nothing of the network what holds for all."""
+        for name, gate in self.gates.items():
+            if network and "network" not in dict(gate.origins):
+                origins = (*gate.origins, ("network", "gates.network"))
+                self.gates[name] = replace(gate, network=True, origins=origins)
+
     def check(self, off: frozenset[str]) -> None:
         """Look at the values of every gate, and at the order that they ask for."""
         for gate in self.gates.values():
@@ -156,7 +164,7 @@ def name_prefixes(chosen: Sequence[tuple[str, str]]) -> list[str]:
 def _overridden(gate: Gate, override: Override) -> Gate:
     origins = dict(gate.origins)
     values: dict[str, object] = {}
-    stated = {key: getattr(override, key) for key in _SETTLED}
+    stated = {key: getattr(override, key) for key in (*_SETTLED, "network")}
     if override.environment is not None:
         stated["environment"] = tuple(sorted(override.environment.items()))
     for key, value in stated.items():
@@ -181,6 +189,7 @@ def _added(entry: Additional) -> Gate:
         environment=tuple(sorted(entry.environment.items())),
         after=entry.after,
         creates=entry.creates,
+        network=bool(entry.network),
         origins=tuple(origins),
     )
 
@@ -189,7 +198,8 @@ def _settled(gate: Gate, off: frozenset[str]) -> Gate:
     """A gate with paths from the root, an order among those that run, and every origin."""
     folder = PurePosixPath(gate.folder).as_posix()
     known = dict(gate.origins)
-    keys = ("name", *_SETTLED, *(["environment"] if gate.environment else []))
+    more = [key for key in ("environment", "network") if getattr(gate, key) or key in known]
+    keys = ("name", *_SETTLED, *more)
     origins = {key: known.get(key, "default") for key in keys}
     if "enabled" in known:
         origins["enabled"] = known["enabled"]

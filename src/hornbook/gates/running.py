@@ -10,8 +10,10 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Protocol
 
 from hornbook.errors import ConfigError
+from hornbook.gates.confined_failure import why_confined
 from hornbook.gates.coverage import measured, named_places, places, stamps
 from hornbook.gates.output import problem_with_tests
 from hornbook.gates.trimming import trim
@@ -22,8 +24,16 @@ from hornbook.process.running import Finished, ended_by, run_command
 Progress = Callable[[str, GateStatus | None], None]
 """Told a gate's name when it starts, with how it ended when it ends."""
 
-Wrap = Callable[[str, Path, Mapping[str, str]], str]
-"""Makes a confined command of a gate's command, its folder and its environment."""
+
+class Wrap(Protocol):
+    """Confines gates."""
+
+    def __call__(self, gate: Gate, folder: Path, environment: Mapping[str, str]) -> str:
+        """A confined command of a gate, its folder and its environment."""
+
+    def has_network(self, gate: Gate) -> bool:
+        """Whether a gate has the network of this machine."""
+
 
 NO_GATES = GateResult(
     "gates",
@@ -163,7 +173,7 @@ def run_gate(
     given = environment(os.environ, dict(gate.environment))
     try:
         finished = run_command(
-            gate.command if wrap is None else wrap(gate.command, folder, given),
+            gate.command if wrap is None else wrap(gate, folder, given),
             folder=folder,
             environment=given,
             timeout=gate.timeout,
@@ -185,6 +195,8 @@ def run_gate(
             told = f"coverage {found.told()} by {found.source}"
             if not found.reaches(gate.threshold):
                 problem = f"{told}, at least {gate.threshold} % is wanted."
+    if problem and wrap is not None:
+        problem += why_confined(output, network=wrap.has_network(gate))
     result = _failed(gate, problem) if problem else _passed(gate, told or _left(finished))
     return replace(
         result,

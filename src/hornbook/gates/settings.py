@@ -1,9 +1,18 @@
 """What a team says about its gates: the `gates:` block of a configuration file."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 Places = tuple[tuple[str, str], ...]
 """Where each key of an entry stands, as `file, line N`; the entry itself has the key ""."""
+
+
+class Confine(StrEnum):
+    """Which gates are confined: those of runs, those that are run by hand too, or none."""
+
+    RUNS = "runs"
+    ALWAYS = "always"
+    NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +37,7 @@ class Override:
     environment: dict[str, str] | None = None
     after: tuple[str, ...] | None = None
     creates: tuple[str, ...] | None = None
+    network: bool | None = None
     enabled: bool | None = None
     places: Places = field(default=(), metadata={"places": True}, compare=False)
 
@@ -45,6 +55,7 @@ class Additional:
     environment: dict[str, str] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     creates: tuple[str, ...] = ()
+    network: bool | None = None
     places: Places = field(default=(), metadata={"places": True}, compare=False)
 
 
@@ -67,6 +78,20 @@ class GateSettings:
         metadata={
             "meaning": "Changed code without tests: `off`, `warn`, or `required` to stop it."
         },
+    )
+    confine: str = field(
+        default="runs",
+        metadata={
+            "meaning": "Which gates are confined: those of `runs`, `always`, or `never` any."
+        },
+    )
+    network: bool = field(
+        default=False,
+        metadata={"meaning": "Whether confined gates have the network; a gate may say otherwise."},
+    )
+    writable: tuple[str, ...] = field(
+        default=(),
+        metadata={"meaning": "Folders beside the tree that confined gates may write to."},
     )
 
 

@@ -133,6 +133,24 @@ def blobs(
     return found
 
 
+def blob_sizes(root: Path, names: Iterable[str]) -> dict[str, int]:
+    """The sizes of some blobs in bytes, without reading them.
+
+    Raises:
+        UsageError: One of them is missing.
+    """
+    wanted = list(dict.fromkeys(names))
+    asked = "".join(f"{name}\n" for name in wanted).encode()
+    answer = sure(root, run(root, "cat-file", "--batch-check", stdin=asked))
+    found: dict[str, int] = {}
+    for name, line in zip(wanted, answer.stdout.splitlines(), strict=True):
+        facts = line.split(b" ")
+        if len(facts) != 3:
+            raise UsageError(f"{root}: git has no object {name}: run `git fsck`.")
+        found[name] = int(facts[2])
+    return found
+
+
 def sure(
     root: Path, answer: subprocess.CompletedProcess[bytes]
 ) -> subprocess.CompletedProcess[bytes]:

@@ -78,6 +78,18 @@ def touched(
     return tuple(sorted(_with_targets(root, found, environment), key=lambda each: each.path))
 
 
+def changed_names(root: Path, before: str, after: str) -> tuple[str, ...]:
+    """Every path that differs between two trees or commits, from the top of the repository.
+
+    Raises:
+        UsageError: Git cannot tell.
+    """
+    options = ("diff-tree", "-r", "-z", "--no-renames", "--name-only", "--no-relative", _MODULES)
+    answer = sure(root, run(root, *options, before, after))
+    names = (each.decode("utf-8", "surrogateescape") for each in answer.stdout.split(b"\0"))
+    return tuple(sorted(filter(None, names)))
+
+
 def links(root: Path, tree: str, environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """Every symbolic link of a tree below the root, with where it points."""
     options = ("ls-tree", "-r", "-z", "--full-tree", tree)

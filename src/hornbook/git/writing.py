@@ -85,6 +85,16 @@ def identity(root: Path) -> dict[str, str]:
     return found
 
 
+def keep_blob(root: Path, data: bytes) -> str:
+    """The hash of an object with these bytes, which the repository now has.
+
+    Raises:
+        UsageError: Git refused.
+    """
+    printed = write(root, "hash-object", "-w", "--no-filters", "--stdin", stdin=data)
+    return printed.decode("ascii").strip()
+
+
 def make_commit(
     root: Path,
     tree: str,

@@ -1,5 +1,6 @@
 """What an agent is asked to do, and what it answered; neither is ever taken for the truth."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -40,6 +41,7 @@ class Assignment:
     `prompt` is the assembled context, whole; `folder` the worktree that the agent works in (for a
     reviewer and a planner it is read-only); `schema` the JSON schema of the answer as text, where
     one is wanted. `key` is the same when the same attempt is asked for again after a crash.
+    `withheld` are rules by id that nothing the agent is shown later may quote.
     """
 
     key: str
@@ -57,6 +59,7 @@ class Assignment:
     schema: str = ""
     model: str | None = None
     limits: Limits = field(default=Limits())
+    withheld: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

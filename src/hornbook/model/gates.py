@@ -20,7 +20,8 @@ class Gate:
 
     `folder` is relative to the root, `after` names the gates that must have ended before it
     starts, `creates` are globs, from its folder, of the files that it leaves behind (they are no
-    part of a change), `origins` says for each field where its value came from.
+    part of a change), `network` whether it has the network where it is confined, `origins` says
+    for each field where its value came from.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Gate:
     environment: tuple[tuple[str, str], ...] = ()
     after: tuple[str, ...] = ()
     creates: tuple[str, ...] = ()
+    network: bool = False
     origins: tuple[tuple[str, str], ...] = ()
 
 
@@ -54,7 +56,8 @@ class GateReport:
     """The results of one run of the gates over one tree; `base` is where their definitions stood.
 
     `tree` is the hash of the files that were judged, `notes` say what a reader should know besides.
-    `fingerprint` is that of the work tree as the gates left it, where they ran in it.
+    `fingerprint` is that of the work tree as the gates left it, where they ran in it. `confined_by`
+    is what confined the gates, `nothing` if this machine cannot, none if nobody asked for it.
     A report without a gate has not passed: a missing configuration is not a pass.
     """
 
@@ -65,6 +68,7 @@ class GateReport:
     head: str | None = None
     notes: tuple[str, ...] = ()
     fingerprint: str | None = None
+    confined_by: str | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -6,27 +6,19 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from hornbook.process.running import run_command, shell_of
+from hornbook.process.running import run_command
 
 LANDLOCK = Path(__file__).with_name("landlock.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+TMP = "/tmp"  # noqa: S108  # inside it is the command's own
 _TCP_FROM = 4
 _PROBE_SECONDS = 20
-# Where build tools keep what they fetched and compiled, when nothing else is said.
-_CACHES = {
-    "XDG_CACHE_HOME": ".cache",
-    "GOCACHE": ".cache/go-build",
-    "GOMODCACHE": "go/pkg/mod",
-    "CARGO_HOME": ".cargo",
-    "RUSTUP_HOME": ".rustup",
-    "npm_config_cache": ".npm",
-}
 
 
 class Means(StrEnum):
@@ -61,7 +53,9 @@ class Confinement:
     """What a command may do: it reads everything but `hidden`, and writes `writable` alone.
 
     `kept` are paths that stay readable and must not be written, wherever they lie. `/tmp` is its
-    own and empty, but for paths that are named here. Without `network` it has loopback at most.
+    own and empty, but for paths that are named here; `temporary` is a folder that takes its place.
+    `seen` are paths that it would hide, and that may be gone by now. Without `network` it has
+    loopback at most. `variables` are set for it, whatever its environment says.
     """
 
     folder: Path
@@ -69,6 +63,9 @@ class Confinement:
     kept: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     network: bool = True
+    temporary: Path | None = None
+    seen: tuple[Path, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,50 +75,6 @@ class Confined:
     command: tuple[str, ...]
     means: Means
     warnings: tuple[str, ...] = ()
-
-
-def gate_confinement(
-    folder: Path,
-    *,
-    worktree: Path,
-    environment: Mapping[str, str],
-    network: bool = False,
-) -> Confinement:
-    """What a gate may do: write its worktree and build caches; no network unless it is given."""
-    home = Path(environment.get("HOME") or Path.home())
-    caches = {Path(environment.get(name) or home / below) for name, below in _CACHES.items()}
-    found = sorted(path for path in caches if path.is_dir())
-    return Confinement(folder, (worktree, *found), network=network)
-
-
-@dataclass(frozen=True, slots=True)
-class GateShell:
-    """Makes confined shell commands for the gates of a worktree: `scratch` is theirs alone.
-
-    `shown` must be readable wherever it lies.
-    """
-
-    worktree: Path
-    scratch: Path
-    machine: Machine
-    network: bool = False
-    shown: tuple[Path, ...] = ()
-
-    def __call__(self, command: str, folder: Path, environment: Mapping[str, str]) -> str:
-        """The command as one that `run_command` runs confined."""
-        return shlex.join(self._confined(command, folder, environment).command)
-
-    def warnings(self, environment: Mapping[str, str]) -> tuple[str, ...]:
-        """What this machine cannot hold gates to."""
-        return self._confined("true", self.worktree, environment).warnings
-
-    def _confined(self, command: str, folder: Path, environment: Mapping[str, str]) -> Confined:
-        confinement = gate_confinement(
-            folder, worktree=self.worktree, environment=environment, network=self.network
-        )
-        shown = replace(confinement, kept=self.shown)
-        argv = (*shell_of(environment), command)
-        return confine(argv, shown, scratch=self.scratch, machine=self.machine)
 
 
 @cache
@@ -153,7 +106,8 @@ def confine(
     if machine.landlock:
         order = landlock(confinement, scratch, apart=machine.apart)
         launcher = (sys.executable, "-I", "-S", str(LANDLOCK), json.dumps(order, sort_keys=True))
-        tmp = ("env", f"TMPDIR={scratch}")
+        own = (("TMPDIR", str(scratch)), *confinement.variables)
+        tmp = ("env", *(f"{name}={value}" for name, value in own))
         warnings = tuple(_landlock_lacks(confinement, machine))
         return Confined((*tmp, *launcher, *command), Means.LANDLOCK, warnings)
     warning = (
@@ -165,7 +119,11 @@ def confine(
 
 def bubblewrap(program: str, confinement: Confinement) -> list[str]:
     """The arguments of bubblewrap; deeper paths come later, so that they win."""
-    found = [program, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]  # noqa: S108
+    found = [program, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    own = confinement.temporary
+    found += ["--tmpfs", TMP] if own is None else ["--bind", str(own.resolve()), TMP]
+    for seen in confinement.seen:
+        found += ["--ro-bind-try", str(seen), str(seen)]
     for path, kind in _mounts(confinement):
         if kind == "hidden":
             found += ["--tmpfs", path] if Path(path).is_dir() else ["--ro-bind", "/dev/null", path]
@@ -174,7 +132,9 @@ def bubblewrap(program: str, confinement: Confinement) -> list[str]:
     found += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent"]
     if not confinement.network:
         found.append("--unshare-net")
-    return [*found, "--setenv", "TMPDIR", "/tmp", "--chdir", str(confinement.folder), "--"]  # noqa: S108
+    for name, value in (("TMPDIR", TMP), *confinement.variables):
+        found += ["--setenv", name, value]
+    return [*found, "--chdir", str(confinement.folder), "--"]
 
 
 def _mounts(confinement: Confinement) -> list[tuple[str, str]]:

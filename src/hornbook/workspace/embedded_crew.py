@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from hornbook.agents.blind_asking import unseeing
+from hornbook.agents.blindness import Sight
+from hornbook.agents.confining import RULE_FOLDERS
 from hornbook.agents.embedded.asking import Ask
 from hornbook.agents.embedded.context import MOST_TOKENS
 from hornbook.agents.embedded.developer import CALL_SECONDS, EmbeddedDeveloper
@@ -17,6 +21,7 @@ from hornbook.model.agents import Answer, Assignment, Role
 from hornbook.model.budget import Endpoint
 from hornbook.model.gates import GateReport
 from hornbook.text.tokens import counter
+from hornbook.workspace.gate_confining import bounds_in_run, told
 from hornbook.workspace.gating import gates_now
 from hornbook.workspace.settings import Settings
 
@@ -58,8 +63,10 @@ class EmbeddedCrew:
     def _developer(self, endpoint: Endpoint, assignment: Assignment) -> EmbeddedDeveloper:
         room = endpoint.prompt_tokens(self.settings.budget.safety_percent)
         return EmbeddedDeveloper(
-            self._ask(endpoint, endpoint.answer_tokens),
-            lambda names: self._check(assignment, names),
+            unseeing(self._ask(endpoint, endpoint.answer_tokens), assignment.withheld),
+            lambda names: self.check(
+                Path(assignment.folder), names, logs=self._folder(assignment) / "logs"
+            ),
             self._folder,
             counter(self.settings.counter),
             window=endpoint.max_tokens,
@@ -116,10 +123,21 @@ class EmbeddedCrew:
         """Where an attempt is kept: another round or run begins anew, a restart goes on."""
         return self.state / assignment.task_id / assignment.key.replace("/", "-")
 
-    def _check(self, assignment: Assignment, names: Sequence[str]) -> GateReport:
-        gates = gates_now(self.root).ready
-        wanted = [gate for gate in gates if not names or gate.name in names]
-        return run_gates(wanted, Path(assignment.folder), logs=self._folder(assignment) / "logs")
+    def check(self, folder: Path, names: Sequence[str], *, logs: Path) -> GateReport:
+        """What the gates say to the files of a worktree, confined as those of a run are.
+
+        A developer that is to see no rule must not read one in their output either.
+        """
+        listed = gates_now(self.root)
+        wanted = [gate for gate in listed.ready if not names or gate.name in names]
+        run = partial(run_gates, wanted, folder, logs=logs)
+        blind = self.settings.developer_sees == Sight.BLIND
+        hidden = [self.root / name for name in RULE_FOLDERS] if blind else []
+        bounds = bounds_in_run(listed, hidden=hidden)
+        if bounds is None:
+            return run()
+        with bounds.shell(folder, self.root, ours=False) as shell:
+            return told(run(wrap=shell), shell, wanted)
 
 
 def _told(

@@ -4,27 +4,19 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from hornbook.errors import UsageError
 from hornbook.execute.engine.engine import EVERYTHING, Engine, Options, Scope
 from hornbook.execute.engine.legs import Tell, nobody
 from hornbook.execute.engine.runs import APPROVED, Request, Run, RunPhase, wanted_run
 from hornbook.execute.stepping import Loop
+from hornbook.workspace.auto_planning import Planner, planned
 from hornbook.workspace.plans import PlanBook, PlanCheck
 from hornbook.workspace.run_progress import Progress, progress_of
 from hornbook.workspace.staffing import loop_of, planner_of
 from hornbook.workspace.workspace import Workspace
 
 LOOK_SECONDS = 0.2
-
-
-class Planner(Protocol):
-    """Who writes plans."""
-
-    def write(self, topic: str) -> str:
-        """A plan for a topic, as Markdown with its five sections."""
-        ...
 
 
 def configured_loop(work: Workspace) -> Loop:
@@ -149,6 +141,8 @@ class PlanEngine:
     ) -> Execution | PlanCheck:
         """Have a topic planned, checked, committed to and executed; the check, if it fails.
 
+        Before that the planner is asked again, with what is wrong.
+
         Raises:
             UsageError: Nobody is configured who plans.
         """
@@ -158,12 +152,12 @@ class PlanEngine:
                 "nobody plans: name an agent in `engine.agent`, or write the plan yourself with "
                 "`hornbook explore`."
             )
-        view = self._book.explore(topic, planner.write(topic), path="the planner's answer")
-        found = self._book.check(view.plan.slug)
+        found = planned(self._book, planner, topic)
         if not found.passed:
             return found
-        self._book.promote(view.plan.slug)
-        return self.execute(view.plan.slug, agent=agent, look=look)
+        slug = found.view.plan.slug
+        self._book.promote(slug)
+        return self.execute(slug, agent=agent, look=look)
 
     @contextmanager
     def _engine(self, scope: Scope, tell: Tell = nobody) -> Iterator[Engine]:

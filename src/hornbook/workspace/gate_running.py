@@ -32,10 +32,12 @@ from hornbook.ingest.reading import is_rule_file
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.model.plan import Constraints
 from hornbook.text.globs import parse_set
+from hornbook.workspace.gate_confining import Bounds, told
 from hornbook.workspace.gating import GateList, GateState, constraints_at
 from hornbook.workspace.places import Places
 
 TREE = "floor:tree"
+COPIED = "the gates ran in a copy of"
 _OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
 _REGULAR = frozenset({"100644", "100755"})
 _Run = Callable[[Path], GateReport]
@@ -48,24 +50,32 @@ def run_for(
     span: str | None = None,
     constraints: Constraints | None = None,
     tests: floors.Strictness = floors.Strictness.WARN,
-    parallel: int | None = None,
     in_place: bool = False,
     progress: Progress = silent,
+    bounds: Bounds | None = None,
 ) -> GateReport:
     """Run gates over the files of the work tree, or with `BASE..HEAD` over HEAD's.
 
     With a span the floors judge the change from the merge base to HEAD. Gates then run in a
     temporary copy of HEAD; with `in_place` where they lie, if nothing else lies there. The report
-    names the tree that was run on.
+    names the tree that was run on. With `bounds` the gates are confined.
 
     Raises:
-        UsageError: The span names no change, or there is no repository to take it from.
+        UsageError: The span names no change, there is no repository to take it from, or gates
+            cannot be confined here.
         BadGlob: A constraint is not in the dialect.
     """
     places = Places(root)
     places.prepare()
-    at_once = parallel or os.cpu_count() or 1
-    run = partial(run_gates, gates, logs=places.gate_logs, parallel=at_once, progress=progress)
+    at_once = os.cpu_count() or 1
+    plain = partial(run_gates, gates, logs=places.gate_logs, parallel=at_once, progress=progress)
+
+    def run(folder: Path) -> GateReport:
+        if bounds is None:
+            return plain(folder)
+        with bounds.shell(folder, root, ours=folder != root) as shell:
+            return told(plain(folder, wrap=shell), shell, gates)
+
     if span is not None:
         found = change(root, span)
         judged = judge(root, found.merge_base, found.head, gates, constraints, tests=tests)
@@ -87,6 +97,7 @@ def run_listed(
     constraints: Constraints | None = None,
     in_place: bool = False,
     progress: Progress = silent,
+    bounds: Bounds | None = None,
 ) -> GateReport:
     """Run the gates of a list; one that is refused is a result too, and stops a change.
 
@@ -103,6 +114,7 @@ def run_listed(
         tests=listed.tests,
         in_place=in_place,
         progress=progress,
+        bounds=bounds,
     )
     refused = [
         GateResult(
@@ -256,7 +268,7 @@ def _over_commit(
 ) -> GateReport:
     """Run on a commit's tree: in a copy, unless it is wanted where it lies and lies there alone."""
     tree = tree_of(root, head)
-    note = f"the gates ran in a copy of {head[:12]}, not on the files here"
+    note = f"{COPIED} {head[:12]}, not on the files here"
     if in_place:
         made = made_by(gates)
         with content(root, made) as before:
@@ -267,9 +279,10 @@ def _over_commit(
         if before.tree == tree:
             more = f" and {len(beside) - 1} more" if len(beside) > 1 else ""
             why = f"ignored files lie here that no commit has: {beside[0]}{more}"
-        note = f"the gates ran in a copy of {head[:12]}: {why}"
+        note = f"{COPIED} {head[:12]}: {why}"
     with copy_of(root, tree, commit=head) as copy:
-        return replace(run(copy), tree=tree, notes=(note,))
+        report = run(copy)
+        return replace(report, tree=tree, notes=(note, *report.notes))
 
 
 def _in_place(root: Path, gates: Sequence[Gate], before: Content, run: _Run) -> GateReport:

@@ -11,7 +11,7 @@ from hornbook.execute.plan_text import parse
 from hornbook.gates.definitions import Definitions, define
 from hornbook.gates.detect import DEEPEST, Stack, block, detect, is_manifest
 from hornbook.gates.floors import Strictness
-from hornbook.gates.settings import GateSettings
+from hornbook.gates.settings import Confine, GateSettings
 from hornbook.gates.shell import refusals
 from hornbook.git import reader as git
 from hornbook.git.change import Change, change
@@ -51,7 +51,8 @@ class ListedGate:
 class GateList:
     """The gates of a workspace, the file that defines them, and the change that they judge.
 
-    With a change, the definitions are those of the commit `base`.
+    With a change, the definitions are those of the commit `base`. `writable` are folders that the
+    gates may write to where they are confined.
     """
 
     gates: tuple[ListedGate, ...] = ()
@@ -60,6 +61,8 @@ class GateList:
     head: str | None = None
     message: str = ""
     tests: Strictness = Strictness.WARN
+    confine: Confine = Confine.RUNS
+    writable: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -80,8 +83,7 @@ def gates_now(root: Path) -> GateList:
     """
     read = _reader(root)
     settings, file = gate_settings(read)
-    found = _listed(define(settings), read, file)
-    return replace(found, tests=Strictness(settings.tests))
+    return _bound(_listed(define(settings), read, file), settings)
 
 
 def gates_for(root: Path, span: str) -> GateList:
@@ -99,7 +101,7 @@ def gates_for_change(root: Path, found: Change) -> GateList:
     settings, file = gate_settings(_reader_at(root, found.base))
     read = _reader_at(root, found.head)
     listed = _listed(define(settings), read, file, base=found.base, head=found.head)
-    return replace(listed, tests=Strictness(settings.tests))
+    return _bound(listed, settings)
 
 
 def constraints_at(root: Path, revision: str, slug: str) -> Constraints | None:
@@ -168,6 +170,16 @@ def _listed(
     gates += [_disabled(gate) for gate in definitions.disabled]
     message = "" if gates else _why_none(read, file)
     return GateList(tuple(gates), file, base, head, message)
+
+
+def _bound(listed: GateList, settings: GateSettings) -> GateList:
+    """The list with what the settings say of all gates."""
+    return replace(
+        listed,
+        tests=Strictness(settings.tests),
+        confine=Confine(settings.confine),
+        writable=settings.writable,
+    )
 
 
 def _judged(gate: Gate, read: Read) -> ListedGate:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from hornbook.assemble.sop import header
@@ -18,13 +18,16 @@ from hornbook.execute.workflow.shipped import SHIPPED, shipped_workflow
 from hornbook.execute.workflow.subjects import DEVELOP
 from hornbook.execute.working import Record
 from hornbook.git.change import change
+from hornbook.git.writing import keep_blob
 from hornbook.model.agents import Answer, Assignment, Limits, Role
 from hornbook.model.context import Context, Outcome
 from hornbook.workspace.briefs import brief_of
 from hornbook.workspace.contexts import bound_rules
-from hornbook.workspace.developing import Situation, development_context
+from hornbook.workspace.developing import DevelopmentContext, Situation, development_context
 from hornbook.workspace.gating import gates_for_change
 from hornbook.workspace.judging import graph_at
+from hornbook.workspace.loop_blindness import Veil, look, refusal, veil_of, withheld
+from hornbook.workspace.loop_checkpointing import checkpoint_when_due
 from hornbook.workspace.loop_ground import Handed, Held, Scene, later
 from hornbook.workspace.loop_starting import begin_task_run
 
@@ -102,10 +105,18 @@ def _asked(scene: Scene) -> Data | Held | Handed | Erred:
         return Erred("no agent is configured for the role developer: name one with --agent.")
     base = ground.base_of(run)
     folder = ground.worktrees.ensure(run.plan, str(run.task), _start(run, base))
-    context = _context(scene, base, Path(folder))
+    brief = _told_to(scene, base)
+    made = _context(scene, base, Path(folder), brief.feedback)
+    context = made.context
     if context.text is None:
         return _too_big(scene, context)
-    assignment = _assignment(scene, context, folder)
+    assignment = _assignment(scene, context, folder, brief)
+    if brief.veil is not None:
+        checked = _blinded(scene, assignment, brief, _start(run, base))
+        if isinstance(checked, Erred):
+            return checked
+        assignment = checked
+    checkpoint_when_due(scene, _name(scene), due=made.due)
     ground.keep(run, "inputs", f"{scene.place}-developer.md", context.text)
     answer = worker.work(assignment, telling(scene))
     if answer.retry_after is not None:
@@ -127,8 +138,45 @@ def _asked(scene: Scene) -> Data | Held | Handed | Erred:
         "escalation": answer.escalation,
         "decisions": [list(each) for each in answer.decisions],
         "risks": [list(each) for each in answer.risks],
+        "due": made.due,
     }
     return scene.note(DEVELOP, _name(scene), data, actor=worker.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a developer is told beside the task; `left_out` are rules that the feedback quoted."""
+
+    feedback: str
+    veil: Veil | None = None
+    left_out: tuple[str, ...] = ()
+
+
+def _told_to(scene: Scene, base: str) -> _Told:
+    feedback, veil = _feedback(scene), veil_of(scene.ground, base)
+    if veil is None:
+        return _Told(feedback)
+    told, left_out = veil.without(feedback)
+    return _Told(told, veil, left_out)
+
+
+def _blinded(scene: Scene, assignment: Assignment, told: _Told, start: str) -> Assignment | Erred:
+    """The assignment of a blind developer, looked through; one that shows a rule is not sent."""
+    if told.veil is None:
+        return assignment
+    found = look(
+        scene,
+        _name(scene),
+        told.veil,
+        commit=start,
+        folder=Path(assignment.folder),
+        prompts={"the prompt": assignment.prompt, "a criterion": "\n".join(assignment.criteria)},
+        left_out=told.left_out,
+    )
+    refused = refusal(found)
+    if refused is not None:
+        return Erred(refused)
+    return replace(assignment, withheld=withheld(found, told.veil))
 
 
 def _start(run: RunState, base: str) -> str:
@@ -137,14 +185,14 @@ def _start(run: RunState, base: str) -> str:
     return base if last is None or last.data["base"] != base else str(last.data["commit"])
 
 
-def _context(scene: Scene, base: str, folder: Path) -> Context:
+def _context(scene: Scene, base: str, folder: Path, feedback: str) -> DevelopmentContext:
     ground, run = scene.ground, scene.run
     state = ground.plan(run.plan)
     brief = brief_of(ground.book, run.plan, run.task)
     files = ground.paths_of(state, ground.task_of(run), base)
     begun = change(ground.root, f"{ground.worktrees.begin(run.plan)}..{base}")
     gates = gates_for_change(ground.root, begun)
-    made = development_context(
+    return development_context(
         ground.root,
         ground.settings,
         files,
@@ -153,12 +201,11 @@ def _context(scene: Scene, base: str, folder: Path) -> Context:
         brief=brief,
         situation=Situation(
             folder=folder,
-            feedback=_feedback(scene),
+            feedback=feedback,
             gates=tuple(gate.command for gate in gates.ready),
             rules=_rules(scene, base, files),
         ),
     )
-    return made.context
 
 
 def _feedback(scene: Scene) -> str:
@@ -197,7 +244,7 @@ def _rules(scene: Scene, base: str, files: list[str]) -> str:
     return "\n\n".join(header(snapshot.document(rule.unit.id)).rstrip() for rule in rules)
 
 
-def _assignment(scene: Scene, context: Context, folder: str) -> Assignment:
+def _assignment(scene: Scene, context: Context, folder: str, told: _Told) -> Assignment:
     run, ground = scene.run, scene.ground
     task, state = ground.task_of(run), ground.plan(run.plan)
     return Assignment(
@@ -210,7 +257,7 @@ def _assignment(scene: Scene, context: Context, folder: str) -> Assignment:
         files=task.files,
         criteria=task.criteria,
         constraints=state.plan.constraints,
-        feedback=_feedback(scene),
+        feedback=told.feedback,
         model=scene.do.action.model,
         limits=limits_of(scene),
     )
@@ -263,10 +310,21 @@ def telling(scene: Scene) -> Record:
     counted = itertools.count(1)
 
     def told(what: Mapping[str, object]) -> None:
-        data = {"execution": execution, "told": dict(what)}
+        data = {"execution": execution, "told": _with_objects(scene.ground.root, what)}
         scene.note(kinds.TOLD, f"told-{execution}-{next(counted)}", data, actor="agent")
 
     return told
+
+
+def _with_objects(root: Path, what: Mapping[str, object]) -> dict[str, object]:
+    """What an agent told, with git's objects in the place of a folder that holds an edit."""
+    facts = dict(what)
+    place = facts.pop("snapshot", None)
+    if isinstance(place, str):
+        for side in ("before", "after"):
+            file = Path(place) / side
+            facts[side] = keep_blob(root, file.read_bytes()) if file.is_file() else None
+    return facts
 
 
 def wait(scene: Scene, answer: Answer) -> Held:

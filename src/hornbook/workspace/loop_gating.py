@@ -14,6 +14,7 @@ from hornbook.execute.workflow.subjects import DEVELOP
 from hornbook.gates.running import has_passed
 from hornbook.git.change import change
 from hornbook.model.gates import GateReport, GateResult, GateStatus
+from hornbook.workspace.gate_confining import bounds_in_run
 from hornbook.workspace.gate_running import run_for
 from hornbook.workspace.gating import GateList, GateState, gates_for_change
 from hornbook.workspace.judging import graph_at
@@ -104,6 +105,7 @@ def _report(scene: Scene, work: Data) -> GateReport | Erred:
         span=span,
         constraints=ground.plan(scene.run.plan).plan.constraints,
         tests=listed.tests,
+        bounds=bounds_in_run(listed),
     )
     every = (*report.gates, *_floors(work))
     passed = report.passed and has_passed(every)
@@ -140,5 +142,5 @@ def _floors(work: Data) -> list[GateResult]:
 
 def report_of(data: Data) -> GateReport:
     """The report that an event tells of."""
-    names = ("passed", "gates", "tree", "base", "head", "notes")
+    names = ("passed", "gates", "tree", "base", "head", "notes", "confined_by")
     return msgspec.convert({name: data[name] for name in names if name in data}, GateReport)

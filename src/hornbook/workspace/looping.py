@@ -10,6 +10,7 @@ from hornbook.execute.event_log import EventLog
 from hornbook.execute.plan_state import PlanStatus
 from hornbook.execute.plan_store import PlanStore
 from hornbook.execute.run_files import write_task_files
+from hornbook.execute.run_snapshots import write_snapshots
 from hornbook.execute.run_state import (
     RunState,
     last_escalation,
@@ -141,7 +142,9 @@ class _Loop:
             run = ground.run(run_id)
             if run.task is not None:
                 every = [each for each in ground.runs(run.plan) if each.task == run.task]
-                write_task_files(ground.task_folder(run), every)
+                folder = ground.task_folder(run)
+                write_task_files(folder, every)
+                write_snapshots(ground.root, folder / "artifacts" / "snapshots", every)
             return replace(outcome, spawned=spawned_by(run))
 
     def answer(self, run_id: str, text: str) -> StepOutcome:

@@ -201,6 +201,11 @@ class PlanBook:
         with self._writing() as store:
             return store.risk(slug, name=name, severity=severity, text=text, actor=actor)
 
+    def tried(self, given: str, *, number: int, answer: str, findings: Sequence[str]) -> None:
+        """Record what a planner answered when it was asked for the plan, and what is wrong."""
+        with self._writing() as store:
+            store.tried(given, number, answer, findings)
+
     def decisions(self, given: str | None) -> list[PlanDecision]:
         """The decisions of a plan that stand: no decision of any plan supersedes them."""
         wanted = self.view(given).plan.slug

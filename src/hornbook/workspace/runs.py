@@ -8,7 +8,7 @@ from typing import Self
 from hornbook.errors import EventLogError, NotFound
 from hornbook.execute import run_kinds as kinds
 from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import Event
+from hornbook.execute.events import Data, Event
 from hornbook.execute.run_audit import breaches
 from hornbook.execute.run_files import told
 from hornbook.execute.run_state import (
@@ -21,7 +21,9 @@ from hornbook.execute.run_state import (
 )
 from hornbook.execute.stepping import StepOutcome
 from hornbook.execute.workflow.subjects import DEVELOP
+from hornbook.workspace.gate_running import COPIED
 from hornbook.workspace.loop_answering import answer_run
+from hornbook.workspace.loop_blindness import warnings_of as sight_warnings
 from hornbook.workspace.loop_ground import (
     Clock,
     asked_words,
@@ -80,6 +82,7 @@ class RunReport:
     record: str | None
     spawned: tuple[str, ...]
     breaches: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 class RunBook:
@@ -145,6 +148,7 @@ class RunBook:
             record=None if asked is None else str(asked.data["record"]),
             spawned=spawned_by(run),
             breaches=tuple(breaches(run.events)),
+            warnings=warnings_in(run),
         )
 
     def events(self, run_id: str) -> list[Event]:
@@ -252,6 +256,33 @@ def _unreadable(run_id: str, events: list[Event], why: str) -> RunLine:
         started_at=begun.at,
         updated_at=events[-1].at,
     )
+
+
+def warnings_in(run: RunState) -> tuple[str, ...]:
+    """What could not be held in a run, each once: blindness, confinement, files of its plan."""
+    told: list[str] = []
+    for event in run.of(kinds.SIGHTED, kinds.GATED, kinds.TOLD, kinds.CHECKPOINTED):
+        data = event.data
+        if event.kind == kinds.SIGHTED:
+            told += sight_warnings(data)
+        elif event.kind == kinds.GATED:
+            told += gate_warnings(data)
+        elif event.kind == kinds.TOLD:
+            told += [
+                f"{data['told'].get('agent')}: {e}" for e in data["told"].get("warnings") or ()
+            ]
+        else:
+            told += [f"{e} was changed by hand and was left" for e in data.get("left") or ()]
+            told += [f"an event violates the schema: {e}" for e in data.get("quarantined") or ()]
+    return tuple(dict.fromkeys(told))
+
+
+def gate_warnings(data: Data) -> list[str]:
+    """What did not hold the gates of a run back."""
+    means = data.get("confined_by")
+    if means is None:
+        return ["gates were not confined, as the settings say"]
+    return [f"gates: {note}" for note in data.get("notes") or () if not note.startswith(COPIED)]
 
 
 def _attempts(run: RunState) -> Iterator[Attempt]:

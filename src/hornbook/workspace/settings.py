@@ -9,7 +9,7 @@ from hornbook.agents.profile import RESERVED, OwnCommand, problems_of
 from hornbook.errors import BadGlob, ConfigError, UsageError
 from hornbook.execute.hooks.tools import DEFAULT_TOOLS
 from hornbook.gates.definitions import define
-from hornbook.gates.settings import GateSettings
+from hornbook.gates.settings import Confine, GateSettings
 from hornbook.model.budget import CAPABILITIES, SHIPPED_MODELS, Budget, Endpoint, Models
 from hornbook.model.terms import Severity
 from hornbook.text.globs import parse, parse_set
@@ -362,6 +362,7 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
         f"`gates.tests` is {settings.gates.tests!r}: write off, warn or required.",
         valid=settings.gates.tests in {"off", "warn", "required"},
     )
+    _check_confining(settings.gates, reading)
     reading.check(
         "review.confidence_percent",
         "`review.confidence_percent` must be at most 100.",
@@ -398,6 +399,18 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
             else:
                 text = f"`{pattern}` starts with `!`, which means nothing here: remove it."
                 reading.check(key, text, valid=not negated)
+
+
+def _check_confining(gates: GateSettings, reading: ConfigReading) -> None:
+    reading.check(
+        "gates.confine",
+        f"`gates.confine` is {gates.confine!r}: write {', '.join(Confine)}.",
+        valid=gates.confine in list(Confine),
+    )
+    for folder in gates.writable:
+        text = f"`gates.writable` has {folder!r}: write the whole path of a folder, or `~/…`."
+        whole = Path(folder).is_absolute() or folder.startswith("~/")
+        reading.check("gates.writable", text, valid=whole and ".." not in Path(folder).parts)
 
 
 def _check_models(models: ModelSettings, reading: ConfigReading) -> None:

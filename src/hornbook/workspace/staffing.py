@@ -1,10 +1,11 @@
 """Who works: the agents that settings and `--agent` name, and the loop that asks them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from hornbook.agents.blindness import Sight
 from hornbook.agents.choosing import Chosen, Crew, Workplace, choose_agents
 from hornbook.agents.confining import Surroundings
 from hornbook.agents.profile import EMBEDDED
@@ -15,6 +16,7 @@ from hornbook.execute.stepping import Loop
 from hornbook.model.agents import Answer, Assignment, Role
 from hornbook.model.budget import Models
 from hornbook.process.confinement import this_machine
+from hornbook.workspace.auto_planning import Draft, planning_prompt
 from hornbook.workspace.embedded_crew import EmbeddedCrew
 from hornbook.workspace.gate_running import made_by
 from hornbook.workspace.gating import gates_now
@@ -87,7 +89,7 @@ class WorkspaceStaff:
     @cached_property
     def _workplace(self) -> Workplace:
         script = self._places.state / SCRIPT
-        blind = self._settings.developer_sees == "blind"
+        blind = self._settings.developer_sees == Sight.BLIND
         return Workplace(
             logs=self._places.state / "logs" / "agents",
             surroundings=Surroundings.of(self._root, blind=blind),
@@ -109,19 +111,20 @@ class AgentPlanner:
     agent: _WithModel
     root: Path
 
-    def write(self, topic: str) -> str:
-        """A plan for a topic, as Markdown with its five sections.
+    def write(self, topic: str, drafts: Sequence[Draft] = ()) -> str:
+        """A plan for a topic, as Markdown with its five sections; better than the drafts.
 
         Raises:
             UsageError: The planner did not answer.
         """
+        attempt = len(drafts) + 1
         assignment = Assignment(
-            key=f"plan:{topic}",
+            key=f"plan:{topic}:{attempt}",
             role=Role.PLANNER,
             task_id="plan",
-            attempt=1,
+            attempt=attempt,
             folder=str(self.root),
-            prompt=f"# The topic\n\n{topic}\n",
+            prompt=planning_prompt(topic, drafts),
             system=instructions("planner", self.root),
             phase="plan",
         )

@@ -399,17 +399,19 @@ class Workspace:
         diff: str | None = None,
         plan: str | None = None,
         in_place: bool = False,
+        confined: bool | None = None,
         progress: GateProgress | None = None,
     ) -> GateReport:
         """What the gates say to the files here, or with a change to its HEAD, floors included.
 
         The scope is that of the plan as BASE has it; of a plan that is newer, as its log has it,
-        which is noted.
+        which is noted. Unless `confined` says so, `gates.confine` says whether they are confined.
 
         Raises:
             UsageError: The diff names no change, or a plan is given without one.
             ConfigError: The definition of the gates is wrong, or the plan at BASE.
         """
+        from hornbook.workspace.gate_confining import bounds_by_hand  # noqa: PLC0415  # the same
         from hornbook.workspace.gate_running import limits, run_listed  # noqa: PLC0415  # loads a parser
 
         listed = self.gates(diff=diff)
@@ -423,6 +425,7 @@ class Workspace:
             constraints=scope,
             in_place=in_place,
             progress=progress or _no_progress,
+            bounds=bounds_by_hand(listed, confined=confined),
         )
         return replace(report, notes=(*notes, *report.notes))
 

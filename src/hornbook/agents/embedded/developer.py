@@ -268,6 +268,7 @@ class _Run:
             "summary": record.summary,
             "error": record.error,
             "changed": record.change.path if record.change else None,
+            "snapshot": str(self._store.snapshot(record.step)) if record.change else None,
             "tokens": record.tokens,
             "utilisation": round(record.tokens / self._developer.window, 4),
             "input_tokens": record.input_tokens,

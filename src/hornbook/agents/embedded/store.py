@@ -88,7 +88,7 @@ class StepStore:
 
     def keep(self, step: int, edit: Edit) -> None:
         """Write a file's bytes before and after an edit that is about to be made."""
-        place = self._snapshot(step)
+        place = self.snapshot(step)
         if edit.before is not None:
             write_whole(place / "before", edit.before)
         write_whole(place / "after", edit.after)
@@ -102,14 +102,14 @@ class StepStore:
         """
         wanted: dict[str, bytes | None] = {}
         last = max((record.step for record in records), default=0)
-        torn = self._snapshot(last + 1) / "edit.json"
+        torn = self.snapshot(last + 1) / "edit.json"
         if torn.is_file():
             before = torn.parent / "before"
             path = json.loads(torn.read_bytes())["path"]
             wanted[path] = before.read_bytes() if before.is_file() else None
         for record in records:
             if record.change is not None:
-                after = self._snapshot(record.step) / "after"
+                after = self.snapshot(record.step) / "after"
                 wanted[record.change.path] = after.read_bytes()
         different = [path for path in wanted if _bytes(bench.root / path) != wanted[path]]
         for path in different:
@@ -126,7 +126,8 @@ class StepStore:
     def _log(self) -> Path:
         return self.folder / "actions.jsonl"
 
-    def _snapshot(self, step: int) -> Path:
+    def snapshot(self, step: int) -> Path:
+        """Where the file that a step edited lies, `before` and `after`."""
         return self.folder / "artifacts" / "snapshots" / f"{step:04}"
 
 

@@ -1,0 +1,174 @@
+"""Looks before each attempt for what a blind developer could read of the rules."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from hornbook.agents.blindness import Leak, RuleTexts, Sight, in_files
+from hornbook.execute import run_kinds as kinds
+from hornbook.execute.events import Data
+from hornbook.git.touched import changed_names
+from hornbook.ingest.reading import is_rule_file
+from hornbook.workspace.judging import graph_at
+from hornbook.workspace.loop_ground import Ground, Scene
+
+MOST_TOLD = 200
+"""How many files of each kind an event names; beyond that the next look begins anew."""
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Veil:
+    """The rules that a developer must not read, and the file of each."""
+
+    texts: RuleTexts
+    paths: Mapping[str, str]
+
+    def without(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """The text with a word in the place of each quoted rule, and the ids of those."""
+        return self.texts.without(text)
+
+
+def veil_of(ground: Ground, base: str) -> Veil | None:
+    """The rules that a developer must not read; None if the settings let it see some."""
+    if ground.settings.developer_sees != Sight.BLIND:
+        return None
+    return _rules_at(str(ground.root), base)
+
+
+@lru_cache(maxsize=2)
+def _rules_at(root: str, commit: str) -> Veil:
+    """All rules of a commit, which never change."""
+    snapshot = graph_at(Path(root), commit)
+    every = (*snapshot.rules.enforced, *snapshot.rules.not_enforced)
+    texts = {entry.id: snapshot.document(entry.id).body for entry in every}
+    return Veil(RuleTexts(texts), {entry.id: entry.path for entry in every})
+
+
+def look(
+    scene: Scene,
+    name: str,
+    veil: Veil,
+    *,
+    commit: str,
+    folder: Path,
+    prompts: Mapping[str, str],
+    left_out: Iterable[str] = (),
+) -> Data:
+    """What was found, noted under a name; a leak in a prompt forbids that it is sent.
+
+    Files are looked at once for a plan; later only those that git says are others by now. What a
+    file of the worktree shows anyway is no leak of the prompt that shows it too.
+    """
+    top = _top(folder)
+    files = _files(scene, veil.texts, commit, top)
+    told = _in_prompts(veil.texts, prompts, top, files)
+    data = {
+        "rules": veil.texts.digest,
+        "commit": commit,
+        **{name: each[:MOST_TOLD] for name, each in files.items()},
+        "whole": all(len(each) <= MOST_TOLD for each in files.values()),
+        "prompt": [_said(leak) for leak in told],
+        "left_out": sorted(left_out),
+    }
+    scene.note(kinds.SIGHTED, f"sight-{name}", data)
+    return data
+
+
+def _files(scene: Scene, rules: RuleTexts, commit: str, top: Path) -> dict[str, list[Any]]:
+    """The files that quote rules, those that a host loads, and those that could not be read."""
+    known = _newest(scene, rules)
+    names = None if known is None else changed_names(scene.ground.root, known["commit"], commit)
+    found = in_files(rules, top, names, is_host_file=is_rule_file)
+    changed = frozenset(names or ())
+    kept = {
+        name: [each for each in (known or {}).get(name, ()) if not _is_below(each, changed)]
+        for name in ("leaks", "host_files", "unread")
+    }
+    leaks = [*kept["leaks"], *map(_said, found.leaks)]
+    return {
+        "leaks": sorted(leaks, key=lambda each: (each["where"], each["rule"])),
+        "host_files": sorted({*kept["host_files"], *found.host_files}),
+        "unread": sorted({*kept["unread"], *found.unread}),
+    }
+
+
+def _newest(scene: Scene, rules: RuleTexts) -> Data | None:
+    """The last look for the same rules in this plan, if it named all that it found."""
+    for event in reversed(scene.ground.events(scene.run.plan)):
+        if event.kind == kinds.SIGHTED and event.data["rules"] == rules.digest:
+            return event.data if event.data["whole"] else None
+    return None
+
+
+def _is_below(told: Any, changed: frozenset[str]) -> bool:  # a path, or what was found in one
+    path = PurePosixPath(told["where"] if isinstance(told, Mapping) else told)
+    return any(each.as_posix() in changed for each in (path, *path.parents))
+
+
+def _said(leak: Leak) -> dict[str, str]:
+    return {"where": leak.where, "rule": leak.rule_id, "text": leak.text[:_SHOWN]}
+
+
+def _in_prompts(
+    rules: RuleTexts, prompts: Mapping[str, str], top: Path, files: Mapping[str, list[Any]]
+) -> list[Leak]:
+    """What prompts quote that no file of the worktree shows."""
+    shown: list[str] | None = None
+    found = []
+    for name, text in sorted(prompts.items()):
+        for each in rules.runs(text):
+            if shown is None:
+                quoting = {leak["where"] for leak in files["leaks"]}
+                shown = [_text(top / path) for path in sorted({*quoting, *files["host_files"]})]
+            passage = text[each.start : each.end]
+            if not any(passage.strip() in other for other in shown):
+                found.append(Leak(name, each.rule_id, passage))
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _top(folder: Path) -> Path:
+    """The top of the worktree that a folder lies in: a linked one has a file named `.git`."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").is_file()), folder)
+
+
+def refusal(found: Data) -> str | None:
+    """Why a prompt is not sent; None if it may be."""
+    if not found["prompt"]:
+        return None
+    told = "; ".join(f"{e['where']} quotes {e['rule']}: {e['text']!r}" for e in found["prompt"])
+    return (
+        f"the developer is blind, and its prompt would show rules: {told}. It was not sent: say it "
+        "in other words in the plan, or let developers see rules (`developer_sees`)."
+    )
+
+
+def withheld(found: Data, veil: Veil) -> dict[str, str]:
+    """The rules that stand in no file of the worktree: nothing may show them later either."""
+    seen = {each["rule"] for each in found["leaks"]}
+    hosts = set(found["host_files"])
+    seen |= {rule_id for rule_id, path in veil.paths.items() if path in hosts}
+    return {rule_id: text for rule_id, text in veil.texts.rules.items() if rule_id not in seen}
+
+
+def warnings_of(found: Data) -> list[str]:
+    """What a person should know of a look, a line each."""
+    told = [f"a blind developer can read {e['rule']} in {e['where']}" for e in found["leaks"]]
+    if found["host_files"]:
+        files = ", ".join(found["host_files"])
+        told.append(f"rule files that coding agents load by themselves stay: {files}")
+    if found["unread"]:
+        files = ", ".join(found["unread"])
+        told.append(f"too large, or not readable, to look for rules in: {files}")
+    if found["left_out"]:
+        told.append(f"feedback quoted rules, which were left out: {', '.join(found['left_out'])}")
+    return told
