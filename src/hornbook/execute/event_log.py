@@ -231,7 +231,7 @@ class EventLog:
         """Remember up to which event the plan's files were written."""
         with self.alone():
             marks = canonical({**self._written(), plan: seq})
-            draft = self._state / f"events.db-written.{os.getpid()}"
+            draft = self._state / "events.db-written.draft"  # ours alone, as we are
             draft.write_text(marks, encoding="utf-8")
             draft.replace(self._state / "events.db-written")
 
