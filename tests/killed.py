@@ -180,7 +180,7 @@ def _watch_programs(ledger: Ledger) -> None:
                 self.kill()
             die()
 
-    subprocess.Popen.__init__ = begun  # type: ignore[method-assign,assignment]  # for this process
+    subprocess.Popen.__init__ = begun  # type: ignore[method-assign]  # for this process
 
 
 def _program(args: object) -> str | None:

@@ -366,7 +366,6 @@ _VARIES = (
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "<hash>"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?"), "<time>"),
     (re.compile(r"(\"?seconds\"?: )[0-9.]+"), r"\1<seconds>"),
-    (re.compile(r"(\"?steps\"?: )\d+"), r"\1<steps>"),
     (re.compile(r"(\"?tokens\"?: |complete: |offset\": )\d+"), r"\1<tokens>"),
     (re.compile(r"(\"log\": \")[^\"]*"), r"\1<path>"),
     (re.compile(r"(in |after )[0-9.]+ s\b"), r"\1<seconds>"),

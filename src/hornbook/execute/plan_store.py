@@ -216,6 +216,32 @@ class PlanStore:
         data = {"tasks": [task_data(task) for task in tasks]}
         return self._append(slug, "tasks.generated", data, f"tasks:{digest(data)}")
 
+    def add_tasks(self, slug: str, tasks: Sequence[PlanTask]) -> None:
+        """Fix further tasks of a committed plan, unless they are; others may do so at once.
+
+        Raises:
+            UsageError: The plan is not committed, or a task has the number of another one.
+        """
+        wanted = {task.number: task for task in tasks}
+
+        def choice(events: list[Event]) -> tuple[str, Data] | None:
+            state = project(events)
+            if state is None or state.status is not PlanStatus.COMMITTED:
+                raise UsageError(f"plan {slug} is not committed: only a committed one has tasks.")
+            taken = [each for each in state.tasks if each != wanted.get(each.number, each)]
+            if taken:
+                raise UsageError(f"task {taken[0].number} of plan {slug} is another one already.")
+            known = {each.number for each in state.tasks}
+            fresh = [task for number, task in wanted.items() if number not in known]
+            if not fresh:
+                return None
+            data: Data = {"tasks": [task_data(task) for task in (*state.tasks, *fresh)]}
+            return f"tasks:{digest(data)}", data
+
+        with self._log.alone():
+            self._log.choose(slug, "tasks.generated", choice)
+            self.view(slug)
+
     def _append(
         self, slug: str, kind: str, data: Data, key: str, *, actor: str = "user"
     ) -> PlanView:

@@ -289,11 +289,16 @@ class Spent:
 
 
 def spent(events: Iterable[Event]) -> Spent:
-    """What some events of a run cost; waiting for a person costs nothing."""
+    """What some events of a run cost; waiting for a person costs nothing.
+
+    A step that was cut off and begun again is one step: a kill changes no count.
+    """
     total = Spent()
+    begun: set[tuple[int, int]] = set()
     for event in events:
         if event.kind == kinds.STEP_STARTED:
-            total = replace(total, steps=total.steps + 1)
+            begun.add((event.data["round"], event.data["number"]))
+            total = replace(total, steps=len(begun))
         elif event.kind == kinds.STEP_FINISHED and event.data["subject"] not in kinds.SIGNALS:
             total = replace(total, seconds=total.seconds + event.data["seconds"])
         elif event.kind in {DEVELOP, REVIEW, kinds.PLAN}:
@@ -323,7 +328,8 @@ def is_over(state: RunState) -> bool:
 
 
 def pauses(states: Iterable[RunState]) -> Iterator[RunState]:
-    """The live runs that keep the others of their plan from going on."""
-    for state in states:
-        if state.ended is None and state.newest(kinds.PAUSED) is not None:
-            yield state
+    """The live runs that keep the others of their plan from going on, who came first first."""
+    found = [(state.of(kinds.PAUSED), state) for state in states if state.ended is None]
+    asked = [(events[0].seq, state) for events, state in found if events]
+    for _, state in sorted(asked, key=lambda each: each[0]):
+        yield state

@@ -190,6 +190,23 @@ class Scene:
         event, _ = self.ground.log.append(self.run.plan, kind, whole, key=key, actor=actor)
         return event.data
 
+    def choose(
+        self, kind: str, what: str, choice: Callable[[Ledger], Data], *, actor: str = "loop"
+    ) -> Data:
+        """Append what follows from the ledger as it stands; nobody else can come in between."""
+        run = self.run
+        key = run.key(self.number, what)
+        place = {"run": run.id, "round": run.round, "number": self.number}
+        chosen = self.ground.log.choose(
+            run.plan,
+            kind,
+            lambda events: (key, {**place, **choice(ledger_of(run.plan, events))}),
+            actor=actor,
+        )
+        if chosen is None:
+            raise TypeError(f"nothing was chosen for {key}")
+        return chosen[0].data
+
     def once(self, kind: str, what: str, make: Callable[[], Data]) -> Data:
         """What is known under a name, made and noted the first time."""
         known = self.known(what)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hornbook.errors import EventLogError, HornbookError, NotFound, UsageError
 from hornbook.execute import run_kinds as kinds
 from hornbook.execute.event_log import EventLog
-from hornbook.execute.plan_state import PlanStatus
+from hornbook.execute.plan_state import PlanState, PlanStatus
 from hornbook.execute.plan_store import PlanStore
 from hornbook.execute.run_files import write_task_files
 from hornbook.execute.run_state import (
@@ -205,20 +205,27 @@ def _held(ground: Ground, run: RunState) -> StepOutcome | None:
     """Why nothing is done now: the run ended, asks, waits, or its plan is changed."""
     if run.ended is not None:
         return outcome_of(run)
-    pausing = run.newest(kinds.PAUSED) is not None
     state = ground.plan(run.plan)
-    if state.status is PlanStatus.SUPERSEDED and not pausing:
+    if state.status is PlanStatus.SUPERSEDED and not _supersedes(run, state):
         return end(ground, run, "superseded", f"plan {state.superseded_by} took its plan's place.")
     if run.is_asking and run.asked is not None and run.asked.kind != kinds.PROMOTE:
         return outcome_of(run)
-    if not pausing and any(each.id != run.id for each in pauses(ground.runs(run.plan))):
-        said = "the plan is being refined"
-        return StepOutcome(StepKind.WAITING, run.id, PAUSE, "paused", said)
+    first = next(pauses(ground.runs(run.plan)), run)
+    if first.id != run.id:
+        told = "asking" if first.is_asking else "paused"
+        said = f"the plan is being refined by {first.id}"
+        return StepOutcome(StepKind.WAITING, run.id, PAUSE, told, said)
     if run.waits_until is not None:
         left = seconds_until(run.waits_until, ground.clock())
         if left > 0:
             return StepOutcome(StepKind.WAITING, run.id, left, "waiting", "waits for the agent")
     return None
+
+
+def _supersedes(run: RunState, state: PlanState) -> bool:
+    """Whether the plan's successor is the one that this run wrote."""
+    drafted = {event.data["successor"] for event in run.of(kinds.DRAFTED)}
+    return state.superseded_by in drafted
 
 
 def _sized(ground: Ground, run: RunState) -> StepOutcome:
