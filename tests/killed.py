@@ -139,7 +139,7 @@ def _watch_databases(ledger: Ledger) -> None:
 
 
 def _watch_exports(ledger: Ledger) -> None:
-    whole, append = event_log._extend, EventLog.append  # what is torn in the middle
+    whole, append = event_log._extend, EventLog._append  # what is torn in the middle
 
     def extend(path: Path, data: bytes) -> None:
         if data:
@@ -158,7 +158,7 @@ def _watch_exports(ledger: Ledger) -> None:
             del ledger.here.kind
 
     event_log._extend = extend  # as above
-    EventLog.append = appended  # type: ignore[method-assign]  # as above
+    EventLog._append = appended  # type: ignore[method-assign]  # as above
 
 
 def _watch_programs(ledger: Ledger) -> None:

@@ -330,9 +330,7 @@ class Place:
         """What it all came to, line by line, without what differs from time to time."""
         stories = [f"{plan}: {each}" for plan in self.plans() for each in story(self.events(plan))]
         trees = [f"{name}: {line}" for name, lines in self._trees().items() for line in lines]
-        files = [
-            f"{name}: {line}" for name, text in self._files().items() for line in text.split("\n")
-        ]
+        files = [f"{name}: {line}" for name, text in self._files() for line in text.split("\n")]
         return [*stories, *trees, *files]
 
     def _trees(self) -> dict[str, list[str]]:
@@ -343,16 +341,16 @@ class Place:
             for name in names.splitlines()
         }
 
-    def _files(self) -> dict[str, str]:
+    def _files(self) -> list[tuple[str, str]]:
         """Every file that people find, with hashes, times and counts of repetitions masked."""
         state = self.root / ".hornbook"
-        found = {}
+        found = []
         for part in ("plans", "records"):
             for path in sorted((state / part).rglob("*")):
                 name = _masked(str(path.relative_to(state)))
                 if path.is_file() and path.name != "events.jsonl":
-                    found[name] = _masked(path.read_text("utf-8"))
-        return found
+                    found.append((name, _masked(path.read_text("utf-8"))))
+        return sorted(found)
 
 
 def _asked_for(event: Event) -> str | None:

@@ -623,18 +623,18 @@ def carried_through(stage: Stage) -> None:
 def remains(stage: Stage, places: Path, run: str) -> list[Path]:
     """Carry a stage through; what a kill would leave right before each event of one of its runs."""
     found: list[Path] = []
-    real = EventLog.append
+    real = EventLog._append
 
     def append(
-        self: EventLog, plan: str, kind: str, data: dict[str, object], **named: str
-    ) -> tuple[Event, bool]:
+        self: EventLog, plan: str, kind: str, data: dict[str, object], **named: Any
+    ) -> tuple[Event, bool] | None:
         if data.get("run") == run:
             found.append(places / f"{len(found) + 1}")
             shutil.copytree(stage.root, found[-1], symlinks=True)
         return real(self, plan, kind, data, **named)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(EventLog, "append", append)
+        patch.setattr(EventLog, "_append", append)
         carried_through(stage)
     return found
 

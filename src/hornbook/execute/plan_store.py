@@ -19,6 +19,7 @@ from hornbook.execute.plan_state import (
     task_data,
 )
 from hornbook.execute.plan_text import PlanText, parse, render
+from hornbook.execute.run_records import write_run_records
 from hornbook.ingest.identity import slug as slug_of
 from hornbook.model import Level, Problem
 from hornbook.model.plan import RISK_SEVERITIES, Plan, PlanTask
@@ -284,6 +285,7 @@ class PlanStore:
                 path = self._folder / "plans" / slug / PLAN_FILE
                 write_if_changed(path, render(state.plan))
         write_files(self._folder, before, state)
+        write_run_records(self._folder, events)
         if written != state.seq:
             self._log.set_projected(slug, state.seq)
         taken = {problem.path for problem in problems}

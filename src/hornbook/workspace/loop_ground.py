@@ -15,6 +15,7 @@ from hornbook.execute.plan_files import write_if_changed
 from hornbook.execute.plan_scope import PlanScope
 from hornbook.execute.plan_state import PlanState, project
 from hornbook.execute.plan_store import PlanStore
+from hornbook.execute.run_records import asked_words
 from hornbook.execute.run_state import RunState, project_run, runs_of, with_attempts
 from hornbook.execute.stepping import StepKind, StepOutcome
 from hornbook.execute.task_ledger import Ledger, ledger_of
@@ -255,18 +256,6 @@ def outcome_of(run: RunState) -> StepOutcome:
 def _outcome(run: RunState, kind: StepKind, status: str, message: str) -> StepOutcome:
     spawned = spawned_by(run)
     return StepOutcome(kind, run.id, status=status, message=message, spawned=spawned)
-
-
-def asked_words(event: Event) -> str:
-    """What a person is asked."""
-    payload = event.data["payload"]
-    if event.kind == kinds.PROMOTE:
-        return (
-            f"Is {payload['successor']} the right successor of {payload['plan_slug']}? Answer yes, "
-            "or what is wrong with it."
-        )
-    words = payload.get("question") or payload.get("reason") or payload.get("error") or ""
-    return str(words)
 
 
 def workflows_of(places: Places, settings: Settings) -> dict[str, Workflow]:

@@ -10,6 +10,7 @@ from hornbook.execute.event_log import EventLog
 from hornbook.execute.plan_state import PlanState, PlanStatus
 from hornbook.execute.plan_store import PlanStore
 from hornbook.execute.run_files import write_task_files
+from hornbook.execute.run_records import write_run_records
 from hornbook.execute.run_state import (
     RunState,
     last_escalation,
@@ -142,12 +143,15 @@ class _Loop:
             if run.task is not None:
                 every = [each for each in ground.runs(run.plan) if each.task == run.task]
                 write_task_files(ground.task_folder(run), every)
+            write_run_records(ground.places.state, run.events)
             return replace(outcome, spawned=spawned_by(run))
 
     def answer(self, run_id: str, text: str) -> StepOutcome:
         """Tell a run that asks what a person says; it goes on with the next step."""
         with self._opened() as ground:
-            return answer_run(ground.log, ground.run(run_id), text, ground.workflows)
+            outcome = answer_run(ground.log, ground.run(run_id), text, ground.workflows)
+            write_run_records(ground.places.state, ground.run(run_id).events)
+            return outcome
 
     @contextmanager
     def _opened(self) -> Iterator[Ground]:

@@ -99,6 +99,7 @@ def _facts(judged: Judged, occasion: Occasion, at: str) -> dict[str, object]:
         "route": judgement.route,
         "base": judgement.base,
         "head": judgement.head,
+        "run": occasion.run,
         "plan": occasion.plan,
         "task": occasion.task,
         "receipts": [

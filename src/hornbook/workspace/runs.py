@@ -10,13 +10,13 @@ from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import Event
 from hornbook.execute.run_audit import breaches
 from hornbook.execute.run_files import told
+from hornbook.execute.run_records import asked_words, write_run_records
 from hornbook.execute.run_state import RunState, Spent, gate_feedback, spent
 from hornbook.execute.stepping import StepOutcome
 from hornbook.execute.workflow.subjects import DEVELOP
 from hornbook.workspace.loop_answering import answer_run
 from hornbook.workspace.loop_ground import (
     Clock,
-    asked_words,
     find_run,
     runs_in,
     spawned_by,
@@ -134,7 +134,9 @@ class RunBook:
             run = self._found(log, run_id)
             if log is None:
                 raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
-            return answer_run(log, run, text, self._workflows)
+            outcome = answer_run(log, run, text, self._workflows)
+            write_run_records(self._places.state, self._found(log, run_id).events)
+            return outcome
 
     def _found(self, log: EventLog | None, run_id: str) -> RunState:
         wanted = run_id.removeprefix("run.")
