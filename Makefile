@@ -5,7 +5,7 @@ WHEELS := .venv/wheelhouse
 STAMP := .venv/.ready
 PORT ?= 8765
 
-.PHONY: setup test lint types contracts pytest fuzz demo bench conformance lock clean
+.PHONY: setup test lint types contracts pytest fuzz test-kills demo bench conformance lock clean
 
 setup: $(STAMP)
 
@@ -38,6 +38,10 @@ pytest: setup
 # Other examples than the steady ones of `make test`, in search of more.
 fuzz: setup
 	HYPOTHESIS_PROFILE=exploring $(BIN)/pytest -n auto
+
+# Kills `execute` before and inside of every effect that it has, on both databases: takes hours.
+test-kills: setup
+	HORNBOOK_KILLS=every $(BIN)/pytest -n auto tests/test_loop_kills.py
 
 demo: setup
 	$(BIN)/python -m tests.demo --port $(PORT)

@@ -4,12 +4,12 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -146,7 +146,6 @@ class Place:
     def __init__(self, root: Path, zygote: Zygote, database: str = "") -> None:
         self.root = root / "work"
         self.database = database
-        self.mark = uuid.uuid4().hex
         self._zygote = zygote
         self._beside = root
         self._temporary = root / "tmp"
@@ -158,7 +157,7 @@ class Place:
         order = {
             "root": str(self.root),
             "arguments": arguments,
-            "environment": {"TMPDIR": str(self._temporary), "HORNBOOK_MARK": self.mark},
+            "environment": {"TMPDIR": str(self._temporary)},
             "ledger": str(self._beside / "ledger"),
             "at": at,
             "how": how,
@@ -316,14 +315,15 @@ class Place:
         return sorted(str(path.relative_to(self._beside)) for path in found)
 
     def processes(self) -> list[str]:
-        """Processes that commands here started and that run on."""
-        mark = f"HORNBOOK_MARK={self.mark}".encode()
+        """Processes that commands here started and that run on: by their words or their folder."""
+        here = str(self._beside)
         found = []
         for folder in Path("/proc").iterdir():
             if folder.name.isdigit():
                 with contextlib.suppress(OSError):
-                    if mark in (folder / "environ").read_bytes().split(b"\0"):
-                        found.append((folder / "cmdline").read_bytes().decode().replace("\0", " "))
+                    words = (folder / "cmdline").read_bytes().decode().replace("\0", " ")
+                    if here in words or str((folder / "cwd").readlink()).startswith(here):
+                        found.append(words)
         return found
 
     def result(self) -> list[str]:
@@ -391,9 +391,21 @@ def story(events: list[Event]) -> list[tuple[str, str, object]]:
     return sorted(told, key=lambda each: each[0])
 
 
-def prepared(folder: Path, route: Route, database: str = "") -> Path:
+def prepared(folder: Path, route: Route) -> Path:
     """A workspace in which the plan of a route is committed and nothing is begun."""
-    engine = f"engine:\n  database: {database}\n" if database else ""
-    root = repository(folder, route.plan, CONFIG + engine)
+    root = repository(folder, route.plan)
     (root / ".hornbook" / "scripted.yaml").write_text(yaml.safe_dump(dict(route.script)))
     return root
+
+
+def copied(template: Path, folder: Path, zygote: Zygote, database: str = "") -> Place:
+    """A workspace like another one; with a database, its events lie there."""
+    folder.mkdir(parents=True)
+    root = folder / "work"
+    shutil.copytree(template, root, symlinks=True)
+    if database:
+        settings = f"{CONFIG}engine:\n  database: '{database}'\n"
+        (root / ".hornbook" / "config.yaml").write_text(settings)
+        for path in (root / ".hornbook").glob("events.db*"):
+            path.unlink()  # the database takes them over from the export
+    return Place(folder, zygote, database)

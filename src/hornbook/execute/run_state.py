@@ -291,16 +291,14 @@ class Spent:
 def spent(events: Iterable[Event]) -> Spent:
     """What some events of a run cost; waiting for a person costs nothing.
 
-    A step that was cut off and begun again is one step: a kill changes no count.
+    A step counts once it is finished, however often it was begun: a kill changes no count.
     """
     total = Spent()
-    begun: set[tuple[int, int]] = set()
     for event in events:
-        if event.kind == kinds.STEP_STARTED:
-            begun.add((event.data["round"], event.data["number"]))
-            total = replace(total, steps=len(begun))
-        elif event.kind == kinds.STEP_FINISHED and event.data["subject"] not in kinds.SIGNALS:
-            total = replace(total, seconds=total.seconds + event.data["seconds"])
+        if event.kind == kinds.STEP_FINISHED:
+            waited = event.data["subject"] in kinds.SIGNALS
+            took = 0.0 if waited else event.data["seconds"]
+            total = replace(total, steps=total.steps + 1, seconds=total.seconds + took)
         elif event.kind in {DEVELOP, REVIEW, kinds.PLAN}:
             usage = event.data["usage"]
             total = replace(
