@@ -3,13 +3,15 @@
 `python -m tests.killed` reads one order a line (JSON) and forks for each, so that everything is
 imported only once. An effect is what a kill can come before or into: a transaction that wrote
 something is committed, an event is exported, a file is written, renamed or removed, git writes,
-a gate is run. Each is a line in a ledger that all processes of a workspace share, and the number
-of that line is what an order names. The hooks are here alone; the product knows nothing of them.
+a gate is run. Each is a line in a ledger that all processes of a workspace share. An order names
+an effect and how often it must have come. The hooks are here alone; the product knows nothing of
+them.
 """
 
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -55,24 +57,24 @@ class Ledger:
     """Counts the effects of this process behind those of earlier ones; kills it at one of them."""
 
     path: Path
-    at: int
+    name: str
+    left: int
     how: str
     places: tuple[str, ...]
-    count: int = 0
     here: threading.local = field(default_factory=threading.local)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
         self.path.touch()
-        self.count = len(self.path.read_text().splitlines())
+        self.left -= self.path.read_text().splitlines().count(self.name)
 
     def effect(self, name: str, inside: Callable[[], None] | None = None) -> bool:
         """Note an effect that comes now; whether this is the one to be killed inside of."""
         if threading.current_thread().name in QUIET_THREADS:
             return False
         with self.lock:
-            self.count += 1
-            chosen = self.count == self.at
+            self.left -= name == self.name
+            chosen = name == self.name and self.left == 0
             with self.path.open("a") as file:
                 file.write(f"{name}\n")
         if not chosen:
@@ -95,10 +97,15 @@ class Ledger:
     def short(self, path: object) -> str:
         """A path without what differs from run to run."""
         name = os.path.abspath(os.fsdecode(path))  # type: ignore[arg-type]  # noqa: PTH100
-        for place in self.places:
-            name = name.removeprefix(place).lstrip("/")
+        for place, called in zip(self.places, ("", "tmp/"), strict=True):
+            if name.startswith(f"{place}/"):
+                name = called + name.removeprefix(f"{place}/")
         parts = ["…" if _is_hash(part) else part for part in name.split("/")]
-        return "/".join(parts)
+        return _OF_A_PROCESS.sub("", "/".join(parts))
+
+
+_OF_A_PROCESS = re.compile(r"(?<=[.-])\d+-(\w+)(?=$|/|\.draft)")
+"""What a name of a draft or of a temporary folder says of its process."""
 
 
 def _is_hash(part: str) -> bool:
@@ -175,7 +182,7 @@ def _watch_programs(ledger: Ledger) -> None:
         finally:
             ledger.here.busy = False
         if inside:
-            _run_a_little(self, ledger.at)
+            _run_a_little(self, len(ledger.path.read_bytes()))
             if name is not None and name.startswith("git"):
                 self.kill()
             die()
@@ -261,7 +268,8 @@ def _obey(order: dict[str, Any]) -> None:
 
     tempfile.tempdir = order["environment"]["TMPDIR"]
     places = (order["root"], order["environment"]["TMPDIR"])
-    install(Ledger(Path(order["ledger"]), order["at"], order["how"], places))
+    wanted = (order["name"], order["times"], order["how"])
+    install(Ledger(Path(order["ledger"]), *wanted, places))
     sys.argv = ["hornbook", "--root", order["root"], *order["arguments"]]
     code = 0
     try:

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -140,6 +141,30 @@ class Left:
     asked: dict[str, int]
 
 
+@dataclass(frozen=True)
+class Kill:
+    """An effect, how often it must have come, and whether before or inside of it."""
+
+    name: str
+    times: int = 1
+    how: str = "before"
+
+
+NOWHERE = Kill("", 0)
+INSIDES = ("write", "export", "git", "run")
+
+
+def kills(effects: Sequence[str], how: str) -> list[Kill]:
+    """A kill before each effect, or inside of each that has an inside."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in effects:
+        seen[name] += 1
+        if how == "before" or name.split()[0] in INSIDES:
+            found.append(Kill(name, seen[name], how))
+    return found
+
+
 class Place:
     """One workspace: commands run in it, one of which may be killed at one of its effects."""
 
@@ -152,15 +177,16 @@ class Place:
         self._temporary.mkdir()
         self.left: list[Left] = []
 
-    def hornbook(self, *arguments: str, at: int = 0, how: str = "before") -> int:
+    def hornbook(self, *arguments: str, kill: Kill = NOWHERE) -> int:
         """The exit code of a command; negative for the signal that ended it."""
         order = {
             "root": str(self.root),
             "arguments": arguments,
             "environment": {"TMPDIR": str(self._temporary)},
             "ledger": str(self._beside / "ledger"),
-            "at": at,
-            "how": how,
+            "name": kill.name,
+            "times": kill.times,
+            "how": kill.how,
             "out": str(self._beside / "out"),
             "err": str(self._beside / "err"),
         }
@@ -176,15 +202,15 @@ class Place:
         """What the last command wrote to stderr."""
         return (self._beside / "err").read_text()
 
-    def carry_through(self, at: int = 0, how: str = "before") -> None:
+    def carry_through(self, kill: Kill = NOWHERE) -> None:
         """Carry the plan through, whatever is killed: execute, agree to a successor, go on."""
         answered: set[str] = set()
         command = self._execute()
         for _ in range(MOST_COMMANDS):
-            code = self.hornbook(*command, at=at, how=how)
+            code = self.hornbook(*command, kill=kill)
             if code == -signal.SIGKILL:
                 self.left.append(self.remains())
-                command = self._again(at)
+                command = self._again(kill)
                 continue
             assert code in {0, 1}, (code, command, self.said)
             assert "Traceback" not in self.said, self.said
@@ -204,9 +230,9 @@ class Place:
     def _execute() -> tuple[str, ...]:
         return ("execute", SLUG, "--agent", AGENT, "--json")
 
-    def _again(self, at: int) -> tuple[str, ...]:
+    def _again(self, kill: Kill) -> tuple[str, ...]:
         """How one goes on after a kill: by `execute`, or by `resume` where a run is known."""
-        if at % 3 == 0 and self._begun():
+        if kill.times % 3 == 0 and self._begun():
             return ("resume", f"{SLUG}-1", "--json")
         return self._execute()
 

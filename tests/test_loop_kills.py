@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.engines import DATABASES, database_for
-from tests.kills import ROUTES, Place, Zygote, copied, prepared
+from tests.kills import ROUTES, Kill, Place, Zygote, copied, kills, prepared
 
 EVERY = os.environ.get("HORNBOOK_KILLS") == "every"
 SLICES = 16
-HAVE_AN_INSIDE = ("write", "export", "git", "run")
 
 
 @dataclass(frozen=True)
@@ -56,32 +55,25 @@ def wholes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wholes]:
     zygote.close()
 
 
-def survives(place: Place, whole: Whole, at: int, how: str) -> None:
+def survives(place: Place, whole: Whole, kill: Kill) -> None:
     """Kill a process at an effect, go on, and compare with the route that nobody disturbed."""
-    place.carry_through(at, how)
+    place.carry_through(kill)
     place.check()
     assert tuple(place.result()) == whole.result
 
 
+EVENT = "commit INSERT INTO hornbook_events"
 CHOSEN = [
-    ("approved", "sqlite", "before", "commit INSERT INTO hornbook_events agent.task.development"),
-    ("approved", "sqlite", "inside", "write .hornbook/worktrees/hello/task.hello.1/src/greet.py"),
-    ("approved", "sqlite", "inside", "run python3"),
-    ("misscoped", "sqlite", "inside", "commit INSERT INTO hornbook_events plan.superseded+1"),
-    ("misscoped", "sqlite", "before", "commit INSERT INTO hornbook_events run.answered+1"),
-    ("approved", "postgres", "inside", "git update-ref-1"),
+    ("approved", "sqlite", Kill(f"{EVENT} agent.task.development")),
+    (
+        "approved",
+        "sqlite",
+        Kill("write .hornbook/worktrees/hello/task.hello.1/src/greet.py", 1, "inside"),
+    ),
+    ("approved", "sqlite", Kill("run python3", 1, "inside")),
+    ("approved", "postgres", Kill("git update-ref", 5, "inside")),
+    ("misscoped", "sqlite", Kill(f"{EVENT} plan.superseded")),
 ]
-"""A route and one of its effects: the first of that name, the last (`-1`), or the one after it."""
-
-
-def numbered(effects: tuple[str, ...], name: str) -> int:
-    """The number of an effect, from 1."""
-    wanted = name.removesuffix("+1").removesuffix("-1")
-    found = [number for number, effect in enumerate(effects, 1) if effect.startswith(wanted)]
-    assert found, f"no effect {wanted!r} in {effects}"
-    if name.endswith("-1"):
-        return found[-1]
-    return found[0] + name.endswith("+1")
 
 
 @dataclass(frozen=True)
@@ -112,16 +104,14 @@ def _database(given: object) -> tuple[str, tuple[pytest.MarkDecorator, ...]]:
 
 
 @pytest.mark.skipif(EVERY, reason="all effects are killed at, these among them")
-@pytest.mark.parametrize(
-    ("way", "name"), [(Way(route, database, how), name) for route, database, how, name in CHOSEN]
-)
+@pytest.mark.parametrize(("route", "database", "kill"), CHOSEN)
 def test_a_kill_at_a_telling_effect_changes_nothing(
-    tmp_path: Path, wholes: Wholes, way: Way, name: str
+    tmp_path: Path, wholes: Wholes, route: str, database: str, kill: Kill
 ) -> None:
-    whole = wholes.of(way.route, way.database)
-    with database_for(way.database) as url:
+    whole = wholes.of(route, database)
+    with database_for(database) as url:
         place = copied(whole.template, tmp_path / "killed", wholes.zygote, url)
-        survives(place, whole, numbered(whole.effects, name), way.how)
+        survives(place, whole, kill)
         assert len(place.left) == 1
 
 
@@ -132,8 +122,7 @@ def test_a_kill_at_any_effect_changes_nothing(
     tmp_path: Path, wholes: Wholes, way: Way, part: int
 ) -> None:
     whole = wholes.of(way.route, way.database)
-    for at in range(1 + part, len(whole.effects) + 1, SLICES):
-        if way.how == "before" or whole.effects[at - 1].startswith(HAVE_AN_INSIDE):
-            with database_for(way.database) as url:
-                place = copied(whole.template, tmp_path / str(at), wholes.zygote, url)
-                survives(place, whole, at, way.how)
+    for number, kill in enumerate(kills(whole.effects, way.how)[part::SLICES]):
+        with database_for(way.database) as url:
+            place = copied(whole.template, tmp_path / str(number), wholes.zygote, url)
+            survives(place, whole, kill)
