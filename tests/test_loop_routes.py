@@ -13,9 +13,11 @@ from hornbook import Workspace
 from hornbook.errors import UsageError
 from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import Event, read_lines, verify
+from hornbook.execute.plan_store import PlanStore
 from hornbook.execute.run_audit import breaches
 from hornbook.execute.stepping import StepKind, StepOutcome
 from hornbook.model.agents import Answer, Assignment, Subtask, Usage
+from hornbook.model.plan import PlanTask
 from tests.fakes import fails, git, reviews, says, writes
 from tests.loops import BROKEN, CONFIG, GREET, PLAN, RULE, Stage, repository
 
@@ -362,6 +364,35 @@ def test_a_change_that_a_reviewer_finds_too_big_is_split(tmp_path: Path) -> None
     honest(stage)
 
 
+def test_numbers_that_were_promised_to_children_are_given_to_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = LARGE.replace("src/bye.py (new)", ", ".join(f"src/x{n}.py (new)" for n in range(5)))
+    stage = Stage(repository(tmp_path, both.replace("   - Depends on: 1\n", "")), [as_asked])
+    real = PlanStore.add_tasks
+
+    def cut_off(self: PlanStore, slug: str, tasks: list[PlanTask]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PlanStore, "add_tasks", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        stage.go()
+    monkeypatch.setattr(PlanStore, "add_tasks", real)
+    stage.go("run-2", task="2")
+    stage.drive("run-1")
+    splits = [event.data for event in stage.log() if event.kind == "task.decomposed"]
+    assert [each["children"] for each in splits] == [[3, 4], [5, 6]]
+    files = {
+        task["number"]: task["files"] for task in stage.newest("tasks.generated").data["tasks"]
+    }
+    assert [files[number][0] for number in (3, 4, 5, 6)] == [
+        part["files"][0] for each in splits for part in each["parts"]
+    ]
+    approved = [event.data["task"] for event in stage.log() if event.kind == "task.approved"]
+    assert sorted(approved) == [f"task.hello.{number}" for number in (3, 4, 5, 6)]
+    honest(stage)
+
+
 def test_a_split_goes_two_levels_deep_and_then_to_a_person(tmp_path: Path) -> None:
     four = PLAN.replace("src/greet.py (new)", ", ".join(f"src/{name}.py (new)" for name in "abcd"))
     no = reviews("rejected", "too_big", violated=True, feedback="Still too big.")
@@ -625,18 +656,18 @@ def carried_through(stage: Stage) -> None:
 def remains(stage: Stage, places: Path, run: str) -> list[Path]:
     """Carry a stage through; what a kill would leave right before each event of one of its runs."""
     found: list[Path] = []
-    real = EventLog.append
+    real = EventLog._append
 
     def append(
-        self: EventLog, plan: str, kind: str, data: dict[str, object], **named: str
-    ) -> tuple[Event, bool]:
+        self: EventLog, plan: str, kind: str, data: dict[str, object], **named: Any
+    ) -> tuple[Event, bool] | None:
         if data.get("run") == run:
             found.append(places / f"{len(found) + 1}")
             shutil.copytree(stage.root, found[-1], symlinks=True)
         return real(self, plan, kind, data, **named)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(EventLog, "append", append)
+        patch.setattr(EventLog, "_append", append)
         carried_through(stage)
     return found
 

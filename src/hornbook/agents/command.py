@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from hornbook.model.agents import Answer, Assignment, Role
 from hornbook.process.confinement import Confined, Machine, confine, this_machine
 from hornbook.process.environment import environment
 from hornbook.process.running import Finished, ended_by, run_command
+from hornbook.temporary import temporary_folder
 
 LONGEST_COMMAND = 120_000
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -49,8 +49,8 @@ class CommandAgent:
 
     def work(self, assignment: Assignment, record: Record) -> Answer:
         """Call the command once and read what it printed."""
-        with tempfile.TemporaryDirectory(prefix="hornbook-agent-") as place:
-            call = _Call(self, assignment, Path(place).resolve())
+        with temporary_folder("agent") as place:
+            call = _Call(self, assignment, place)
             return call.answer(record)
 
 

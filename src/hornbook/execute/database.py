@@ -1,11 +1,13 @@
-"""The database that a URL names: checked before anything connects to it."""
+"""The database that a URL names: checked first, then opened so that writers wait."""
 
 from importlib.util import find_spec
+from typing import Any
 
 import sqlalchemy as sql
 
 from hornbook.errors import UsageError
 
+BUSY_SECONDS = 30
 POSTGRES = "postgresql+psycopg"
 _POSTGRES_NAMES = frozenset({"postgres", "postgresql", POSTGRES})
 _SQLITE_NAMES = frozenset({"sqlite", "sqlite+pysqlite"})
@@ -41,3 +43,30 @@ def checked_url(text: str) -> sql.URL:
             "add its name after the host, such as postgresql+psycopg://host/name."
         )
     return url.set(drivername=POSTGRES)
+
+
+def patient(text: str) -> sql.Engine:
+    """A database that keeps what it was told, and whose writers wait for each other.
+
+    Raises:
+        UsageError: The URL names none that we can use.
+    """
+    url = checked_url(text)
+    local = url.get_backend_name() == "sqlite"
+    engine = sql.create_engine(url, connect_args={"timeout": BUSY_SECONDS} if local else {})
+    if local:
+        sql.event.listen(engine, "connect", _on_connect)
+        sql.event.listen(engine, "begin", _on_begin)
+    return engine
+
+
+def _on_connect(connection: Any, _record: object) -> None:  # the driver's own type
+    connection.isolation_level = None  # the driver begins no transaction behind our back
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+
+
+def _on_begin(connection: sql.Connection) -> None:
+    """Take the write lock at once: two readers that both want to write would deadlock."""
+    reads = connection.get_execution_options().get("hornbook_reads", False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

@@ -17,7 +17,7 @@ from typing import Any
 import sqlalchemy as sql
 
 from hornbook.errors import EventLogError
-from hornbook.execute.database import checked_url
+from hornbook.execute.database import patient
 from hornbook.execute.events import (
     Data,
     Event,
@@ -31,7 +31,6 @@ from hornbook.execute.events import (
 )
 from hornbook.execute.plan_state import PLAN_KINDS
 
-BUSY_SECONDS = 30
 ATTEMPTS = 100
 EXPORT = "events.jsonl"
 
@@ -51,6 +50,9 @@ EVENTS = sql.Table(
 
 Clock = Callable[[], str]
 """Gives the time as ISO 8601 in UTC."""
+
+Choice = Callable[[list[Event]], tuple[str, Data] | None]
+"""Key and data of the event that follows from a whole log; it may be asked again."""
 
 
 class EventLog:
@@ -72,7 +74,7 @@ class EventLog:
         self._kinds = kinds
         self._mutex = threading.RLock()
         self._depth = 0
-        self._engine = _engine(database or f"sqlite:///{state / 'events.db'}")
+        self._engine = patient(database or f"sqlite:///{state / 'events.db'}")
         try:
             with self.alone():
                 _TABLES.create_all(self._engine)
@@ -152,6 +154,43 @@ class EventLog:
             UsageError: The kind is not known, or the data is not what the kind needs.
             EventLogError: Other processes were faster time and again, or the export disagrees.
         """
+        appended = self._append(plan, kind, data, key=key, actor=actor)
+        if appended is None:
+            raise EventLogError(f"plan {plan}: event {key} was overtaken by nothing.")
+        return appended
+
+    def choose(
+        self, plan: str, kind: str, choice: Choice, *, actor: str = "user"
+    ) -> tuple[Event, bool] | None:
+        """Append what follows from all events before it, whoever else appends at the same time.
+
+        None if the choice is to append nothing.
+
+        Raises:
+            UsageError, EventLogError: As `append` does.
+        """
+        for _ in range(ATTEMPTS):
+            events = self.events(plan)
+            chosen = choice(events)
+            if chosen is None:
+                return None
+            key, data = chosen
+            appended = self._append(plan, kind, data, key=key, actor=actor, after=len(events))
+            if appended is not None:
+                return appended
+        raise self._crowded(plan)
+
+    def _append(
+        self,
+        plan: str,
+        kind: str,
+        data: Data,
+        *,
+        key: str,
+        actor: str,
+        after: int | None = None,
+    ) -> tuple[Event, bool] | None:
+        """The event, and whether it is new; None if it is not to be the one behind `after`."""
         check_kind(kind, data, self._kinds)
         at = self._clock()
         for _ in range(ATTEMPTS):
@@ -161,6 +200,8 @@ class EventLog:
                     if known is not None:
                         return known, False
                     previous, start = self._last(connection, plan)
+                    if after is not None and after != (previous.seq if previous else 0):
+                        return None
                     level = self._exported(plan) == start
                     if level:
                         event = next_event(
@@ -173,7 +214,11 @@ class EventLog:
                 self._export(event, start)
                 return event, True
             self.sync(plan)  # nothing is appended to a log whose export knows more, or less
-        raise EventLogError(f"plan {plan}: {ATTEMPTS} attempts to append met others: try again.")
+        raise self._crowded(plan)
+
+    @staticmethod
+    def _crowded(plan: str) -> EventLogError:
+        return EventLogError(f"plan {plan}: {ATTEMPTS} attempts to append met others: try again.")
 
     def sync(self, plan: str) -> None:
         """Make table and export of a plan say the same, from whichever knows more.
@@ -231,7 +276,7 @@ class EventLog:
         """Remember up to which event the plan's files were written."""
         with self.alone():
             marks = canonical({**self._written(), plan: seq})
-            draft = self._state / f"events.db-written.{os.getpid()}"
+            draft = self._state / "events.db-written.draft"  # ours alone, as we are
             draft.write_text(marks, encoding="utf-8")
             draft.replace(self._state / "events.db-written")
 
@@ -347,26 +392,3 @@ def _extend(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _engine(url: str) -> sql.Engine:
-    """A database whose writers wait for each other."""
-    local = url.startswith("sqlite")
-    checked = checked_url(url)
-    engine = sql.create_engine(checked, connect_args={"timeout": BUSY_SECONDS} if local else {})
-    if local:
-        sql.event.listen(engine, "connect", _on_connect)
-        sql.event.listen(engine, "begin", _on_begin)
-    return engine
-
-
-def _on_connect(connection: Any, _record: object) -> None:  # the driver's own type
-    connection.isolation_level = None  # the driver begins no transaction behind our back
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-
-
-def _on_begin(connection: sql.Connection) -> None:
-    """Take the write lock at once: two readers that both want to write would deadlock."""
-    reads = connection.get_execution_options().get("hornbook_reads", False)
-    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

@@ -1,7 +1,6 @@
 """The files that a plan's events are projected to: for people, and for the graph."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hornbook.execute.plan_state import PlanState, task_data
 from hornbook.execute.plan_text import parse, render
 from hornbook.ingest.identity import slug as slug_of
 from hornbook.model.plan import Plan, PlanTask
+from hornbook.temporary import draft_of
 
 PLAN_FILE = "plan.md"
 
@@ -119,7 +119,7 @@ def write_if_changed(path: Path, text: str) -> None:
     if _read(path) == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    draft = draft_of(path)
     draft.write_bytes(text.encode())
     draft.replace(path)
 

@@ -19,6 +19,7 @@ from hornbook.execute.plan_state import (
     task_data,
 )
 from hornbook.execute.plan_text import PlanText, parse, render
+from hornbook.execute.run_records import write_run_records
 from hornbook.ingest.identity import slug as slug_of
 from hornbook.model import Level, Problem
 from hornbook.model.plan import RISK_SEVERITIES, Plan, PlanTask
@@ -221,6 +222,32 @@ class PlanStore:
         data = {"try": number, "answer": answer, "findings": list(findings)}
         return self._append(slug, "plan.tried", data, f"tried:{number}", actor="planner")
 
+    def add_tasks(self, slug: str, tasks: Sequence[PlanTask]) -> None:
+        """Fix further tasks of a committed plan, unless they are; others may do so at once.
+
+        Raises:
+            UsageError: The plan is not committed, or a task has the number of another one.
+        """
+        wanted = {task.number: task for task in tasks}
+
+        def choice(events: list[Event]) -> tuple[str, Data] | None:
+            state = project(events)
+            if state is None or state.status is not PlanStatus.COMMITTED:
+                raise UsageError(f"plan {slug} is not committed: only a committed one has tasks.")
+            taken = [each for each in state.tasks if each != wanted.get(each.number, each)]
+            if taken:
+                raise UsageError(f"task {taken[0].number} of plan {slug} is another one already.")
+            known = {each.number for each in state.tasks}
+            fresh = [task for number, task in wanted.items() if number not in known]
+            if not fresh:
+                return None
+            data: Data = {"tasks": [task_data(task) for task in (*state.tasks, *fresh)]}
+            return f"tasks:{digest(data)}", data
+
+        with self._log.alone():
+            self._log.choose(slug, "tasks.generated", choice)
+            self.view(slug)
+
     def _append(
         self, slug: str, kind: str, data: Data, key: str, *, actor: str = "user"
     ) -> PlanView:
@@ -263,6 +290,7 @@ class PlanStore:
                 path = self._folder / "plans" / slug / PLAN_FILE
                 write_if_changed(path, render(state.plan))
         write_files(self._folder, before, state)
+        write_run_records(self._folder, events)
         if written != state.seq:
             self._log.set_projected(slug, state.seq)
         taken = {problem.path for problem in problems}

@@ -314,13 +314,16 @@ class Spent:
 
 
 def spent(events: Iterable[Event]) -> Spent:
-    """What some events of a run cost; waiting for a person costs nothing."""
+    """What some events of a run cost; waiting for a person costs nothing.
+
+    A step counts once it is finished, however often it was begun: a kill changes no count.
+    """
     total = Spent()
     for event in events:
-        if event.kind == kinds.STEP_STARTED:
-            total = replace(total, steps=total.steps + 1)
-        elif event.kind == kinds.STEP_FINISHED and event.data["subject"] not in kinds.SIGNALS:
-            total = replace(total, seconds=total.seconds + event.data["seconds"])
+        if event.kind == kinds.STEP_FINISHED:
+            waited = event.data["subject"] in kinds.SIGNALS
+            took = 0.0 if waited else event.data["seconds"]
+            total = replace(total, steps=total.steps + 1, seconds=total.seconds + took)
         elif event.kind in {DEVELOP, REVIEW, kinds.PLAN}:
             usage = event.data["usage"]
             total = replace(
@@ -348,7 +351,8 @@ def is_over(state: RunState) -> bool:
 
 
 def pauses(states: Iterable[RunState]) -> Iterator[RunState]:
-    """The live runs that keep the others of their plan from going on."""
-    for state in states:
-        if state.ended is None and state.newest(kinds.PAUSED) is not None:
-            yield state
+    """The live runs that keep the others of their plan from going on, who came first first."""
+    found = [(state.of(kinds.PAUSED), state) for state in states if state.ended is None]
+    asked = [(events[0].seq, state) for events, state in found if events]
+    for _, state in sorted(asked, key=lambda each: each[0]):
+        yield state

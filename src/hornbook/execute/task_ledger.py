@@ -28,6 +28,13 @@ class Ledger:
         """The task of that number."""
         return next(task for task in self.tasks if task.number == number)
 
+    @property
+    def next_number(self) -> int:
+        """A number that no task has, and that none was promised."""
+        promised = (*self.children.values(), *self.continued.values())
+        taken = [task.number for task in self.tasks]
+        return 1 + max((*taken, *(number for each in promised for number in each)), default=0)
+
     def number(self, task_id: str) -> int:
         """The number of a task by its id."""
         return int(task_id.removeprefix(f"task.{self.plan}."))

@@ -2,7 +2,6 @@
 
 import os
 import re
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from hornbook.gates.trimming import trim
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.process.environment import environment
 from hornbook.process.running import Finished, ended_by, run_command
+from hornbook.temporary import draft_of
 
 Progress = Callable[[str, GateStatus | None], None]
 """Told a gate's name when it starts, with how it ended when it ends."""
@@ -169,7 +169,7 @@ def run_gate(
     before = stamps(folder, candidates)
     log = logs / f"{_file_name(gate.name)}.log"
     # Another run may write at the same time: each writes a file of its own, the last one stays.
-    own = log.with_name(f".{log.name}.{uuid.uuid4().hex}")
+    own = draft_of(log)
     given = environment(os.environ, dict(gate.environment))
     try:
         finished = run_command(

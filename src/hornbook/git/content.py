@@ -2,14 +2,13 @@
 
 import os
 import shutil
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.git.reader import run, sure
+from hornbook.temporary import temporary_folder
 
 # What tools keep beside the sources: no part of a change unless it is tracked.
 KEPT_BESIDE = (
@@ -29,8 +28,6 @@ KEPT_BESIDE = (
     "node_modules/",
     "venv/",
 )
-_COPY = "hornbook-tree-"
-_STALE = 3600
 _LARGE_FILES = frozenset({"git-lfs clean -- %f", "git-lfs filter-process"})
 DEPENDENCIES = frozenset({".venv", "venv", "node_modules", "vendor", ".tox", ".nox", ".yarn"})
 
@@ -56,11 +53,11 @@ def content(root: Path, made_by_gates: Callable[[str], bool]) -> Iterator[Conten
     top = top_of(root)
     below = root.resolve().relative_to(top).as_posix()
     prefix = "" if below == "." else below + "/"
-    with tempfile.TemporaryDirectory(prefix="hornbook-content-") as folder:
-        own = Path(folder) / "objects"
+    with temporary_folder("content") as folder:
+        own = folder / "objects"
         own.mkdir()
         environment = {
-            "GIT_INDEX_FILE": str(Path(folder) / "index"),
+            "GIT_INDEX_FILE": str(folder / "index"),
             "GIT_OBJECT_DIRECTORY": str(own),
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(_objects(root)),
             "GIT_LITERAL_PATHSPECS": "1",
@@ -172,10 +169,8 @@ def copy_of(
     """
     top = top_of(root)
     below = root.resolve().relative_to(top)
-    sweep_copies(Path(tempfile.gettempdir()))
-    prefix = f"{_COPY}{os.getpid()}-"
-    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as place:
-        folder = Path(place).resolve() / top.name
+    with temporary_folder("tree") as place:
+        folder = place / top.name
         folder.mkdir()
         kind = sure(root, run(root, "rev-parse", "--show-object-format")).stdout.decode().strip()
         sure(folder, run(folder, "init", "-q", "--template=", f"--object-format={kind}"))
@@ -196,30 +191,6 @@ def copy_of(
         start = folder / below
         start.mkdir(parents=True, exist_ok=True)
         yield start
-
-
-def sweep_copies(folder: Path) -> None:
-    """Remove copies whose process died before it could: older than an hour, and nobody's."""
-    for place in folder.glob(f"{_COPY}*"):
-        owner = place.name.removeprefix(_COPY).partition("-")[0]
-        try:
-            facts = place.lstat()
-            old = time.time() - facts.st_mtime > _STALE
-            mine = facts.st_uid == os.getuid() and place.is_dir() and not place.is_symlink()
-        except OSError:
-            continue
-        if old and mine and not (owner.isdigit() and _runs(int(owner))):
-            shutil.rmtree(place, ignore_errors=True)
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def link_dependencies(top: Path, folder: Path) -> None:

@@ -4,7 +4,6 @@ import fcntl
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from hornbook.git.reader import commit
 from hornbook.git.seal import Seal, seal
 from hornbook.git.touched import Touched, touched
 from hornbook.git.writing import common_folder, write
+from hornbook.temporary import temporary_folder
 
 WORKTREES = Path(".hornbook") / "worktrees"
 HIDDEN = (".hornbook", ".semspec")
@@ -184,8 +184,8 @@ def change_set(
         UsageError: Git cannot read the worktree.
     """
     start = commit(worktree.root, base)
-    with tempfile.TemporaryDirectory(prefix="hornbook-index-") as place:
-        environment = {**worktree.environment, "GIT_INDEX_FILE": str(Path(place) / "index")}
+    with temporary_folder("index") as place:
+        environment = {**worktree.environment, "GIT_INDEX_FILE": str(place / "index")}
         write(worktree.path, "read-tree", start, environment=environment)
         outside = [f":(top,exclude,glob)**/{name}{end}" for name in HIDDEN for end in ("", "/**")]
         write(worktree.path, "add", "-u", "--", ":(top)", *outside, environment=environment)

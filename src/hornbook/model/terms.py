@@ -18,6 +18,8 @@ class Category(StrEnum):
     RISK = "risk"
     RECEIPT = "receipt"
     REVIEW = "review"
+    RUN = "run"
+    ESCALATION = "escalation"
     CODE = "code"
 
 

@@ -5,7 +5,6 @@ import os
 import shlex
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from hornbook.process.running import run_command
+from hornbook.temporary import temporary_folder
 
 LANDLOCK = Path(__file__).with_name("landlock.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
@@ -209,11 +209,11 @@ def _works(bubblewrap_program: str) -> bool:
 
 def _said(command: Sequence[str]) -> str:
     """What a short command printed; nothing if it failed."""
-    with tempfile.TemporaryDirectory(prefix="hornbook-probe-") as folder:
-        log = Path(folder) / "log"
+    with temporary_folder("probe") as folder:
+        log = folder / "log"
         ended = run_command(
             f"{shlex.join(command)} 2>/dev/null",
-            folder=Path(folder),
+            folder=folder,
             environment={"PATH": os.environ.get("PATH", os.defpath)},
             timeout=_PROBE_SECONDS,
             log=log,

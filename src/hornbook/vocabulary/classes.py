@@ -21,6 +21,8 @@ class Class(StrEnum):
     RISK = "Risk"
     RECEIPT = "Receipt"
     REVIEW = "Review"
+    RUN = "Run"
+    ESCALATION = "Escalation"
     CODE_FILE = "CodeFile"
     DOCUMENT_CHUNK = "DocumentChunk"
     REVISION = "Revision"
@@ -41,5 +43,7 @@ CLASS_OF: dict[Category, Class] = {
     Category.RISK: Class.RISK,
     Category.RECEIPT: Class.RECEIPT,
     Category.REVIEW: Class.REVIEW,
+    Category.RUN: Class.RUN,
+    Category.ESCALATION: Class.ESCALATION,
     Category.CODE: Class.CODE_FILE,
 }

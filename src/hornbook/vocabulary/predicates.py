@@ -111,6 +111,7 @@ REVIEW_VIOLATED = Predicate("review.violated", Datatype.ENTITY, many=True)
 REVIEW_NOT_APPLICABLE = Predicate("review.not_applicable", Datatype.ENTITY, many=True)
 REVIEW_FINDING = Predicate("review.finding", many=True)
 REVIEW_PROBLEM = Predicate("review.problem", many=True)
+REVIEW_RUN = Predicate("review.run", Datatype.ENTITY)
 
 # Conventions
 CONVENTION_STANDING = Predicate("convention.standing")
@@ -128,6 +129,21 @@ TASK_DEPENDS_ON = Predicate("task.depends_on", Datatype.ENTITY, many=True)
 TASK_FILE = Predicate("task.file", many=True)
 TASK_CRITERION = Predicate("task.criterion", many=True)
 RISK_SEVERITY = Predicate("risk.severity")
+
+# Runs, and what they ask people
+RUN_STATUS = Predicate("run.status")
+RUN_WORKFLOW = Predicate("run.workflow")
+RUN_PARENT = Predicate("run.parent", Datatype.ENTITY)
+RUN_AGENT = Predicate("run.agent")
+RUN_ATTEMPTS = Predicate("run.attempts", Datatype.INTEGER)
+RUN_TOKENS = Predicate("run.tokens", Datatype.INTEGER)
+RUN_COST = Predicate("run.cost")
+RUN_ENDED_AT = Predicate("run.ended_at", Datatype.DATE_TIME)
+RUN_COMMIT = Predicate("run.commit")
+RUN_ASKS = Predicate("run.asks", Datatype.ENTITY)
+RUN_QUESTION = Predicate("run.question")
+RUN_ANSWERED_BY = Predicate("run.answered_by", many=True)
+ESCALATION_KIND = Predicate("escalation.kind")
 
 # The store itself
 STORE_SCHEMA = Predicate("store.meta.schema", Datatype.INTEGER)
@@ -155,6 +171,7 @@ FACTS: tuple[Predicate, ...] = (
     REVIEW_NOT_APPLICABLE,
     REVIEW_FINDING,
     REVIEW_PROBLEM,
+    REVIEW_RUN,
     CONVENTION_STANDING,
     CONVENTION_EVIDENCE,
     DERIVED_FROM,
@@ -169,6 +186,19 @@ FACTS: tuple[Predicate, ...] = (
     TASK_FILE,
     TASK_CRITERION,
     RISK_SEVERITY,
+    RUN_STATUS,
+    RUN_WORKFLOW,
+    RUN_PARENT,
+    RUN_AGENT,
+    RUN_ATTEMPTS,
+    RUN_TOKENS,
+    RUN_COST,
+    RUN_ENDED_AT,
+    RUN_COMMIT,
+    RUN_ASKS,
+    RUN_QUESTION,
+    RUN_ANSWERED_BY,
+    ESCALATION_KIND,
 )
 
 LINKS: dict[str, Predicate] = {

@@ -38,6 +38,8 @@ JUDGING_NOTHING = (
     ".hornbook/.gitignore",
     ".hornbook/records/receipts/",
     ".hornbook/records/reviews/",
+    ".hornbook/records/runs/",
+    ".hornbook/records/escalations/",
 )
 SUPERSEDED = ("superseded", "superceded", "deprecated", "rejected")
 

@@ -92,7 +92,7 @@ def _begin_subtask(scene: Scene, subtask: Data, number: int) -> None:
             str(subtask["description"]),
         )
         made = as_tasks(parent, [child], number)
-        ground.store.fix_tasks(run.plan, [*ledger.tasks, *made])
+        ground.store.add_tasks(run.plan, made)
     if not ledger.runs.get(number):
         begin_task_run(scene, number)
 
@@ -392,7 +392,11 @@ def _continue(scene: Scene, subtask: Data) -> Held | Erred:
         return Erred(f"the developer asked for more than {most} subtasks.")
     if ledger.depth(number) >= MOST_LEVELS:
         return Erred(f"the task is a subtask {MOST_LEVELS} levels deep: it may ask for no other.")
-    name, child = _name(scene), max(task.number for task in ledger.tasks) + 1
-    scene.note(kinds.CONTINUED, f"{name}-subtask", {"task": run.task, "child": child})
+    data = scene.choose(
+        kinds.CONTINUED,
+        f"{_name(scene)}-subtask",
+        lambda known: {"task": run.task, "child": known.next_number},
+    )
+    child = data["child"]
     _begin_subtask(scene, subtask, child)
     return Held(StepKind.CONTINUED, f"the subtask {child} comes first")

@@ -15,6 +15,7 @@ from hornbook.execute.plan_files import write_if_changed
 from hornbook.execute.plan_scope import PlanScope
 from hornbook.execute.plan_state import PlanState, project
 from hornbook.execute.plan_store import PlanStore
+from hornbook.execute.run_records import asked_words
 from hornbook.execute.run_state import RunState, by_run, project_run, with_attempts
 from hornbook.execute.stepping import StepKind, StepOutcome
 from hornbook.execute.task_ledger import Ledger, ledger_of
@@ -194,6 +195,23 @@ class Scene:
         event, _ = self.ground.log.append(self.run.plan, kind, whole, key=key, actor=actor)
         return event.data
 
+    def choose(
+        self, kind: str, what: str, choice: Callable[[Ledger], Data], *, actor: str = "loop"
+    ) -> Data:
+        """Append what follows from the ledger as it stands; nobody else can come in between."""
+        run = self.run
+        key = run.key(self.number, what)
+        place = {"run": run.id, "round": run.round, "number": self.number}
+        chosen = self.ground.log.choose(
+            run.plan,
+            kind,
+            lambda events: (key, {**place, **choice(ledger_of(run.plan, events))}),
+            actor=actor,
+        )
+        if chosen is None:
+            raise TypeError(f"nothing was chosen for {key}")
+        return chosen[0].data
+
     def once(self, kind: str, what: str, make: Callable[[], Data]) -> Data:
         """What is known under a name, made and noted the first time."""
         known = self.known(what)
@@ -242,18 +260,6 @@ def outcome_of(run: RunState) -> StepOutcome:
 def _outcome(run: RunState, kind: StepKind, status: str, message: str) -> StepOutcome:
     spawned = spawned_by(run)
     return StepOutcome(kind, run.id, status=status, message=message, spawned=spawned)
-
-
-def asked_words(event: Event) -> str:
-    """What a person is asked."""
-    payload = event.data["payload"]
-    if event.kind == kinds.PROMOTE:
-        return (
-            f"Is {payload['successor']} the right successor of {payload['plan_slug']}? Answer yes, "
-            "or what is wrong with it."
-        )
-    words = payload.get("question") or payload.get("reason") or payload.get("error") or ""
-    return str(words)
 
 
 def workflows_of(places: Places, settings: Settings) -> dict[str, Workflow]:

@@ -9,6 +9,7 @@ from hornbook.execute import run_kinds as kinds
 from hornbook.execute.events import Data
 from hornbook.execute.plan_state import PlanStatus
 from hornbook.execute.plan_text import render
+from hornbook.execute.run_records import asked_words
 from hornbook.execute.splitting import CHILDREN_SCHEMA, children_in
 from hornbook.execute.stepping import StepKind
 from hornbook.execute.successors import carried, rewritten, section_diff
@@ -22,7 +23,7 @@ from hornbook.model.plan import Plan
 from hornbook.text.tokens import counter
 from hornbook.workspace.contexts import endpoint
 from hornbook.workspace.loop_developing import limits_of, telling, wait
-from hornbook.workspace.loop_ground import Ground, Held, Scene, asked_words
+from hornbook.workspace.loop_ground import Ground, Held, Scene
 from hornbook.workspace.loop_publishing import signal
 from hornbook.workspace.loop_starting import LATER
 

@@ -167,6 +167,7 @@ def review(scene: Scene) -> Result | Held:
                 return Held(StepKind.CONTINUED, f"pass {place + 1} of {len(packets)} is reviewed")
             scene = replace(scene, run=scene.ground.run(scene.run.id))
     papers = _papers(scene, context.data, asks)
+    _keep_answers(scene, papers, asks)
     failed = next((each["error"] for each in papers.answers if each.get("error")), None)
     if failed:
         return Erred(str(failed))
@@ -232,7 +233,6 @@ def _ask(scene: Scene, context: Data, place: int, ask: int) -> Held | Erred | No
         "model": assignment.model,
     }
     scene.note(REVIEW, f"review-{place}-{ask}", data, actor=worker.name)
-    ground.keep(run, "outputs", f"{scene.place}-reviewer-{place}-{ask}.json", answer.text)
     return None
 
 
@@ -264,6 +264,13 @@ def _papers(scene: Scene, context: Data, asks: int) -> _Papers:
     packets = context["packets"]
     known = [scene.known(f"review-{place}-{asks}") for place in range(len(packets))]
     return _Papers(packets, [each for each in known if each is not None], str(context["tree"]))
+
+
+def _keep_answers(scene: Scene, papers: _Papers, asks: int) -> None:
+    """Keep for people what reviewers answered; from what is noted, so that a kill loses nothing."""
+    for place, answer in enumerate(papers.answers):
+        name = f"{scene.place}-reviewer-{place}-{asks}.json"
+        scene.ground.keep(scene.run, "outputs", name, str(answer["answer"]))
 
 
 def _judged(scene: Scene, papers: _Papers) -> Judgement:

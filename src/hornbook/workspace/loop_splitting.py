@@ -6,6 +6,7 @@ from pathlib import Path
 from hornbook.execute import run_kinds as kinds
 from hornbook.execute.events import Data
 from hornbook.execute.splitting import Child, as_tasks, child_of, split, uncovered
+from hornbook.execute.task_ledger import Ledger
 from hornbook.execute.workflow.interpreter import Refused, Result, Succeeded
 from hornbook.model.context import Outcome
 from hornbook.workspace.contexts import Contexts
@@ -70,20 +71,24 @@ def check_contexts(scene: Scene) -> Result:
 def create(scene: Scene) -> Result:
     """Make the children tasks of the plan; first it is noted which, then they are made."""
     ground, run = scene.ground, scene.run
-    data = scene.known("decomposed")
-    if data is None:
-        tasks = ground.ledger(run.plan).tasks
-        first = max(task.number for task in tasks) + 1
-        parts = [child.data for child in _children(scene)]
-        numbers = list(range(first, first + len(parts)))
-        noted = {"task": run.task, "children": numbers, "parts": parts}
-        data = scene.note(kinds.DECOMPOSED, "decomposed", noted)
-    tasks = ground.ledger(run.plan).tasks
+    data = scene.known("decomposed") or scene.choose(
+        kinds.DECOMPOSED, "decomposed", lambda ledger: _numbered(scene, ledger)
+    )
     children = [child_of(each) for each in data["parts"]]
     made = as_tasks(ground.task_of(run), children, data["children"][0])
-    missing = [task for task in made if task.number not in {each.number for each in tasks}]
-    ground.store.fix_tasks(run.plan, [*tasks, *missing])
+    ground.store.add_tasks(run.plan, made)
     return Succeeded({"tasks": [task.id_in(run.plan) for task in made]})
+
+
+def _numbered(scene: Scene, ledger: Ledger) -> Data:
+    """The children with numbers that nobody else has or was promised."""
+    parts = [child.data for child in _children(scene)]
+    first = ledger.next_number
+    return {
+        "task": scene.run.task,
+        "children": list(range(first, first + len(parts))),
+        "parts": parts,
+    }
 
 
 def _files(scene: Scene) -> list[str]:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from hornbook.errors import EventLogError, HornbookError, NotFound, UsageError
 from hornbook.execute import run_kinds as kinds
 from hornbook.execute.event_log import EventLog
-from hornbook.execute.plan_state import PlanStatus
+from hornbook.execute.plan_state import PlanState, PlanStatus
 from hornbook.execute.plan_store import PlanStore
 from hornbook.execute.run_files import write_task_files
+from hornbook.execute.run_records import write_run_records
 from hornbook.execute.run_snapshots import write_snapshots
 from hornbook.execute.run_state import (
     RunState,
@@ -145,12 +146,15 @@ class _Loop:
                 folder = ground.task_folder(run)
                 write_task_files(folder, every)
                 write_snapshots(ground.root, folder / "artifacts" / "snapshots", every)
+            write_run_records(ground.places.state, run.events)
             return replace(outcome, spawned=spawned_by(run))
 
     def answer(self, run_id: str, text: str) -> StepOutcome:
         """Tell a run that asks what a person says; it goes on with the next step."""
         with self._opened() as ground:
-            return answer_run(ground.log, ground.run(run_id), text, ground.workflows)
+            outcome = answer_run(ground.log, ground.run(run_id), text, ground.workflows)
+            write_run_records(ground.places.state, ground.run(run_id).events)
+            return outcome
 
     @contextmanager
     def _opened(self) -> Iterator[Ground]:
@@ -208,20 +212,27 @@ def _held(ground: Ground, run: RunState) -> StepOutcome | None:
     """Why nothing is done now: the run ended, asks, waits, or its plan is changed."""
     if run.ended is not None:
         return outcome_of(run)
-    pausing = run.newest(kinds.PAUSED) is not None
     state = ground.plan(run.plan)
-    if state.status is PlanStatus.SUPERSEDED and not pausing:
+    if state.status is PlanStatus.SUPERSEDED and not _supersedes(run, state):
         return end(ground, run, "superseded", f"plan {state.superseded_by} took its plan's place.")
     if run.is_asking and run.asked is not None and run.asked.kind != kinds.PROMOTE:
         return outcome_of(run)
-    if not pausing and any(each.id != run.id for each in pauses(ground.runs(run.plan))):
-        said = "the plan is being refined"
-        return StepOutcome(StepKind.WAITING, run.id, PAUSE, "paused", said)
+    first = next(pauses(ground.runs(run.plan)), run)
+    if first.id != run.id:
+        told = "asking" if first.is_asking else "paused"
+        said = f"the plan is being refined by {first.id}"
+        return StepOutcome(StepKind.WAITING, run.id, PAUSE, told, said)
     if run.waits_until is not None:
         left = seconds_until(run.waits_until, ground.clock())
         if left > 0:
             return StepOutcome(StepKind.WAITING, run.id, left, "waiting", "waits for the agent")
     return None
+
+
+def _supersedes(run: RunState, state: PlanState) -> bool:
+    """Whether the plan's successor is the one that this run wrote."""
+    drafted = {event.data["successor"] for event in run.of(kinds.DRAFTED)}
+    return state.superseded_by in drafted
 
 
 def _sized(ground: Ground, run: RunState) -> StepOutcome:

@@ -1,7 +1,6 @@
 """The gates of a plan's memory: each is tried on the plan as it is, and can fail."""
 
 import json
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from hornbook.execute.plan_files import PLAN_FILE
 from hornbook.execute.plan_notes import parse_decisions, parse_risks
 from hornbook.execute.plan_state import PlanState, advance
 from hornbook.execute.plan_text import parse
+from hornbook.temporary import temporary_folder
 from hornbook.workspace.guarding import compile_guard
 from hornbook.workspace.memory import Memory
 from hornbook.workspace.plans import PlanBook
@@ -94,8 +94,7 @@ def _recovery(memory: Memory, root: Path, slug: str) -> str | None:
 
 def _guardrail(root: Path, slug: str) -> str | None:
     """A write that is forbidden is denied and logged; tried on a copy of the plan."""
-    with tempfile.TemporaryDirectory() as place:
-        copy = Path(place).resolve()
+    with temporary_folder("guard") as copy:
         state = copy / ".hornbook"
         (state / "plans" / slug).mkdir(parents=True)
         text = (root / ".hornbook" / "plans" / slug / PLAN_FILE).read_bytes()

@@ -11,6 +11,7 @@ from pathlib import Path
 from hornbook.model.gates import GateReport
 from hornbook.model.review import Judgement, Ruling
 from hornbook.review.reading import read
+from hornbook.temporary import draft_of
 from hornbook.workspace.conventions import Conventions
 from hornbook.workspace.places import Places
 from hornbook.workspace.reviewing import Printed
@@ -69,7 +70,7 @@ def _kept(
     while True:
         path, review_id = folder / f"{run}.{place}.json", f"review.{run}.{place}"
         text = json.dumps({"id": review_id, **facts}, ensure_ascii=False, indent=2) + "\n"
-        draft = folder / f".{run}.{place}.{os.getpid()}.draft"
+        draft = draft_of(path)
         draft.write_text(text, encoding="utf-8", errors="backslashreplace")
         try:
             os.link(draft, path)
@@ -98,6 +99,7 @@ def _facts(judged: Judged, occasion: Occasion, at: str) -> dict[str, object]:
         "route": judgement.route,
         "base": judgement.base,
         "head": judgement.head,
+        "run": occasion.run,
         "plan": occasion.plan,
         "task": occasion.task,
         "receipts": [

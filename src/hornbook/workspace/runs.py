@@ -11,6 +11,7 @@ from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import Data, Event
 from hornbook.execute.run_audit import breaches
 from hornbook.execute.run_files import told
+from hornbook.execute.run_records import asked_words, write_run_records
 from hornbook.execute.run_state import (
     RunState,
     Spent,
@@ -26,7 +27,6 @@ from hornbook.workspace.loop_answering import answer_run
 from hornbook.workspace.loop_blindness import warnings_of as sight_warnings
 from hornbook.workspace.loop_ground import (
     Clock,
-    asked_words,
     find_run,
     spawned_by,
     workflows_of,
@@ -89,6 +89,7 @@ class RunBook:
     """Every run of one workspace; it may be asked from several threads, and is to be closed."""
 
     def __init__(self, places: Places, settings: Settings, clock: Clock = now) -> None:
+        self._places = places
         self._workflows = workflows_of(places, settings)
         self._kept = KeptLog(places, settings, kinds.kinds_for(self._workflows), clock)
 
@@ -167,7 +168,9 @@ class RunBook:
             UsageError: It asks nothing.
         """
         log, run = self._found(run_id)
-        return answer_run(log, run, text, self._workflows)
+        outcome = answer_run(log, run, text, self._workflows)
+        write_run_records(self._places.state, self._found(run_id)[1].events)
+        return outcome
 
     def follow(self, name: str) -> Followed:
         """What an id names: a run, or a plan as `plan.<slug>`.

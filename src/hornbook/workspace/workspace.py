@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from hornbook.workspace.review_history import PastReview, RuleRecord
     from hornbook.workspace.review_records import Judged
     from hornbook.workspace.reviewing import Printed
+    from hornbook.workspace.run_history import PastRun
     from hornbook.workspace.runs import RunBook
 
 
@@ -370,6 +371,16 @@ class Workspace:
         from hornbook.workspace.review_history import past_reviews  # noqa: PLC0415  # only this needs it
 
         return past_reviews(self.ingested().store, revision)
+
+    def past_runs(self, plan: str | None = None) -> list[PastRun]:
+        """The runs that the graph knows, oldest first; with a plan's id, those of it.
+
+        Raises:
+            NotFound: Nothing is ingested yet.
+        """
+        from hornbook.workspace.run_history import past_runs  # noqa: PLC0415  # only this needs it
+
+        return past_runs(self.ingested().store, plan)
 
     def rule_records(self, since: datetime) -> list[RuleRecord]:
         """How often each rule was violated, kept or waved away since a time.

@@ -1,6 +1,5 @@
 """Writes documents into a draft of the next generation."""
 
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from hornbook.graph.recall import entry_of
 from hornbook.graph.store import NamedGraph, OxigraphStore
 from hornbook.ingest.journal import Past
 from hornbook.model import Catalog, Document, Entry
+from hornbook.temporary import temporary_folder
 from hornbook.vocabulary.names import META_GRAPH, graph_iri, history_iri
 
 # Loading in bulk is twice as fast for thousands of documents and twenty times slower for one.
@@ -42,7 +42,7 @@ def write(
     `scratch` is a folder on a disk with room for the quads of the new documents.
     """
     listed: list[Listed] = []
-    with tempfile.NamedTemporaryFile(suffix=".nq", dir=scratch) as file:
+    with temporary_folder("quads", scratch) as place, (place / "quads.nq").open("wb") as file:
         for each in written:
             current = statements.current(each.document, each.wanted_id, each.past.formerly)
             history = statements.history(each.document.id, each.past.revisions, None)

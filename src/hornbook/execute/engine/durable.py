@@ -1,12 +1,14 @@
 """DBOS as we use it: started without network, JSON only, and asked who owns a workflow.
 
-Three of its names are not public (`_sys_db`, `reenqueue_for_recovery`, the ownership token of a
-context). They are used here only, and `require_known` says so if a release lacks one.
+Four of its names are not public (`_sys_db`, `_active_workflows_set`, `reenqueue_for_recovery`, the
+ownership token of a context). They are used here only, and `require_known` says so if a release
+lacks one.
 """
 
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +38,8 @@ not be replayed any more, never with a release: an upgrade must not strand runni
 WORKFLOW = "hornbook.leg"
 MOST_RECOVERIES = 20
 POLL_SECONDS = 0.2
+LAST_WORDS = 2.0
+"""So many seconds legs may take to record how they ended, once everything stops."""
 
 Leg = Callable[[str, int, str, str, float], dict[str, object]]
 """Takes a run, the number of the leg, what it begins with, an answer, and seconds spent so far."""
@@ -98,9 +102,19 @@ class Durable:
         with _alone(state):
             DBOS.launch()
 
-    def close(self) -> None:
-        """Stop it; steps that still run are left to themselves and can record nothing."""
+    def close(self, busy: Callable[[], int]) -> None:
+        """Stop it; steps that still run are left to themselves and can record nothing.
+
+        `busy` counts those. Whatever else was begun, such as recording how a leg ended, comes to
+        its end before.
+        """
+        until = time.monotonic() + LAST_WORDS
+        while self._active() > busy() and time.monotonic() < until:
+            time.sleep(0.01)
         DBOS.destroy(destroy_registry=True)
+
+    def _active(self) -> int:
+        return len(self._instance._active_workflows_set.activeList())  # noqa: SLF001  # see the module's docstring
 
     def register(self, queue: str, parallel: int) -> None:
         """Make a queue known to all workers."""

@@ -129,7 +129,7 @@ class Engine:
         ended = self._legs.stop(patience)
         if self._keeper.is_alive():
             self._keeper.join()
-        self._durable.close()
+        self._durable.close(self._legs.busy)
         self.roster.leave()
         self._database.dispose()
         return ended
@@ -187,6 +187,7 @@ class Engine:
             self._enqueue(run, Planned(run_id, run.leg + 1, STEP, spent=run.spent))
         else:
             self._adopt([run])
+        self._adopt([each for each in self.covered(run.plan) if each.phase in OPEN])
         return self.runs.get(run_id)
 
     def answer(self, run_id: str, text: str) -> Run:
@@ -241,13 +242,15 @@ class Engine:
             run = by_workflow[each.workflow_id]
             home = self._home(run) or f"plan:{run.plan}"
             busy = each.status == "PENDING" and each.executor_id in living
-            if busy and self._scope.run is not None and each.executor_id != self.roster.worker:
+            wanted = self._scope.run is not None and run.run == self._scope.run
+            if busy and wanted and each.executor_id != self.roster.worker:
                 place = living[str(each.executor_id)]
                 raise EngineError(f"run {run.run} is at work already ({place}): wait for it.")
             if each.status == "PENDING" and not busy:
                 self._durable.requeue(each, home)
-            elif each.status in _MOVABLE and each.queue_name != home:
+            elif each.status in _MOVABLE and (each.queue_name != home or not run.needs_nobody):
                 self._durable.move(each.workflow_id, home)
+                self.runs.woken(run.run)
 
     def _enqueue(self, run: Run, leg: Planned, delay: float = 0.0) -> None:
         """Queue a leg first and note it then: what is noted can always be run."""

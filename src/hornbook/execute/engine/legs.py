@@ -106,6 +106,10 @@ class Legs:
         with self._idle:
             return self._idle.wait_for(lambda: self._busy == 0, patience)
 
+    def busy(self) -> int:
+        """How many steps run at the moment."""
+        return self._busy
+
     def _first(self, run: Run, leg: Planned) -> Callable[[], StepOutcome]:
         """What a leg begins with."""
         if leg.first == ANSWER:

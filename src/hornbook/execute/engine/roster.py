@@ -4,7 +4,7 @@ import fcntl
 import os
 import socket
 import uuid
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import sqlalchemy as sql
@@ -68,6 +68,7 @@ class Roster:
             rows = connection.execute(sql.select(WORKERS).where(fresh)).all()
         ended = [row.worker for row in rows if self._ended(row.worker)]
         self._forget(ended)
+        self._sweep({row.worker for row in rows})
         found = {row.worker: row.place for row in rows if row.worker not in ended}
         return {**found, self.worker: self.place}
 
@@ -110,6 +111,12 @@ class Roster:
             connection.execute(sql.delete(WORKERS).where(WORKERS.c.worker.in_(workers)))
         for worker in workers:
             (self._locks / worker).unlink(missing_ok=True)
+
+    def _sweep(self, known: Container[str]) -> None:
+        """Take away the files of workers that ended before they entered, or long ago."""
+        for path in self._locks.glob("*"):
+            if path.name not in known and self._ended(path.name):
+                path.unlink(missing_ok=True)
 
     def _ended(self, worker: str) -> bool:
         """Whether a worker of this machine is known to have ended: nobody locks its file."""

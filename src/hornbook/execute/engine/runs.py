@@ -133,6 +133,12 @@ class Runs:
             told = connection.execute(sql.update(RUNS).where(asks).values(status=ANSWERED))
         return told.rowcount > 0
 
+    def woken(self, run: str) -> None:
+        """Note that a run that waits is looked at again at once."""
+        waits = sql.and_(RUNS.c.run == run, RUNS.c.phase == RunPhase.WAITING)
+        with self._engine.begin() as connection:
+            connection.execute(sql.update(RUNS).where(waits).values(phase=RunPhase.QUEUED))
+
     def taken(self, run: str, leg: int, worker: str) -> None:
         """Note who runs a leg of a run."""
         self._set(run, leg=leg, phase=RunPhase.RUNNING, worker=worker)

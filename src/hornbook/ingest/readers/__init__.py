@@ -21,6 +21,7 @@ from hornbook.ingest.readers.plans import (
 from hornbook.ingest.readers.protocol import Reader
 from hornbook.ingest.readers.records import ReceiptReader
 from hornbook.ingest.readers.review_records import ConventionReader, ReviewReader
+from hornbook.ingest.readers.run_records import EscalationReader, RunReader
 from hornbook.ingest.readers.triggers import AUGMENT, WINDSURF
 
 __all__ = ["NATIVE", "READERS"]
@@ -28,6 +29,8 @@ __all__ = ["NATIVE", "READERS"]
 NATIVE: tuple[Reader, ...] = (
     ReceiptReader(),
     ReviewReader(),
+    RunReader(),
+    EscalationReader(),
     ConventionReader(),
     PlanReader(),
     TaskReader(),

@@ -123,6 +123,8 @@ def _review_facts(record: Mapping[str, object]) -> Facts:
     ]
     if record.get("rejection_type"):
         found.append((p.REVIEW_REJECTION_TYPE.name, str(record["rejection_type"])))
+    if record.get("run"):
+        found.append((p.REVIEW_RUN.name, f"run.{record['run']}"))
     if record.get("plan"):
         found.append((p.DERIVED_FROM.name, str(record["plan"])))
     found += [(p.REVIEW_RECEIPT.name, str(each)) for each in _list(record["receipts"])]

@@ -1,0 +1,74 @@
+"""What recorded runs say in the graph: how plans were carried out, who is asked, what it cost."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from hornbook.graph.store import GraphStore
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A recorded run; `question` is what a person has to answer, while nobody has."""
+
+    id: str
+    plan: str
+    task: str | None
+    workflow: str
+    status: str
+    attempts: int
+    tokens: int
+    cost: Decimal
+    started_at: str
+    ended_at: str | None = None
+    commit: str | None = None
+    question: str | None = None
+    answered_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What runs cost together, as far as agents told."""
+
+    runs: int
+    attempts: int
+    tokens: int
+    money: Decimal
+
+
+def past_runs(store: GraphStore, plan: str | None = None) -> list[PastRun]:
+    """The recorded runs in the order in which they were begun; with a plan's id, those of it."""
+    found: dict[str, PastRun] = {}
+    for row in store.rows("runs"):
+        run, source, status, workflow, attempts, tokens, cost, at, ended, commit, asks, by = row
+        known = found.get(run) or PastRun(
+            id=run,
+            plan="",
+            task=None,
+            workflow=workflow,
+            status=status,
+            attempts=int(attempts),
+            tokens=int(tokens),
+            cost=Decimal(cost),
+            started_at=at,
+            ended_at=ended or None,
+            commit=commit or None,
+            question=asks or None,
+        )
+        said = {*known.answered_by, *filter(None, (by,))}
+        known = replace(known, answered_by=tuple(sorted(said)))
+        of_plan = source.startswith("plan.")
+        found[run] = replace(known, plan=source) if of_plan else replace(known, task=source)
+    wanted = (run for run in found.values() if plan is None or run.plan == plan)
+    return sorted(wanted, key=lambda each: (each.started_at, each.id))
+
+
+def cost_of(runs: Iterable[PastRun]) -> Cost:
+    """What some runs cost together."""
+    listed = list(runs)
+    return Cost(
+        runs=len(listed),
+        attempts=sum(run.attempts for run in listed),
+        tokens=sum(run.tokens for run in listed),
+        money=sum((run.cost for run in listed), Decimal(0)),
+    )
