@@ -128,6 +128,20 @@ class Generations:
         finally:
             os.close(lock)
 
+    def tidy(self) -> None:
+        """Delete what nobody reads any longer, unless somebody writes, who does it as well."""
+        try:
+            lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._prune()
+        except BlockingIOError:
+            return
+        finally:
+            os.close(lock)
+
     def draft(self, base: Generation | None) -> Draft:
         """The next generation, starting as a copy of `base`, or empty."""
         numbers = [place.name.partition("-")[0] for place in self._generations.iterdir()]
@@ -179,7 +193,7 @@ class Generations:
             return None
 
     def _prune(self) -> None:
-        """Delete what is neither published nor being read. Only the writer calls this."""
+        """Delete what is neither published nor being read. Only who holds the lock calls this."""
         published = self._published_or_none()
         for place in self._generations.iterdir():
             if place.name != published and _unread(place):

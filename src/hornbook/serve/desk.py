@@ -93,14 +93,19 @@ class Desk:
 
     async def versions(self) -> AsyncIterator[Version]:
         """The version of the graph, and every later one as soon as it is published."""
-        told: str | None = None
+        looked: str | None = None
+        told: Version | None = None
         while not self.closing.is_set():
             name = self.leases.published()
-            if name != told or told is None:
-                told = name
+            if name != looked:
+                looked = name
+                # What is leased may be newer than the name: then it is told now, and not again.
+                # It is given back before it is told: whoever reads slowly keeps no old version.
                 with self.leases.lease() as snapshot:
-                    yield Version(snapshot.version, len(snapshot.catalog.entries))
-            told = told or ""
+                    found = Version(snapshot.version, len(snapshot.catalog.entries))
+                if found != told:
+                    told = found
+                    yield found
             try:
                 await asyncio.wait_for(self.closing.wait(), LOOK_EVERY)
             except TimeoutError:

@@ -117,6 +117,10 @@ class Workspace:
             self._generation.close()
             self._generation = None
 
+    def tidy(self) -> None:
+        """Delete past states of the index that nobody reads, as every ingest does."""
+        self._generations.tidy()
+
     def ingest(
         self,
         paths: Sequence[str | Path] = (),
