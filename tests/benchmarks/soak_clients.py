@@ -253,14 +253,13 @@ class Mcp(Client):
         """Call one tool, or read one rule."""
         rule = self.rule()
         files = {"files": [f"area{rule}/main.go"]}
-        method, params = self.chance.choice(
-            [
-                ("tools/call", {"name": "rules_for_files", "arguments": files}),
-                ("tools/call", {"name": "review_context", "arguments": files}),
-                ("tools/call", {"name": "get_entity", "arguments": {"id": rule_id(rule)}}),
-                ("resources/read", {"uri": f"rule://{rule_id(rule)}"}),
-            ]
-        )
+        questions: list[tuple[str, dict[str, object]]] = [
+            ("tools/call", {"name": "rules_for_files", "arguments": files}),
+            ("tools/call", {"name": "review_context", "arguments": files}),
+            ("tools/call", {"name": "get_entity", "arguments": {"id": rule_id(rule)}}),
+            ("resources/read", {"uri": f"rule://{rule_id(rule)}"}),
+        ]
+        method, params = self.chance.choice(questions)
         body, headers = call(self.chance.choice([NEWEST, HANDSHAKE]), method, params)
         if headers.get("mcp-method") == "resources/read":
             headers["mcp-name"] = str(params["uri"])
@@ -299,9 +298,7 @@ class SseFollower(Client):
     def once(self, stop: threading.Event) -> None:
         """Follow some versions, then come again."""
         body = json.dumps({"query": VERSIONS}).encode()
-        self.connection.request(
-            "POST", "/graphql", body, {**JSON, "accept": "text/event-stream"}
-        )
+        self.connection.request("POST", "/graphql", body, {**JSON, "accept": "text/event-stream"})
         answer = self.connection.getresponse()
         if answer.status == 503 and answer.getheader("retry-after"):
             answer.read()

@@ -5,7 +5,6 @@ there are. So an answer can be judged alone: two numbers of one rule in it are a
 what one version of the graph says of a rule never changes, whoever asks and by whichever way.
 """
 
-import os
 import re
 import threading
 from collections import Counter
@@ -66,7 +65,7 @@ class Ground:
         self.written[rule] += 1
         draft = self.root / ".hornbook" / f"draft-{threading.get_ident()}"
         draft.write_text(text_of(rule, self.written[rule]), encoding="utf-8")
-        os.replace(draft, self.path(rule))
+        draft.replace(self.path(rule))
 
 
 class Seen:

@@ -158,7 +158,10 @@ class Workspace:
                 self._snapshot = Snapshot(OxigraphStore.in_memory(), Catalog(), self.settings)
             else:
                 self._snapshot = Snapshot(
-                    self._generation.store, self._generation.catalog, self.settings
+                    self._generation.store,
+                    self._generation.catalog,
+                    self.settings,
+                    self._generation.extracts,
                 )
         return self._snapshot
 
