@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Self
 from urllib.parse import quote
 
 from hornbook import Workspace
@@ -144,7 +145,7 @@ class Busy:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop)
 
-    def __enter__(self) -> "Busy":
+    def __enter__(self) -> Self:
         self._ask("ASK { ?s ?p ?o }")  # the processes that answer are there now
         self._thread.start()
         return self

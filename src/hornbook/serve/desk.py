@@ -4,10 +4,11 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hornbook.errors import Busy
+from hornbook.serve.discretion import discreetly
 from hornbook.serve.following import Follower
 from hornbook.serve.leases import Leases
 from hornbook.serve.metrics import Metrics
@@ -43,6 +44,8 @@ class Desk:
     def __init__(self, leases: Leases, metrics: Metrics, most_streams: int) -> None:
         self.leases = leases
         self.root = leases.root
+        self.said = discreetly(leases.root)
+        """How messages are put to those who ask from elsewhere."""
         self.closing = asyncio.Event()
         self._metrics = metrics
         self._most_streams = most_streams
@@ -67,7 +70,8 @@ class Desk:
         finally:
             self._ingesting.release()
         self._metrics.ingests.labels("done").inc()
-        return report
+        problems = tuple(replace(each, message=self.said(each.message)) for each in report.problems)
+        return replace(report, problems=problems)
 
     @contextmanager
     def stream(self) -> Iterator[None]:

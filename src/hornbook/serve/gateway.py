@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hornbook.serve.discretion import Saying
 from hornbook.serve.doors import Doors
 from hornbook.serve.logs import log
 from hornbook.serve.metrics import Metrics, route_of
@@ -35,6 +36,8 @@ class House:
     porter: Porter
     settings: ServeSettings
     metrics: Metrics
+    said: Saying
+    """How refusals are put."""
     rooms: Mapping[str, ASGIApp] = field(default_factory=dict)
     """Applications that answer below a path of their own, without the framework's routing."""
 
@@ -127,7 +130,8 @@ class Gateway:
     ) -> None:
         self._house.metrics.refused.labels(refusal.code).inc()
         if answer.status is None:
-            await refusal.response(answer.request_id)(scope, receive, answer)
+            told = refusal.put(self._house.said)
+            await told.response(answer.request_id)(scope, receive, answer)
 
     def _note(self, scope: Scope, answer: "_Answer", visit: Visit, seconds: float) -> None:
         status = answer.status or 499
