@@ -292,8 +292,7 @@ def measure(documents: int = 10_000, requests: int = 200) -> dict[str, float]:
             for name in OTHERS
         },
         "page of 100 / the same from Oxigraph": cost["same page"] / cost["from Oxigraph"],
-        "page of 100 not asked before / the same from Oxigraph": cost["never asked"]
-        / cost["from Oxigraph"],
+        "page of 100 not asked before / the same from Oxigraph": cost["never asked"],
         "trivial field / bare hello": cost["trivial"] / cost["hello"],
         **busy,
         "bare hello, CPU ms": cost["hello"] * 1000,
@@ -322,24 +321,25 @@ def _costs(ours: Server, ids: Sequence[str], statements: bytes, requests: int) -
             raise AssertionError(answer.read())
         return answer.read()
 
+    pages = len(range(0, len(ids) - PAGE - 1, PAGE))
     sample = ours.ask(f"{{ entities(first: {PAGE}) {{ {TRIPLES} }} }}")
     with (
         _bare(sample, free_port()) as bare,
         oxigraph(statements, port := free_port()) as process,
     ):
         other = Server(f"http://127.0.0.1:{port}", process)
-        return _each(
+        known = _each(
             {
                 "hello": (bare, requests * 5, lambda: bare.get("/hello")),
                 "page from memory": (bare, requests, lambda: bare.get("/page")),
                 "trivial": (ours, requests * 5, lambda: ours.ask("{ __typename }")),
                 "same page": (ours, requests, page(TRIPLES)),
-                "never asked": (
-                    ours,
-                    len(range(0, len(ids) - PAGE - 1, PAGE)),
-                    _NeverAsked(ours, ids),
-                ),
                 "from Oxigraph": (other, requests, theirs),
                 **{name: (ours, requests, page(fields)) for name, fields in OTHERS.items()},
             }
         )
+        # These make the server forget what it knows, so they come last.
+        new = _each(
+            {"never asked": (ours, pages, _NeverAsked(ours, ids)), "again": (other, pages, theirs)}
+        )
+        return known | {"never asked": new["never asked"] / new["again"]}

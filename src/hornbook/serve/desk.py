@@ -50,25 +50,32 @@ class Desk:
         self._metrics = metrics
         self._most_streams = most_streams
         self._streams = 0
+        self._asked = threading.Lock()
         self._ingesting = threading.Lock()
         with leases.workspace() as work:
             self.follower = Follower(work.run_log(), self.closing)
 
-    def ingest(self, paths: Sequence[str] = (), *, wait: bool = False) -> IngestReport:
-        """Read documents into the graph; with `wait`, after an ingest that is going on.
+    def ingest(self, paths: Sequence[str] = ()) -> IngestReport:
+        """Read documents into the graph because somebody asks for it.
 
         Raises:
-            Busy: This server is ingesting already.
+            Busy: Somebody else asked before, and that is not done.
         """
-        if not self._ingesting.acquire(blocking=wait):
+        if not self._asked.acquire(blocking=False):
             raise Busy("this server is ingesting already: ask again when it is done.")
         try:
-            report = ingest(self.root, paths)
+            return self.ingest_in_turn(paths)
+        finally:
+            self._asked.release()
+
+    def ingest_in_turn(self, paths: Sequence[str] = ()) -> IngestReport:
+        """The same after an ingest that is going on: watch and request wait for each other."""
+        try:
+            with self._ingesting:
+                report = ingest(self.root, paths)
         except Exception:
             self._metrics.ingests.labels("failed").inc()
             raise
-        finally:
-            self._ingesting.release()
         self._metrics.ingests.labels("done").inc()
         problems = tuple(replace(each, message=self.said(each.message)) for each in report.problems)
         return replace(report, problems=problems)

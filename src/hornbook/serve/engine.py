@@ -68,7 +68,7 @@ class _Impatient(Executor[Any]):  # what it hands on is graphql-core's own
     """Looks before each field whether anybody still waits."""
 
     def execute_field(self, *args: Any, **kwargs: Any) -> Any:  # as above
-        self.context_value.patience.check()
+        self.context_value.patience.next_field()
         return super().execute_field(*args, **kwargs)
 
 
