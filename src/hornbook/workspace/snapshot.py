@@ -217,7 +217,8 @@ class Snapshot:
 
     def select(self, asked: Filter, first: int, after: str | None) -> tuple[list[str], bool]:
         """A page of ids in id order, and whether more follow."""
-        return Selection(self.store, self.catalog, self.ids, self.rules).page(asked, first, after)
+        selection = Selection(self.store, self.catalog, self.ids, lambda: self.rules)
+        return selection.page(asked, first, after)
 
     @cached_property
     def registry(self) -> Registry:
