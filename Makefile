@@ -7,7 +7,7 @@ STAMP := .venv/.ready
 MODEL := .venv/.model-ready
 PORT ?= 8765
 
-.PHONY: setup test lint types contracts pytest fuzz test-kills test-model demo bench conformance lock clean
+.PHONY: setup test lint types contracts pytest fuzz test-kills test-model demo bench conformance soak lock clean
 
 setup: $(STAMP)
 
@@ -62,6 +62,11 @@ demo: setup
 # Suites and clients that others wrote; those for Node are installed into .venv/conformance.
 conformance: setup
 	$(BIN)/python -m tests.conformance
+	$(BIN)/python -m tests.conformance.mcp
+
+# 200 clients for two minutes beside ingests; every answer is judged.
+soak: setup
+	$(BIN)/python -m tests.benchmarks.soak
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks

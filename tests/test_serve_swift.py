@@ -13,7 +13,7 @@ from hypothesis_graphql import queries
 from hornbook import Workspace
 from hornbook.serve.context import Context
 from hornbook.serve.engine import Asked, Engine, Ready
-from hornbook.serve.rows import RowCache, Rows
+from hornbook.serve.rows import OVERHEAD, RowCache, Rows
 from hornbook.serve.schema import graphql_schema
 from hornbook.serve.sending import as_json
 from hornbook.serve.shapes import Part, render
@@ -159,10 +159,21 @@ def test_rows_equal_the_store_in_every_version(tmp_path: Path) -> None:
 def test_rows_keep_no_more_than_they_may(work: Workspace) -> None:
     snapshot = work.snapshot()
     shape = (Part("id", "id"),)
-    rows = Rows(snapshot.version, 50)
+    rows = Rows(snapshot.version, 50 + OVERHEAD)
     expected = [render(shape, snapshot.thing(each)) for each in snapshot.ids]
     for _ in range(3):
         assert rows.all(snapshot, shape, snapshot.ids) == expected
     assert rows.known(shape, snapshot.ids) is None
     assert rows.all(snapshot, shape, snapshot.ids[:1]) == expected[:1]
     assert rows.known(shape, snapshot.ids[:1]) == expected[:1]
+
+
+def test_the_shape_that_was_added_to_longest_ago_is_forgotten_first(work: Workspace) -> None:
+    snapshot = work.snapshot()
+    shapes = [(Part(key, "__typename"),) for key in "abc"]
+    one = snapshot.ids[:1]
+    size = len(render(shapes[0], snapshot.thing(one[0]))) + OVERHEAD
+    rows = Rows(snapshot.version, 2 * size)
+    for shape in shapes:
+        rows.all(snapshot, shape, one)
+    assert [rows.known(shape, one) is not None for shape in shapes] == [False, True, True]

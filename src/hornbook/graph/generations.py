@@ -7,6 +7,7 @@ store/
   generations/<n>-<x>/    one generation; the name is never used again
     graph                 the Oxigraph store, never written again once it is published
     catalog               the catalog of that graph
+    extracts              what it says of each document, ready to be read
     lock                  held shared by readers, so that nobody deletes it under them
 ```
 A writer that is killed leaves a folder that was never published; the next writer removes it.
@@ -24,6 +25,9 @@ from pathlib import Path
 import msgspec
 
 from hornbook.errors import StoreError
+from hornbook.graph.extract_writing import ExtractWriter
+from hornbook.graph.extracts import FOLDER as EXTRACTS
+from hornbook.graph.extracts import PLACES, Extracts
 from hornbook.graph.store import OxigraphStore, copy_closed
 from hornbook.model import Catalog
 
@@ -41,6 +45,9 @@ class Generation:
         self.catalog = catalog
         self._lock = lock
         self._store: OxigraphStore | None = None
+        place = folder / EXTRACTS
+        self.extracts = Extracts(place) if (place / PLACES).exists() else None
+        """What the graph says of the catalog's documents; a store of an older make has none."""
 
     @property
     def store(self) -> OxigraphStore:
@@ -57,6 +64,8 @@ class Generation:
         """Stop reading; the generation may be deleted from now on."""
         if self._store is not None:
             self._store.release()
+        if self.extracts is not None:
+            self.extracts.close()
         os.close(self._lock)
 
 
@@ -66,6 +75,7 @@ class Draft:
 
     store: OxigraphStore
     folder: Path
+    extracts: ExtractWriter
 
 
 class Generations:
@@ -128,6 +138,20 @@ class Generations:
         finally:
             os.close(lock)
 
+    def tidy(self) -> None:
+        """Delete what nobody reads any longer, unless somebody writes, who does it as well."""
+        try:
+            lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._prune()
+        except BlockingIOError:
+            return
+        finally:
+            os.close(lock)
+
     def draft(self, base: Generation | None) -> Draft:
         """The next generation, starting as a copy of `base`, or empty."""
         numbers = [place.name.partition("-")[0] for place in self._generations.iterdir()]
@@ -135,13 +159,18 @@ class Generations:
         folder = self._generations / f"{number}-{os.urandom(4).hex()}"
         folder.mkdir()
         (folder / "lock").touch()
-        if base is not None:
+        if base is None:
+            extracts = ExtractWriter(folder / EXTRACTS, None, ())
+        else:
             copy_closed(base.folder / "graph", folder / "graph")
-        return Draft(OxigraphStore.writable(folder / "graph"), folder)
+            ids = [entry.id for entry in base.catalog.entries]
+            extracts = ExtractWriter(folder / EXTRACTS, base.folder / EXTRACTS, ids)
+        return Draft(OxigraphStore.writable(folder / "graph"), folder, extracts)
 
     def publish(self, draft: Draft, catalog: Catalog) -> None:
         """Make the draft the generation that readers open from now on."""
         draft.store.close()
+        draft.extracts.finish([entry.id for entry in catalog.entries])
         _write(draft.folder / "catalog", _ENCODER.encode(catalog))
         if self._pointer.is_dir():
             shutil.rmtree(self._pointer)
@@ -179,7 +208,7 @@ class Generations:
             return None
 
     def _prune(self) -> None:
-        """Delete what is neither published nor being read. Only the writer calls this."""
+        """Delete what is neither published nor being read. Only who holds the lock calls this."""
         published = self._published_or_none()
         for place in self._generations.iterdir():
             if place.name != published and _unread(place):

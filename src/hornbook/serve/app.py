@@ -77,10 +77,12 @@ def create_app(
     desk = Desk(leases, metrics, executions, settings.streams)
     askers = Askers(leases.store_folder, settings)
     pool = ThreadPoolExecutor(WORKERS, "graphql")
-    engine = Engine(graphql_schema, Limits.of(settings, introspection=open_))
+    engine = Engine(graphql_schema, Limits.of(settings, introspection=open_), desk.said)
 
     agents = McpHttp(
-        build_server(leases.workspace), allowed=_BEHIND_THE_GATE, most_bytes=settings.body_bytes
+        build_server(leases.workspace, said=desk.said),
+        allowed=_BEHIND_THE_GATE,
+        most_bytes=settings.body_bytes,
     )
 
     @asynccontextmanager
@@ -103,7 +105,7 @@ def create_app(
         f"{MCP}/": agents,
         **{path: make(leases) for path, make in (rooms or {}).items()},
     }
-    app.add_middleware(Gateway, house=House(doors, porter, settings, metrics, served))
+    app.add_middleware(Gateway, house=House(doors, porter, settings, metrics, desk.said, served))
     return app
 
 

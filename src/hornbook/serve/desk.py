@@ -4,11 +4,12 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hornbook.errors import Busy
+from hornbook.serve.discretion import discreetly
 from hornbook.serve.following import Follower
 from hornbook.serve.leases import Leases
 from hornbook.serve.metrics import Metrics
@@ -51,31 +52,41 @@ class Desk:
         self.leases = leases
         self.executions = executions
         self.root = leases.root
+        self.said = discreetly(leases.root)
+        """How messages are put to those who ask from elsewhere."""
         self.closing = asyncio.Event()
         self._metrics = metrics
         self._most_streams = most_streams
         self._streams = 0
+        self._asked = threading.Lock()
         self._ingesting = threading.Lock()
         with leases.workspace() as work:
             self.follower = Follower(work.run_book(), self.closing)
 
-    def ingest(self, paths: Sequence[str] = (), *, wait: bool = False) -> IngestReport:
-        """Read documents into the graph; with `wait`, after an ingest that is going on.
+    def ingest(self, paths: Sequence[str] = ()) -> IngestReport:
+        """Read documents into the graph because somebody asks for it.
 
         Raises:
-            Busy: This server is ingesting already.
+            Busy: Somebody else asked before, and that is not done.
         """
-        if not self._ingesting.acquire(blocking=wait):
+        if not self._asked.acquire(blocking=False):
             raise Busy("this server is ingesting already: ask again when it is done.")
         try:
-            report = ingest(self.root, paths)
+            return self.ingest_in_turn(paths)
+        finally:
+            self._asked.release()
+
+    def ingest_in_turn(self, paths: Sequence[str] = ()) -> IngestReport:
+        """The same after an ingest that is going on: watch and request wait for each other."""
+        try:
+            with self._ingesting:
+                report = ingest(self.root, paths)
         except Exception:
             self._metrics.ingests.labels("failed").inc()
             raise
-        finally:
-            self._ingesting.release()
         self._metrics.ingests.labels("done").inc()
-        return report
+        problems = tuple(replace(each, message=self.said(each.message)) for each in report.problems)
+        return replace(report, problems=problems)
 
     def execute(self, given: str, *, task: str | None, agent: str | None) -> "RunLine":
         """Begin to carry out a plan, or one of its tasks; the run that somebody works on now.
@@ -122,14 +133,19 @@ class Desk:
 
     async def versions(self) -> AsyncIterator[Version]:
         """The version of the graph, and every later one as soon as it is published."""
-        told: str | None = None
+        looked: str | None = None
+        told: Version | None = None
         while not self.closing.is_set():
             name = self.leases.published()
-            if name != told or told is None:
-                told = name
+            if name != looked:
+                looked = name
+                # What is leased may be newer than the name: then it is told now, and not again.
+                # It is given back before it is told: whoever reads slowly keeps no old version.
                 with self.leases.lease() as snapshot:
-                    yield Version(snapshot.version, len(snapshot.catalog.entries))
-            told = told or ""
+                    found = Version(snapshot.version, len(snapshot.catalog.entries))
+                if found != told:
+                    told = found
+                    yield found
             try:
                 await asyncio.wait_for(self.closing.wait(), LOOK_EVERY)
             except TimeoutError:

@@ -19,7 +19,8 @@ from hornbook.workspace.serve_settings import ServeSettings
 
 MOST_ERRORS = 20
 _KEPT = 512
-_LONGEST_KEPT = 20_000
+# A parsed document takes about 130 times the room of its text.
+_KEPT_CHARACTERS = 400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,12 @@ class Documents:
         self._schema = schema
         self._limits = limits
         self._kept: OrderedDict[str, Prepared] = OrderedDict()
+        self._characters = 0
         self._lock = Lock()
+
+    def knows(self, text: str) -> bool:
+        """Whether a document is prepared already, so that nobody has to wait for it."""
+        return text in self._kept
 
     def prepare(self, text: str) -> Prepared:
         """The document of a text."""
@@ -80,11 +86,12 @@ class Documents:
                 self._kept.move_to_end(text)
                 return found
         found = self._prepared(text)
-        if len(text) <= _LONGEST_KEPT:
-            with self._lock:
+        with self._lock:
+            if text not in self._kept:
                 self._kept[text] = found
-                if len(self._kept) > _KEPT:
-                    self._kept.popitem(last=False)
+                self._characters += len(text)
+            while len(self._kept) > _KEPT or self._characters > _KEPT_CHARACTERS:
+                self._characters -= len(self._kept.popitem(last=False)[0])
         return found
 
     def over_limit(

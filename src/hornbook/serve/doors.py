@@ -1,6 +1,7 @@
 """Who may knock: the Host and Origin of a request, against DNS rebinding and foreign pages."""
 
 import ipaddress
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from hornbook.serve.problems import Refusal
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 PAGES = frozenset({"/", "/docs", "/graphql"})
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/\s]+)(?::[0-9]{0,5})?")
 
 
 def is_loopback(host: str) -> bool:
@@ -79,9 +81,9 @@ class Doors:
 
 
 def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+    """The name in a Host header; what is no such header names nothing."""
+    found = _HOST.fullmatch(host)
+    return found[1] if found is not None else ""
 
 
 def _is_address(name: str) -> bool:

@@ -27,6 +27,7 @@ from hornbook.errors import (
     UsageError,
 )
 from hornbook.serve.context import Context
+from hornbook.serve.discretion import Saying, plainly, said_in
 from hornbook.serve.documents import Documents, Limits, Prepared, coded
 from hornbook.serve.logs import log
 from hornbook.serve.problems import Refusal
@@ -71,15 +72,18 @@ class _Impatient(Executor[Any]):  # what it hands on is graphql-core's own
     """Looks before each field whether anybody still waits."""
 
     def execute_field(self, *args: Any, **kwargs: Any) -> Any:  # as above
-        self.context_value.patience.check()
+        self.context_value.patience.next_field()
         return super().execute_field(*args, **kwargs)
 
 
 class Engine:
     """Runs documents against one schema, within limits."""
 
-    def __init__(self, schema: GraphQLSchema, limits: Limits | None = None) -> None:
+    def __init__(
+        self, schema: GraphQLSchema, limits: Limits | None = None, said: Saying = plainly
+    ) -> None:
         self.schema = schema
+        self._said = said
         self.documents = Documents(schema, limits)
 
     def ready(self, asked: Asked) -> Ready | Answer:
@@ -108,7 +112,7 @@ class Engine:
             operation_name=ready.asked.operation_name,
             executor_class=_Impatient if ready.kind == "query" else None,
         )
-        return answer_of(result)
+        return answer_of(result, self._said)
 
     async def events(self, ready: Ready, context: object) -> AsyncIterator[Answer] | Answer:
         """The answers of a subscription, or the errors for which there are none."""
@@ -125,38 +129,38 @@ class Engine:
         if hasattr(found, "__await__"):
             found = await found
         if isinstance(found, ExecutionResult):
-            return answer_of(found)
-        return _answers(found)
+            return answer_of(found, self._said)
+        return _answers(found, self._said)
 
 
-async def _answers(results: AsyncIterator[ExecutionResult]) -> AsyncIterator[Answer]:
+async def _answers(results: AsyncIterator[ExecutionResult], said: Saying) -> AsyncIterator[Answer]:
     try:
         async for result in results:
-            yield answer_of(result)
+            yield answer_of(result, said)
     except HornbookError as problem:
-        yield told([GraphQLError(str(problem), original_error=problem)])
+        yield told([GraphQLError(str(problem), original_error=problem)], said)
     finally:
         close = getattr(results, "aclose", None)
         if close is not None:
             await close()
 
 
-def answer_of(result: ExecutionResult) -> Answer:
+def answer_of(result: ExecutionResult, said: Saying) -> Answer:
     """A result as the object that is sent; without `data` when nothing was executed."""
     if not result.errors:
         return {"data": result.data}
-    errors = [formatted(error) for error in result.errors]
+    errors = [formatted(error, said) for error in result.errors]
     if result.data is None and all(error.path is None for error in result.errors):
         return {"errors": errors}
     return {"data": result.data, "errors": errors}
 
 
-def told(errors: "list[GraphQLError] | tuple[GraphQLError, ...]") -> Answer:
+def told(errors: "list[GraphQLError] | tuple[GraphQLError, ...]", said: Saying = plainly) -> Answer:
     """Errors for which nothing was executed."""
-    return {"errors": [formatted(error) for error in errors]}
+    return {"errors": [formatted(error, said) for error in errors]}
 
 
-def formatted(error: GraphQLError) -> dict[str, Any]:
+def formatted(error: GraphQLError, said: Saying) -> dict[str, Any]:
     """An error as it is sent: with a code, and without the insides of the server."""
     cause = error.original_error
     while isinstance(cause, GraphQLError):
@@ -174,7 +178,8 @@ def formatted(error: GraphQLError) -> dict[str, Any]:
         shown["message"] = "the server failed; its log tells why."
         extensions["code"] = "INTERNAL_SERVER_ERROR"
     extensions.setdefault("code", "BAD_USER_INPUT")
-    shown["extensions"] = extensions
+    shown["message"] = said(shown["message"])
+    shown["extensions"] = said_in(extensions, said)
     return shown
 
 

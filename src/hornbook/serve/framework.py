@@ -147,7 +147,7 @@ def _told(make: Callable[[Any], Refusal]) -> Callable[[Request, Exception], Any]
 
     async def handle(request: Request, error: Exception) -> Response:
         visit = visit_of(request.scope)
-        return make(error).response(visit.request_id)
+        return make(error).put(request.app.state.desk.said).response(visit.request_id)
 
     return handle
 

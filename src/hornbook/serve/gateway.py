@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hornbook.serve.bodies import Bodies
+from hornbook.serve.discretion import Saying
 from hornbook.serve.doors import Doors
 from hornbook.serve.logs import log
 from hornbook.serve.metrics import Metrics, route_of
@@ -35,6 +37,8 @@ class House:
     porter: Porter
     settings: ServeSettings
     metrics: Metrics
+    said: Saying
+    """How refusals are put."""
     rooms: Mapping[str, ASGIApp] = field(default_factory=dict)
     """Applications that answer below a path of their own, without the framework's routing."""
 
@@ -47,6 +51,7 @@ class Gateway:
         self._house = house
         self._turns = Turns(house.settings.concurrency, house.settings.waiting)
         self._rates = Rates(house.settings.rate_per_minute)
+        self._bodies = Bodies(house.settings.body_bytes)
         house.metrics.present.set_function(lambda: self._turns.present)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,11 +115,16 @@ class Gateway:
         visit: Visit = scope[KEY]
         try:
             async with asyncio.timeout(settings.deadline_seconds) as visit.deadline:
-                async with self._turns.turn() as visit.turn:
+                if scope["path"] in OPEN:  # who looks after the server is told at once
+                    await self._app(scope, receive, answer)
+                    return
+                with self._turns.presence(), self._bodies.one() as body:
+                    # Before its turn: who sends slowly keeps nobody else waiting.
                     if scope["method"] in _WITH_BODY:
-                        receive = await _with_body(receive, headers, settings.body_bytes)
-                    app = self._house.rooms.get(scope["path"], self._app)
-                    await app(scope, receive, answer)
+                        receive = await body.read(receive, headers)
+                    async with self._turns.turn() as visit.turn:
+                        app = self._house.rooms.get(scope["path"], self._app)
+                        await app(scope, receive, answer)
         except TimeoutError:
             if visit.deadline is None or not visit.deadline.expired():
                 raise
@@ -127,7 +137,8 @@ class Gateway:
     ) -> None:
         self._house.metrics.refused.labels(refusal.code).inc()
         if answer.status is None:
-            await refusal.response(answer.request_id)(scope, receive, answer)
+            told = refusal.put(self._house.said)
+            await told.response(answer.request_id)(scope, receive, answer)
 
     def _note(self, scope: Scope, answer: "_Answer", visit: Visit, seconds: float) -> None:
         status = answer.status or 499
@@ -189,37 +200,6 @@ class _Answer:
                 (b"x-content-type-options", b"nosniff"),
             ]
         await self._send(message)
-
-
-async def _with_body(receive: Receive, headers: dict[bytes, bytes], most: int) -> Receive:
-    """A `receive` that gives the whole body at once, which is no larger than allowed."""
-    if headers.get(b"content-encoding", b"identity") != b"identity":
-        raise Refusal(415, "encoding", "the body is compressed: send it as it is.")
-    announced = headers.get(b"content-length", b"0")
-    if not announced.isdigit() or int(announced) > most:
-        raise _too_large(most)
-    pieces: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Refusal(400, "disconnected", "the client left before its request was complete.")
-        pieces.append(message.get("body", b""))
-        size += len(pieces[-1])
-        if size > most:
-            raise _too_large(most)
-        if not message.get("more_body", False):
-            break
-    waiting: list[Message] = [{"type": "http.request", "body": b"".join(pieces)}]
-
-    async def replay() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return replay
-
-
-def _too_large(most: int) -> Refusal:
-    return Refusal(413, "body", f"the body is larger than {most} bytes: send less.")
 
 
 def _broken(request_id: str) -> Refusal:

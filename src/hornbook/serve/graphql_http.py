@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from hornbook.serve.context import Context, Following
 from hornbook.serve.desk import Desk
-from hornbook.serve.engine import Answer, Engine, Ready
+from hornbook.serve.engine import Answer, Asked, Engine, Ready
 from hornbook.serve.event_stream import frame, send_events
 from hornbook.serve.graphql_request import (
     EVENTS,
@@ -19,7 +19,7 @@ from hornbook.serve.graphql_request import (
     GraphQLRequest,
     read_request,
 )
-from hornbook.serve.graphql_socket import Socket
+from hornbook.serve.graphql_socket import Answering, Socket
 from hornbook.serve.patience import Patience
 from hornbook.serve.porter import Porter
 from hornbook.serve.query_page import query_page
@@ -29,6 +29,8 @@ from hornbook.serve.style import PAGE_HEADERS
 from hornbook.serve.swift import Swift
 from hornbook.serve.visit import Visit, visit_of
 
+# Fields of one name are compared with each other: a thousand of them take a while.
+LONG = 2000
 _COMPLETE = b"event: complete\ndata:\n\n"
 _HTML_HEADERS = [(name.encode(), value.encode()) for name, value in PAGE_HEADERS.items()]
 
@@ -51,7 +53,8 @@ class GraphQLRoom:
         """Answer a request."""
         visit = visit_of(scope)
         if scope["type"] == "websocket":
-            socket = Socket(self._engine, self._desk, self.answer, visit, porter=self._porter)
+            rooms = Answering(self.ready, self.answer)
+            socket = Socket(self._engine, self._desk, rooms, visit, porter=self._porter)
             await socket.serve(scope, receive, send)
             return
         headers = dict(scope["headers"])
@@ -77,7 +80,7 @@ class GraphQLRoom:
     async def _serve(
         self, request: GraphQLRequest, visit: Visit, receive: Receive, send: Send
     ) -> None:
-        ready = self._engine.ready(request.asked)
+        ready = await self.ready(request.asked)
         if isinstance(ready, Ready):
             _check_way(ready, request)
             if request.media_type == EVENTS:
@@ -92,6 +95,13 @@ class GraphQLRoom:
         form = RESPONSE if request.media_type == RESPONSE else JSON
         media_type = f"{form}; charset=utf-8"
         await send_bytes(send, 400 if failed else 200, media_type, body)
+
+    async def ready(self, asked: Asked) -> Ready | Answer:
+        """What is asked for, ready to be run; a long document that is new is read in a thread."""
+        if len(asked.text) < LONG or self._engine.documents.knows(asked.text):
+            return self._engine.ready(asked)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, self._engine.ready, asked)
 
     async def answer(self, ready: Ready, visit: Visit) -> Answer | bytes:
         """The answer to a query or mutation: at once if it is ready, else from a thread."""

@@ -85,16 +85,17 @@ def _posted(headers: Mapping[bytes, bytes], body: bytes) -> object:
 
 
 def _parameters(query_string: bytes) -> dict[str, object]:
-    given: dict[str, object] = dict(
-        parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, errors="strict")
-        if query_string
-        else ()
-    )
+    try:
+        text = query_string.decode("ascii")
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=100)
+    except ValueError as problem:
+        raise BadRequest(400, f"the parameters cannot be read ({problem}).") from problem
+    given: dict[str, object] = dict(pairs)
     for name in ("variables", "extensions"):
-        text = given.get(name)
-        if isinstance(text, str):
+        value = given.get(name)
+        if isinstance(value, str):
             try:
-                given[name] = msgspec.json.decode(text) if text else None
+                given[name] = msgspec.json.decode(value) if value else None
             except (msgspec.DecodeError, UnicodeError, RecursionError) as problem:
                 raise BadRequest(400, f"`{name}` is not JSON ({problem}).") from problem
     return given

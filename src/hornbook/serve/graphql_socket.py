@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -23,7 +24,14 @@ LARGEST_MESSAGE = 1_048_576
 MOST_OPERATIONS = 20
 
 Message = dict[str, Any]  # what a client sends is checked key by key
-Answering = Callable[[Ready, Visit], Awaitable[Answer | bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """How operations are made ready and answered, as for any other request."""
+
+    ready: Callable[[Asked], Awaitable[Ready | Answer]]
+    answer: Callable[[Ready, Visit], Awaitable[Answer | bytes]]
 
 
 class _Closed(Exception):  # it ends the conversation, which is no error
@@ -39,12 +47,12 @@ class Socket:
     """One conversation."""
 
     def __init__(
-        self, engine: Engine, desk: Desk, answer: Answering, visit: Visit, *, porter: Porter
+        self, engine: Engine, desk: Desk, answering: Answering, visit: Visit, *, porter: Porter
     ) -> None:
         self._engine = engine
         self._desk = desk
         self._porter = porter
-        self._answer = answer
+        self._answering = answering
         self._visit = visit
         self._deadline = desk.leases.settings.serve.deadline_seconds
         self._acknowledged = False
@@ -155,7 +163,7 @@ class Socket:
             task.cancel()
 
     async def _operation(self, name: str, asked: Asked) -> None:
-        ready = self._engine.ready(asked)
+        ready = await self._answering.ready(asked)
         if not isinstance(ready, Ready):
             found: Any = ready
         elif ready.kind == "subscription":
@@ -180,7 +188,7 @@ class Socket:
             try:
                 limit = None if ready.kind == "mutation" else self._deadline
                 async with asyncio.timeout(limit):
-                    return await self._answer(ready, self._visit)
+                    return await self._answering.answer(ready, self._visit)
             except TimeoutError:
                 refusal = Refusal(504, "deadline", f"no answer within {self._deadline} s.")
         return {

@@ -72,6 +72,7 @@ class Leases:
                 shared.workspace.close()
 
     def close(self) -> None:
-        """Let go of the graph."""
+        """Let go of the graph, and leave nothing of its past states behind."""
         with self._lock:
             self._current.workspace.close()
+            self._current.workspace.tidy()

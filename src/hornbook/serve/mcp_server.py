@@ -17,6 +17,7 @@ from mcp.types import INVALID_PARAMS
 from hornbook import __version__
 from hornbook.errors import HornbookError
 from hornbook.serve import mcp_prompts, mcp_resources
+from hornbook.serve.discretion import Saying, plainly
 from hornbook.serve.mcp_tools import TOOLS, Tool
 from hornbook.workspace.workspace import Workspace
 
@@ -36,13 +37,15 @@ MOST_AT_ONCE = 8
 FOREVER = CacheHint(ttl_ms=3_600_000, scope="public")
 
 
-def build_server(opened: Opened, *, most_at_once: int = MOST_AT_ONCE) -> Server[Any]:
+def build_server(
+    opened: Opened, *, said: Saying = plainly, most_at_once: int = MOST_AT_ONCE
+) -> Server[Any]:
     """The server; every answer comes from one version of the graph, the newest one.
 
-    At most `most_at_once` questions are worked on at a time, each in a thread of its own, so that
-    a long one holds up no other.
+    `said` puts refusals into the words for those who ask. At most `most_at_once` questions are
+    worked on at a time, each in a thread of its own, so that a long one holds up no other.
     """
-    handlers = _Handlers(opened, most_at_once)
+    handlers = _Handlers(opened, most_at_once, said)
     server: Server[Any] = Server(
         "hornbook",
         version=__version__,
@@ -119,23 +122,41 @@ _PROMPTS = types.ListPromptsResult(
 )
 
 
+class _Unanswered(Exception):  # it becomes a result or an error of the protocol
+    """Why there is no answer, in the words for those who ask."""
+
+
 class _Handlers:
     """What answers each kind of request."""
 
-    def __init__(self, opened: Opened, most_at_once: int) -> None:
+    def __init__(self, opened: Opened, most_at_once: int, said: Saying) -> None:
         self._opened = opened
+        self._said = said
         self._threads = ThreadPoolExecutor(most_at_once, thread_name_prefix="mcp")
 
     async def _ask(self, question: Callable[[Workspace], Answer]) -> Answer:
-        """Ask the workspace in a thread: the loop stays free, however long the answer takes."""
+        """Ask the workspace in a thread: the loop stays free, however long the answer takes.
+
+        Raises:
+            _Unanswered: There is no answer; says why, and the remedy.
+        """
 
         def asked() -> Answer:
             with self._opened() as work:
                 return question(work)
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, asked)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, asked)
+        except HornbookError as problem:
+            raise _Unanswered(self._said(str(problem))) from problem
+        except OSError as problem:
+            where = f"{problem.filename}: " if problem.filename else ""
+            text = f"{where}{problem.strerror or problem}: check the path."
+            raise _Unanswered(self._said(text)) from problem
 
-    async def _ask_or_refuse(self, question: Callable[[Workspace], Answer]) -> Answer:
+    async def _ask_or_refuse(
+        self, question: Callable[[Workspace], Answer], data: object = None
+    ) -> Answer:
         """The same where the protocol has no other way to refuse than an error.
 
         Raises:
@@ -143,8 +164,8 @@ class _Handlers:
         """
         try:
             return await self._ask(question)
-        except HornbookError as problem:
-            raise MCPError(INVALID_PARAMS, str(problem)) from problem
+        except _Unanswered as problem:
+            raise MCPError(INVALID_PARAMS, str(problem), data) from problem
 
     async def list_tools(
         self, _asking: Asking, params: types.PaginatedRequestParams | None
@@ -163,11 +184,8 @@ class _Handlers:
         arguments: Mapping[str, Any] = params.arguments or {}
         try:
             answer = await self._ask(lambda work: tool.call(work, arguments))
-        except HornbookError as problem:
+        except _Unanswered as problem:
             return _tool_error(str(problem))
-        except OSError as problem:
-            where = f"{problem.filename}: " if problem.filename else ""
-            return _tool_error(f"{where}{problem.strerror or problem}: check the path.")
         text = types.TextContent(text=compact(answer))
         return types.CallToolResult(content=[text], structured_content=answer)
 
@@ -203,10 +221,9 @@ class _Handlers:
     ) -> types.ReadResourceResult:
         """A resource, whole."""
         address = params.uri
-        try:
-            text = await self._ask(lambda work: mcp_resources.read(work, address))
-        except HornbookError as problem:
-            raise MCPError(INVALID_PARAMS, str(problem), {"uri": address}) from problem
+        text = await self._ask_or_refuse(
+            lambda work: mcp_resources.read(work, address), {"uri": address}
+        )
         held = types.TextResourceContents(uri=address, mime_type="text/markdown", text=text)
         return types.ReadResourceResult(contents=[held])
 

@@ -33,6 +33,7 @@ from hornbook.serve.mcp_shapes import (
     SizeAsked,
     Statement,
 )
+from hornbook.serve.rules_of_files import why_within
 from hornbook.vocabulary.names import within
 from hornbook.workspace.contexts import Packet
 from hornbook.workspace.reviewing import Printed, read_gates
@@ -76,7 +77,7 @@ class Tool:
 
 
 def _rules_for_files(work: Workspace, asked: FilesAsked) -> FileAnswers:
-    return FileAnswers(work.why(inside(work.root, asked.files)))
+    return FileAnswers(why_within(work.why, inside(work.root, asked.files)))
 
 
 def packet(work: Workspace, asked: ReviewAsked) -> Packet:

@@ -14,7 +14,7 @@ _RANK = {"error": 0, "warning": 1, "info": 2}
 
 
 def status_page(root: Path, snapshot: Snapshot, *, pages: bool) -> str:
-    """The page as HTML; `pages` says whether there are others."""
+    """The page as HTML; `pages` says whether there are others, as for those at this machine."""
     entries = snapshot.catalog.entries
     problems = sorted(
         (problem for entry in entries for problem in entry.problems),
@@ -27,11 +27,12 @@ def status_page(root: Path, snapshot: Snapshot, *, pages: bool) -> str:
         ("problems", len(problems)),
     )
     shown = "".join(f"<div><strong>{count}</strong>{name}</div>" for name, count in figures)
+    folder = str(root) if pages else root.name
     links = '<a href="/graphql">GraphQL</a><a href="/docs">REST</a>' if pages else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Hornbook – {escape(root.name)}</title>
 <meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>
-<header><h1>Hornbook</h1><code>{escape(str(root))}</code><nav>{links}</nav></header>
+<header><h1>Hornbook</h1><code>{escape(folder)}</code><nav>{links}</nav></header>
 <div class="figures">{shown}</div>
 <p class="muted">graph <code>{escape(snapshot.version[:12]) or "nothing is ingested yet"}</code></p>
 <h2>What is ingested</h2>{_kinds(snapshot)}

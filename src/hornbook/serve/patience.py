@@ -1,15 +1,19 @@
 """Whether anybody still waits for an answer; long work looks here between its pieces."""
 
-from hornbook.errors import TooSlow
+from hornbook.errors import TooSlow, UsageError
+
+# A field of an answer takes some 300 bytes until it is sent.
+MOST_FIELDS = 1_000_000
 
 
 class Patience:
     """Lasts until it is ended, by another thread than the one that works."""
 
-    __slots__ = ("_ended",)
+    __slots__ = ("_ended", "_left")
 
-    def __init__(self) -> None:
+    def __init__(self, most_fields: int = MOST_FIELDS) -> None:
         self._ended = False
+        self._left = most_fields
 
     def end(self) -> None:
         """Say that nobody waits any longer: the deadline is over, or the client left."""
@@ -23,3 +27,15 @@ class Patience:
         """
         if self._ended:
             raise TooSlow("nobody waits for this answer any longer: ask for less.")
+
+    def next_field(self) -> None:
+        """Go on with one more field of the answer.
+
+        Raises:
+            TooSlow: Nobody waits for it.
+            UsageError: It has too many already.
+        """
+        self.check()
+        self._left -= 1
+        if self._left < 0:
+            raise UsageError(f"the answer has more than {MOST_FIELDS} fields: ask for less.")

@@ -1,7 +1,7 @@
 """Refusals over HTTP as problem details (RFC 9457)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 import msgspec
@@ -22,6 +22,7 @@ from hornbook.errors import (
     TooSlow,
     UsageError,
 )
+from hornbook.serve.discretion import Saying, said_in
 
 MEDIA_TYPE = "application/problem+json"
 _TYPE = "urn:hornbook:problem:"
@@ -50,6 +51,11 @@ class Refusal(Exception):
         if request_id is not None:
             found["instance"] = f"urn:hornbook:request:{request_id}"
         return found
+
+    def put(self, said: Saying) -> "Refusal":
+        """The same refusal, in the words for those who ask."""
+        extra = {key: said_in(value, said) for key, value in self.extra.items()}
+        return replace(self, detail=said(self.detail), extra=extra)
 
     def response(self, request_id: str | None = None) -> Response:
         """The answer that says so."""

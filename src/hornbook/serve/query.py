@@ -9,6 +9,7 @@ from hornbook.model import Category
 from hornbook.serve.answer_types import FileAnswer, ReviewContext, file_answer, review_context
 from hornbook.serve.context import Asking, Context, files_inside, refuse
 from hornbook.serve.paging import PAGE, cursor, page
+from hornbook.serve.rules_of_files import why_within
 from hornbook.serve.types import (
     Direction,
     Entity,
@@ -22,6 +23,7 @@ from hornbook.serve.types import (
     predicate_of,
 )
 from hornbook.serve.walking import Walk
+from hornbook.workspace import report
 from hornbook.workspace.selection import Filter
 from hornbook.workspace.snapshot import Thing
 
@@ -162,8 +164,12 @@ class EntityQuery:
     def why(self, info: Asking, files: list[str]) -> list[FileAnswer]:
         """Which rules bind each file, and why."""
         paths = files_inside(info.context, files)
-        pieces = map(info.context.workspace.why, _pieces(info.context, paths))
-        return [file_answer(each) for piece in pieces for each in piece]
+
+        def asked(piece: Sequence[str]) -> list[report.FileAnswer]:
+            info.context.patience.check()
+            return info.context.workspace.why(piece)
+
+        return [file_answer(each) for each in why_within(asked, paths)]
 
     @strawberry.field(description="Decisions; those derived from a plan if one is named.")
     def decisions(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[Entity]:

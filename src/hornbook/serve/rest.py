@@ -1,6 +1,7 @@
 """REST under `/api/v1`: each route is a thin adapter over one method of the workspace."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -23,6 +24,7 @@ from hornbook.serve.rest_bodies import (
     WhyBody,
     review_answer,
 )
+from hornbook.serve.rules_of_files import PIECE, why_within
 from hornbook.serve.visit import visit_of
 from hornbook.workspace.report import IngestReport
 
@@ -86,7 +88,10 @@ def why(body: WhyBody, asking: Reading) -> WhyAnswer:
     """Say which rules bind each file, and why."""
     with asking.desk.leases.workspace() as work:
         asking.note(work.snapshot().version)
-        return WhyAnswer(tuple(work.why(inside(work.root, body.files), at=body.at)))
+        files = inside(work.root, body.files)
+        # The rules of a commit are read once, for all files.
+        piece = PIECE if body.at is None else len(files)
+        return WhyAnswer(tuple(why_within(partial(work.why, at=body.at), files, piece)))
 
 
 @router.post("/size", responses=MISSING, tags=["contexts"])

@@ -6,6 +6,9 @@ from threading import Lock
 from hornbook.serve.shapes import Shape, render
 from hornbook.workspace.snapshot import Snapshot
 
+# What Python needs to keep an entity beside its bytes.
+OVERHEAD = 150
+
 
 class Rows:
     """The entities of one version, as far as they were asked for and fit."""
@@ -14,7 +17,7 @@ class Rows:
         self.version = version
         self._most = most_bytes
         self._kept: dict[Shape, dict[str, bytes]] = {}
-        self._size = 0
+        self._sizes: dict[Shape, int] = {}
         self._lock = Lock()
 
     def known(self, shape: Shape, ids: Sequence[str]) -> list[bytes] | None:
@@ -36,15 +39,22 @@ class Rows:
         return [made[each] if each in made else kept[each] for each in ids]
 
     def _keep(self, shape: Shape, made: dict[str, bytes]) -> None:
-        size = sum(map(len, made.values()))
+        size = sum(map(len, made.values())) + len(made) * OVERHEAD
         with self._lock:
-            if self._size + size > self._most:
-                self._kept = {}
-                self._size = 0
+            self._make_room(shape, size)
             if size <= self._most:
                 # Nothing is ever taken out of it: readers without the lock lose no entity they saw.
                 self._kept.setdefault(shape, {}).update(made)
-                self._size += size
+                self._sizes[shape] = self._sizes.pop(shape, 0) + size
+
+    def _make_room(self, shape: Shape, size: int) -> None:
+        """Forget whole shapes, first what was added to longest ago, and this one last."""
+        oldest = [each for each in self._sizes if each != shape]
+        for each in (*oldest, shape):
+            if sum(self._sizes.values()) + size <= self._most:
+                return
+            self._kept.pop(each, None)
+            self._sizes.pop(each, None)
 
 
 class RowCache:

@@ -1,6 +1,7 @@
 """Runs the service until it is told to stop, and stops it cleanly."""
 
 import os
+import resource
 import threading
 from pathlib import Path
 from types import FrameType
@@ -11,10 +12,12 @@ from fastapi import FastAPI
 from hornbook.errors import HornbookError
 from hornbook.ingest.watch import changes
 from hornbook.serve.app import create_app
+from hornbook.serve.connections import MOST_CONNECTIONS, WatchedConnection
 from hornbook.serve.desk import Desk
 from hornbook.serve.logs import log, log_to_stderr
 
 GRACE = 10
+OWN_FILES = 1000
 
 
 class _Server(uvicorn.Server):
@@ -50,7 +53,7 @@ class Watch:
     def _follow(self) -> None:
         for _ in changes(self._desk.root, self._stop):
             try:
-                report = self._desk.ingest(wait=True)
+                report = self._desk.ingest_in_turn()
             except (HornbookError, OSError) as error:
                 log.warning("an ingest failed", extra={"facts": {"error": str(error)}})
             else:
@@ -69,6 +72,7 @@ def run(root: Path, host: str, port: int, *, watch: bool) -> None:
     Raises:
         HornbookError: It cannot start.
     """
+    _allow_files(MOST_CONNECTIONS + OWN_FILES)
     app: FastAPI = create_app(root, host=host, environment=os.environ)
     desk: Desk = app.state.desk
     log_to_stderr(desk.leases.settings.serve.log)
@@ -80,8 +84,8 @@ def run(root: Path, host: str, port: int, *, watch: bool) -> None:
         access_log=False,
         server_header=False,
         date_header=True,
-        # The other parser keeps blanks at the end of header values.
-        http="h11",
+        # On h11: the other parser keeps blanks at the end of header values.
+        http=WatchedConnection,
         ws_max_size=desk.leases.settings.serve.body_bytes,
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=15,
@@ -94,3 +98,11 @@ def run(root: Path, host: str, port: int, *, watch: bool) -> None:
     finally:
         if watch:
             watching.stop()
+
+
+def _allow_files(wanted: int) -> None:
+    """Have room for as many connections as are taken beside the files of the store."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        allowed = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))

@@ -15,6 +15,7 @@ from hornbook.graph.asking_process import Asker, Question, Reply
 from hornbook.serve.negotiation import best
 from hornbook.serve.problems import Refusal, refusal_of
 from hornbook.serve.sending import body_of, send_bytes
+from hornbook.serve.visit import visit_of
 from hornbook.workspace.serve_settings import ServeSettings
 
 FORM = "application/x-www-form-urlencoded"
@@ -42,6 +43,8 @@ class Askers:
     def __init__(self, folder: Path, settings: ServeSettings) -> None:
         self._settings = settings
         self._threads = ThreadPoolExecutor(settings.sparql_workers, "sparql")
+        self._present = 0
+        self._most = settings.sparql_workers + settings.concurrency
         self._free: queue.LifoQueue[Asker] = queue.LifoQueue()
         for _ in range(settings.sparql_workers):
             self._free.put(Asker(folder, settings.sparql_megabytes))
@@ -51,9 +54,21 @@ class Askers:
 
         Raises:
             HornbookError: It is refused or was ended.
+            Refusal: Too many wait already.
         """
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._ask, question)
+        if self._present >= self._most:
+            raise Refusal(
+                503,
+                "busy",
+                f"{self._present} SPARQL queries run or wait: try again later.",
+                headers={"retry-after": "2"},
+            )
+        self._present += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, self._ask, question)
+        finally:
+            self._present -= 1
 
     def _ask(self, question: Question) -> Reply:
         asker = self._free.get()
@@ -85,6 +100,8 @@ class SparqlRoom:
         text, dataset = await _asked(scope, receive, headers)
         chosen = _Chosen(headers.get(b"accept"))
         question = Question(text, chosen.forms, dataset, self._bounds)
+        # It waits for a process, not for this one: meanwhile others may have its turn.
+        visit_of(scope).step_aside()
         try:
             reply = await self._askers.ask(question)
         except HornbookError as error:

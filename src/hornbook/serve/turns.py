@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from hornbook.serve.problems import Refusal
 
@@ -32,12 +32,12 @@ class Turns:
         self._most = at_once + waiting
         self.present = 0
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[Turn]:
-        """Wait for a turn and keep it.
+    @contextmanager
+    def presence(self) -> Iterator[None]:
+        """Be one of those who are worked on, wait, or have not yet said all that they ask.
 
         Raises:
-            Refusal: Too many are waiting already.
+            Refusal: There are too many.
         """
         if self.present >= self._most:
             raise Refusal(
@@ -48,14 +48,19 @@ class Turns:
             )
         self.present += 1
         try:
-            await self._free.acquire()
-            turn = Turn(self._free)
-            try:
-                yield turn
-            finally:
-                turn.give_up()
+            yield
         finally:
             self.present -= 1
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[Turn]:
+        """Wait for a turn and keep it."""
+        await self._free.acquire()
+        turn = Turn(self._free)
+        try:
+            yield turn
+        finally:
+            turn.give_up()
 
 
 class Rates:

@@ -39,11 +39,15 @@ class Visit:
         if self.deadline is not None:
             self.deadline.reschedule(None)
 
+    def step_aside(self) -> None:
+        """Let another request have the turn, while this one waits for something else."""
+        if self.turn is not None:
+            self.turn.give_up()
+
     def stay(self) -> None:
         """Become a stream: it has no deadline, and takes no other request's turn."""
         self.take_time()
-        if self.turn is not None:
-            self.turn.give_up()
+        self.step_aside()
 
     def needs_write(self) -> None:
         """Go on only if the caller may change something.

@@ -124,7 +124,9 @@ class Commit:
         for start in range(0, len(work), BATCH):
             part = work[start : start + BATCH]
             written = map(self._written, part)
-            for listed in write(draft.store, written, bulk=bulk, scratch=draft.folder):
+            for listed in write(
+                draft.store, written, bulk=bulk, scratch=draft.folder, extracts=draft.extracts
+            ):
                 entry = listed.entry
                 self._entries[entry.id] = entry
                 self._signatures[entry.signature] = listed.carried

@@ -44,8 +44,13 @@ class Selection:
     """Looks filters up in the catalog; only what it cannot know is asked of the graph."""
 
     def __init__(
-        self, store: GraphStore, catalog: Catalog, ids: Sequence[str], rules: RuleBook
+        self,
+        store: GraphStore,
+        catalog: Catalog,
+        ids: Sequence[str],
+        rules: Callable[[], RuleBook],
     ) -> None:
+        """`rules` compiles them, which takes time and room: only who asks for a file needs them."""
         self._store = store
         self._catalog = catalog
         self._ids = ids
@@ -90,7 +95,7 @@ class Selection:
         """Whether a document has what is asked for, apart from names."""
         among: set[str] | None = None
         if asked.applies_to is not None:
-            among = {binding.rule.id for binding in self._rules.bind(asked.applies_to)}
+            among = {binding.rule.id for binding in self._rules().bind(asked.applies_to)}
         if asked.derived_from is not None:
             rows = self._store.rows("inbound", objects=entity(asked.derived_from))
             derived = {subject for subject, name, _ in rows if name == p.DERIVED_FROM.name}

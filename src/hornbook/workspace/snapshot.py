@@ -1,5 +1,6 @@
 """One version of the graph with everything derived from it: what all answers are made from."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,7 @@ from hornbook.assemble.binding import NOT_ENFORCED_BECAUSE, Binding, RuleBook
 from hornbook.assemble.related import by_subject
 from hornbook.errors import NotFound, UsageError
 from hornbook.graph import recall
+from hornbook.graph.extracts import Extracts, Pairs, in_order
 from hornbook.graph.store import GraphStore
 from hornbook.graph.terms import entity, iri
 from hornbook.model import Catalog, Category, Document, Entry, Scope, revision_id
@@ -19,15 +21,13 @@ from hornbook.workspace.report import BoundRule, FileAnswer, NotEnforced, Reserv
 from hornbook.workspace.selection import Filter, Selection
 from hornbook.workspace.settings import Settings
 
-Triples = tuple[tuple[str, str], ...]
-
 
 @dataclass(frozen=True, slots=True)
 class Thing:
     """An entity with what the graph says of it, sorted."""
 
     id: str
-    triples: Triples
+    triples: Pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,17 @@ class Registry:
 class Snapshot:
     """Answers questions about one version of the graph; it never changes."""
 
-    def __init__(self, store: GraphStore, catalog: Catalog, settings: Settings) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        catalog: Catalog,
+        settings: Settings,
+        extracts: Extracts | None = None,
+    ) -> None:
         self.store = store
         self.catalog = catalog
         self.settings = settings
+        self._extracts = extracts
 
     @property
     def version(self) -> str:
@@ -178,25 +185,40 @@ class Snapshot:
         Raises:
             NotFound: Nothing has it.
         """
+        extracted = self._extracted(entity_id)
+        if extracted is not None:
+            return Thing(entity_id, extracted)
         rows = self.store.rows("entity", subject=entity(entity_id))
         if not rows:
             raise self._missing(entity_id)
-        return Thing(entity_id, _sorted_triples((name, value) for name, value in rows))
+        return Thing(entity_id, in_order((name, value) for name, value in rows))
 
     def describe(self, ids: Sequence[str]) -> list[Thing]:
         """Several entities at once, in the order asked for."""
-        if not ids:
-            return []
-        found: dict[str, list[tuple[str, str]]] = {each: [] for each in ids}
-        for subject, predicate, value in self.store.rows(
-            "describe", subjects=" ".join(map(entity, ids))
+        found = {each: self._extracted(each) for each in ids}
+        asked: dict[str, list[tuple[str, str]]] = {
+            each: [] for each, extracted in found.items() if extracted is None
+        }
+        for subject, predicate, value in (
+            self.store.rows("describe", subjects=" ".join(map(entity, asked))) if asked else ()
         ):
-            found[subject].append((predicate, value))
-        return [Thing(each, _sorted_triples(found[each])) for each in ids]
+            asked[subject].append((predicate, value))
+        found.update({each: in_order(pairs) for each, pairs in asked.items()})
+        return [Thing(each, found[each] or ()) for each in ids]
+
+    def _extracted(self, entity_id: str) -> Pairs | None:
+        """What the graph says of a current document, if it was extracted."""
+        if self._extracts is None:
+            return None
+        place = bisect_left(self.ids, entity_id)
+        if place == len(self.ids) or self.ids[place] != entity_id:
+            return None
+        return self._extracts.of(place)
 
     def select(self, asked: Filter, first: int, after: str | None) -> tuple[list[str], bool]:
         """A page of ids in id order, and whether more follow."""
-        return Selection(self.store, self.catalog, self.ids, self.rules).page(asked, first, after)
+        selection = Selection(self.store, self.catalog, self.ids, lambda: self.rules)
+        return selection.page(asked, first, after)
 
     @cached_property
     def registry(self) -> Registry:
@@ -258,17 +280,6 @@ def bound_rule(binding: Binding) -> BoundRule:
         revision=revision_id(rule.id, rule.sha256),
         tokens=rule.tokens,
     )
-
-
-def _sorted_triples(pairs: Iterable[tuple[str, str]]) -> Triples:
-    return tuple(sorted(set(pairs), key=_triple_order))
-
-
-def _triple_order(pair: tuple[str, str]) -> tuple[str, int, str]:
-    """By predicate, then numbered values by their number, then by text."""
-    name, text = pair
-    number = text.partition(". ")[0] if name == p.REQUIREMENTS.name else ""
-    return (name, int(number) if number.isdigit() else 0, text)
 
 
 def clean_path(path: str) -> str:

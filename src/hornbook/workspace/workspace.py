@@ -118,6 +118,10 @@ class Workspace:
             self._generation.close()
             self._generation = None
 
+    def tidy(self) -> None:
+        """Delete past states of the index that nobody reads, as every ingest does."""
+        self._generations.tidy()
+
     def ingest(
         self,
         paths: Sequence[str | Path] = (),
@@ -155,7 +159,10 @@ class Workspace:
                 self._snapshot = Snapshot(OxigraphStore.in_memory(), Catalog(), self.settings)
             else:
                 self._snapshot = Snapshot(
-                    self._generation.store, self._generation.catalog, self.settings
+                    self._generation.store,
+                    self._generation.catalog,
+                    self.settings,
+                    self._generation.extracts,
                 )
         return self._snapshot
 

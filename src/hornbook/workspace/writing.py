@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.graph import statements
+from hornbook.graph.extract_writing import ExtractWriter
 from hornbook.graph.recall import entry_of
 from hornbook.graph.store import NamedGraph, OxigraphStore
 from hornbook.ingest.journal import Past
@@ -35,11 +36,17 @@ class Listed:
 
 
 def write(
-    store: OxigraphStore, written: Iterable[Written], *, bulk: bool, scratch: Path | None = None
+    store: OxigraphStore,
+    written: Iterable[Written],
+    *,
+    bulk: bool,
+    scratch: Path | None = None,
+    extracts: ExtractWriter | None = None,
 ) -> list[Listed]:
     """Put documents into the graph, each whole; new ones in bulk if there are many.
 
-    `scratch` is a folder on a disk with room for the quads of the new documents.
+    `scratch` is a folder on a disk with room for the quads of the new documents, `extracts` takes
+    what is written.
     """
     listed: list[Listed] = []
     with temporary_folder("quads", scratch) as place, (place / "quads.nq").open("wb") as file:
@@ -47,6 +54,8 @@ def write(
             current = statements.current(each.document, each.wanted_id, each.past.formerly)
             history = statements.history(each.document.id, each.past.revisions, None)
             listed.append(_listed(each, current))
+            if extracts is not None:
+                extracts.add(each.document.id, current)
             here, past = graph_iri(each.document.id), history_iri(each.document.id)
             if bulk and each.new:
                 file.write(statements.quads(current, here).encode())
