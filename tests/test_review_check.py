@@ -96,9 +96,9 @@ def test_a_search_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(searching, "PATIENCE_SECONDS", 0.001)
     searches = searching.Searches({"a.txt": "word word " * 100_000})
     rule = JudgedRule("r", "error", "r.rev.1", files=("a.txt",))
-    (said,) = searches.problems(Search(r"(word )+\1+wordx?wordz", ()), rule)
+    (said,) = searches.look(Search(r"(word )+\1+wordx?wordz", ()), rule).problems
     assert "takes too long" in said
-    (said,) = searches.problems(Search("absent", ()), rule)
+    (said,) = searches.look(Search("absent", ()), rule).problems
     assert "was not run" in said
 
 

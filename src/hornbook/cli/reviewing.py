@@ -94,6 +94,12 @@ def prepare(
     show_default=True,
     help="How to print the judgement.",
 )
+@click.option(
+    "--require-bound-gates",
+    "bound",
+    is_flag=True,
+    help="Gate results must be given, and name the change's tree, base and head.",
+)
 @click.option("--record", is_flag=True, help="Keep the review under .hornbook/records.")
 @json_option
 @root_of
@@ -105,6 +111,7 @@ def check(  # noqa: PLR0917  # click passes every argument by name
     span: str | None,
     shape: str,
     *,
+    bound: bool,
     record: bool,
     as_json: bool,
 ) -> None:
@@ -117,7 +124,9 @@ def check(  # noqa: PLR0917  # click passes every argument by name
     facts = [_receipt(path) for path in receipts]
     gates = _gates(gate_file)
     with Workspace.open(root) as work:
-        judgement = work.check_review(printed, facts, gates=gates, diff=span)
+        judgement = work.check_review(
+            printed, facts, gates=gates, diff=span, bound_gates=bound
+        )
         if record:
             judged = Judged(judgement, printed, facts, gates)
             note(f"recorded {work.record_review(judged, at=datetime.now(UTC))}")

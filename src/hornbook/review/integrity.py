@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from hornbook.model.review import (
@@ -42,6 +42,15 @@ CODES = (
     "no_context",
     "unparsable",
 )
+WARNINGS = (
+    "unbound_gates",
+    "told_besides",
+    "outside_change",
+    "shared_evidence",
+    "unrelated_search",
+    "narrow_search",
+    "partial_search",
+)
 FEWEST_ALIKE = 3
 _RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
@@ -60,16 +69,18 @@ class Standard:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The tree under review, and the texts of the changed files in it."""
+    """The tree under review, the texts of the changed files in it, and the words of the rules."""
 
     tree: Tree
     changed: Mapping[str, str]
+    rules: Mapping[str, str] = field(default_factory=dict)
 
 
 class IntegrityCheck:
     """Checks one review against the rules that it had to answer.
 
-    `places` has, for each rule whose evidence holds, the first place that it cites.
+    `places` has, for each rule whose evidence holds, the first place that it cites; `warnings`
+    is what a person should look at though the evidence holds.
     """
 
     def __init__(
@@ -78,9 +89,9 @@ class IntegrityCheck:
         self._rules = rules
         self._reviewed = reviewed
         self._standard = standard
-        self._searches = Searches(reviewed.changed)
+        self._searches = Searches(reviewed.changed, reviewed.rules)
         self.places: dict[str, Citation] = {}
-        self.notes: list[str] = []
+        self.warnings: list[ReviewProblem] = []
 
     def problems(self, review: Review) -> list[ReviewProblem]:
         """What keeps the review from being accepted, in the order of its entries."""
@@ -94,17 +105,20 @@ class IntegrityCheck:
                 found += self._evidence(entry, rule)
             answered.add(rule.id)
             found += self._status(entry, rule, review.verdict)
-        found += _alike(review.entries, self._reviewed.tree)
+        alike = list(_alike(review.entries, self._reviewed.tree))
+        found += alike
+        self.warnings += [] if alike else _shared(review.entries, self._reviewed.tree)
         found += self._confidence(review)
         return found
 
     def _evidence(self, entry: SopEntry, rule: JudgedRule) -> Iterator[ReviewProblem]:
         resolved = resolve(entry, rule, self._reviewed.tree, self._searches)
-        if resolved.place is not None:
-            self.places[rule.id] = resolved.place
-            if resolved.place.path not in self._reviewed.changed:
-                said = f"{shown(resolved.place)} is not part of the change"
-                self.notes.append(f"{rule.id}: its evidence {said}")
+        self.warnings += [ReviewProblem(code, rule.id, said) for code, said in resolved.warnings]
+        if resolved.places:
+            self.places[rule.id] = resolved.places[0]
+            if not any(place.path in self._reviewed.changed for place in resolved.places):
+                said = _elsewhere(entry, resolved.places[0])
+                self.warnings.append(ReviewProblem("outside_change", rule.id, said))
         for code, message in resolved.problems:
             yield ReviewProblem(code, rule.id, message)
 
@@ -160,6 +174,15 @@ def _coverage(
             yield ReviewProblem("duplicate_sop", rule_id, said)
 
 
+def _elsewhere(entry: SopEntry, place: Citation) -> str:
+    if entry.status is Status.VIOLATED:
+        return (
+            f"the violation is shown at {shown(place)}, which is not part of the change: is it "
+            "this change that violates the rule?"
+        )
+    return f"its evidence {shown(place)} is not part of the change."
+
+
 def _alike(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
     """Reviews that look at nothing: every rule waved away, or answered with the same words."""
     if len(entries) < 2:
@@ -184,6 +207,19 @@ def _alike(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
             None,
             f"{count} rules are answered with the same evidence: look at each on its own.",
         )
+
+
+def _shared(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
+    """Rules that rest on the same lines and quotes, or on the same search."""
+    groups: dict[object, list[str]] = {}
+    for entry in entries:
+        if entry.status is not Status.NOT_APPLICABLE:
+            groups.setdefault(_shown(entry, tree), []).append(entry.sop_id)
+    for ids in groups.values():
+        others = list(dict.fromkeys(ids))
+        if len(others) > 1:
+            said = f"it rests on the same evidence as {', '.join(others[1:])}: does it prove both?"
+            yield ReviewProblem("shared_evidence", others[0], said)
 
 
 def _same(signatures: Sequence[object], whole: int) -> int:

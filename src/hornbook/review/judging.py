@@ -60,6 +60,7 @@ def judge(case: Case, briefs: Sequence[Brief]) -> Judgement:
         patterns=_patterns(reviews) if outcome is Ruling.APPROVED else (),
         disagreements=tuple(disagreements(checked)),
         notes=tuple(note for each in checked for note in each.notes),
+        warnings=(*case.warnings, *(w for each in checked for w in _told(each, len(briefs)))),
         rules=case.rules,
         base=case.base,
         head=case.head,
@@ -73,8 +74,19 @@ def _check(case: Case, brief: Brief) -> Checked:
     rules = {rule.id: rule for rule in case.rules if rule.id in brief.rule_ids}
     check = IntegrityCheck(rules, case.reviewed, case.standard)
     problems = (*reading.problems, *check.problems(reading.review))
-    notes = (*reading.notes, *check.notes)
-    return Checked(brief, reading.review, problems, notes, check.places)
+    return Checked(
+        brief,
+        reading.review,
+        problems,
+        tuple(reading.notes),
+        check.places,
+        tuple(check.warnings),
+    )
+
+
+def _told(checked: Checked, reviews: int) -> list[ReviewProblem]:
+    """What a review's warnings are; of several reviews, each with its name."""
+    return [_named(w, checked.brief) if reviews > 1 else w for w in checked.warnings]
 
 
 def _unanswered(case: Case, briefs: Sequence[Brief]) -> Iterator[ReviewProblem]:
@@ -149,8 +161,8 @@ def _answers(rule: JudgedRule, entry: SopEntry, place: Citation | None) -> Itera
 
 
 def _said(entry: SopEntry) -> str:
-    if entry.evidence.strip():
-        return entry.evidence.strip()
-    if entry.search is not None:
-        return f"a search for {entry.search.pattern!r} over the changed files finds nothing"
-    return ", ".join(map(shown, entry.citations))
+    said = entry.evidence.strip() or ", ".join(map(shown, entry.citations))
+    if entry.search is None:
+        return said
+    where = ", ".join(entry.search.paths) or "every changed file"
+    return " ".join(filter(None, (said, f"[search for {entry.search.pattern!r} in {where}]")))

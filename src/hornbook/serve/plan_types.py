@@ -183,6 +183,9 @@ class Judgement:
     notes: list[str]
     base: str | None
     head: str | None
+    warnings: list[ReviewProblem] = strawberry.field(
+        description="What keeps nothing from being approved and a person should look at."
+    )
 
 
 def plan_of(view: "PlanView", active: str | None) -> Plan:
@@ -269,4 +272,5 @@ def judgement_of(found: review.Judgement) -> Judgement:
         notes=list(found.notes),
         base=found.base,
         head=found.head,
+        warnings=[ReviewProblem(**asdict(each)) for each in found.warnings],
     )

@@ -272,6 +272,7 @@ def _judged(scene: Scene, papers: _Papers) -> Judgement:
         _printed(papers),
         [_receipt(scene.ground, packet) for packet in papers.packets],
         report_of(gates.data) if gates is not None else None,
+        bound=True,
     )
 
 

@@ -12,15 +12,16 @@ from hornbook.errors import UsageError
 from hornbook.git.change import Change, change
 from hornbook.ingest.code.languages import grammar_of
 from hornbook.ingest.reading import is_rule_file
-from hornbook.model.gates import GateReport, GateStatus
+from hornbook.model.gates import GateReport
 from hornbook.model.review import JudgedRule, Judgement, ReviewProblem, Route, Ruling
 from hornbook.model.terms import Severity
 from hornbook.review.case import Brief, Case
 from hornbook.review.integrity import Reviewed, Standard
 from hornbook.review.judging import judge
 from hornbook.workspace.contexts import bound_rules, edited_rules
+from hornbook.workspace.gate_check import gate_doubts, gate_warnings
 from hornbook.workspace.judging import graph_at
-from hornbook.workspace.receipt_check import Expected, differences, gate_doubts, listed
+from hornbook.workspace.receipt_check import Expected, differences, listed
 from hornbook.workspace.reviewed_tree import CommitTree
 from hornbook.workspace.snapshot import Snapshot
 
@@ -41,10 +42,13 @@ def check_reviews(
     receipts: Sequence[Mapping[str, object]],
     gates: GateReport | None = None,
     span: str | None = None,
+    *,
+    bound: bool = False,
 ) -> Judgement:
     """The judgement of a change: reviews of the whole, or of the passes that together cover it.
 
-    With a span, the receipts must be for just that change.
+    With a span, the receipts must be for just that change; with `bound` there must be gate
+    results, and they must name the tree, base and head.
 
     Raises:
         UsageError: The receipts are for different changes, or git does not have the commits.
@@ -54,12 +58,16 @@ def check_reviews(
         strange = list(_of_another_change(root, span, receipts))
     if strange or not receipts:
         return _without_context(strange or ["There is no receipt: give the one of the packet."])
-    case = recomputed(root, receipts, gates)
+    case = recomputed(root, receipts, gates, bound=bound)
     return judge(case, list(briefs(reviews, receipts, case.rules)))
 
 
 def recomputed(
-    root: Path, receipts: Sequence[Mapping[str, object]], gates: GateReport | None = None
+    root: Path,
+    receipts: Sequence[Mapping[str, object]],
+    gates: GateReport | None = None,
+    *,
+    bound: bool = False,
 ) -> Case:
     """The change that receipts are for, with the rules and settings that git has for it.
 
@@ -80,16 +88,17 @@ def recomputed(
     )
     doubts = [
         *(said for receipt in receipts for said in differences(receipt, expected)),
-        *gate_doubts(root, found, gates),
+        *gate_doubts(root, found, gates, bound=bound or snapshot.settings.review.gates == "bound"),
     ]
     return Case(
         rules=rules,
-        reviewed=Reviewed(tree, changed),
+        reviewed=Reviewed(tree, changed, _words(snapshot, rules)),
         standard=_standard(snapshot),
         gates=gates,
         edited=tuple(edited_rules(found)),
         doubts=tuple(ReviewProblem("no_context", None, said) for said in doubts),
         questions=tuple(_questions(snapshot, found, tree, changed)),
+        warnings=tuple(gate_warnings(gates)),
         outside=found.outside,
         base=base,
         head=head,
@@ -108,10 +117,7 @@ def read_gates(data: bytes) -> GateReport:
         raise UsageError(
             f"the gate results cannot be read ({problem}): give what `gates run --json` prints."
         ) from problem
-    stopped = [
-        gate for gate in report.gates if gate.required and gate.status is not GateStatus.PASSED
-    ]
-    return replace(report, passed=report.passed and bool(report.gates) and not stopped)
+    return replace(report, passed=report.holds)
 
 
 def _not_ours(receipt: Mapping[str, object]) -> Iterator[str]:
@@ -159,6 +165,12 @@ def _rules(
             )
             bound.setdefault(rule.id, []).extend([answer.path] if answer.path in there else [])
     return tuple(replace(found[each], files=tuple(bound[each])) for each in sorted(found))
+
+
+def _words(snapshot: Snapshot, rules: Sequence[JudgedRule]) -> dict[str, str]:
+    """What each rule says, without what is said about it."""
+    documents = {rule.id: snapshot.document(rule.id) for rule in rules}
+    return {name: f"{each.title}\n{each.body}" for name, each in documents.items()}
 
 
 def _standard(snapshot: Snapshot) -> Standard:

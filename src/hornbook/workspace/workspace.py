@@ -329,17 +329,19 @@ class Workspace:
         *,
         gates: GateReport | None = None,
         diff: str | None = None,
+        bound_gates: bool = False,
     ) -> Judgement:
         """What follows from the reviews of a change; rules, tree and settings come from git.
 
-        With `diff`, the receipts must be for just that change.
+        With `diff`, the receipts must be for just that change; with `bound_gates` there must be
+        gate results that name its tree, base and head.
 
         Raises:
             UsageError: The receipts are for different changes, or git does not have the commits.
         """
         from hornbook.workspace.reviewing import check_reviews  # noqa: PLC0415  # loads the readers
 
-        return check_reviews(self.root, reviews, receipts, gates, diff)
+        return check_reviews(self.root, reviews, receipts, gates, diff, bound=bound_gates)
 
     def record_review(
         self,

@@ -1,0 +1,32 @@
+"""Whether a search has to do with its rule: the words that both have."""
+
+import re
+
+_ESCAPE = re.compile(r"\\.", re.DOTALL)
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")
+_ANCHOR = re.compile(r"(\\.)|(?<!\[)[\^$]", re.DOTALL)
+# Short words of English that stand in every rule.
+_FILLER = frozenset("all and any are but can for has its may new not one see the use was".split())
+_BEGINNING = 4
+_SHORTEST = 3
+
+
+def loosened(pattern: str) -> str:
+    """The pattern without the ends of lines that it is tied to."""
+    return _ANCHOR.sub(lambda found: found[1] or "", pattern)
+
+
+def share_a_word(pattern: str, rule: str) -> bool:
+    """Whether a word of the pattern stands in the rule, or begins like one that does."""
+    ours, theirs = _words(_ESCAPE.sub(" ", pattern)), _words(rule)
+    return any(_alike(one, other) for one in ours for other in theirs)
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text)} - _FILLER
+
+
+def _alike(one: str, other: str) -> bool:
+    shorter = min(len(one), len(other))
+    begins = min(shorter, _BEGINNING)
+    return one == other or (shorter >= _SHORTEST and one[:begins] == other[:begins])
