@@ -14,8 +14,12 @@ from hornbook.cli.read import json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hornbook.model.gates import GateReport
     from hornbook.model.review import Judgement
+    from hornbook.workspace.conventions import Watched
+    from hornbook.workspace.record_check import BadRecord
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 existing_file = click.Path(path_type=Path, dir_okay=False)
@@ -195,8 +199,10 @@ def reviews(here: click.Context, root: str | None, revision: str | None, *, as_j
 
     with Workspace.open(root) as work:
         found = work.reviews(revision)
+        bad = work.bad_records()
+    _tell(bad)
     if as_json:
-        print_json({"reviews": found})
+        print_json({"reviews": found, "problems": bad})
     elif not found:
         note("no review is recorded: `review check --record`, then `ingest`")
     else:
@@ -222,8 +228,10 @@ def rules(root: str | None, days: int, *, as_json: bool) -> None:
 
     with Workspace.open(root) as work:
         found = work.rule_records(datetime.now(UTC) - timedelta(days=days))
+        bad = work.bad_records()
+    _tell(bad)
     if as_json:
-        print_json({"days": days, "rules": found})
+        print_json({"days": days, "rules": found, "problems": bad})
         return
     columns(
         [
@@ -231,13 +239,19 @@ def rules(root: str | None, days: int, *, as_json: bool) -> None:
                 str(each.violated),
                 str(each.passed),
                 str(each.not_applicable),
+                str(each.doubted),
                 each.last or "never",
                 each.id,
             )
             for each in found
         ],
-        heads=("violated", "passed", "not applicable", "last cited", "rule"),
+        heads=("violated", "passed", "not applicable", "with warnings", "last cited", "rule"),
     )
+
+
+def _tell(bad: "Sequence[BadRecord]") -> None:
+    for each in bad:
+        note(f"{each.path} does not count: {each.message}")
 
 
 @click.group(invoke_without_command=True)
@@ -263,12 +277,18 @@ def conventions(here: click.Context, root: str | None, *, as_json: bool) -> None
                 each.convention.id,
                 each.convention.applies_to,
                 each.convention.pattern,
-                f"changed since: {', '.join(each.changed)}" if each.changed else "",
+                _remark(each),
             )
             for each in found
         ],
         heads=("standing", "convention", "applies to", "pattern", ""),
     )
+
+
+def _remark(watched: "Watched") -> str:
+    if watched.doubts:
+        return f"does not count: {'; '.join(watched.doubts)}"
+    return f"changed since: {', '.join(watched.changed)}" if watched.changed else ""
 
 
 def _plain(watched: object) -> dict[str, object]:

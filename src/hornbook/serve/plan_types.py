@@ -145,6 +145,7 @@ class RuleRecord:
     passed: int
     not_applicable: int
     last: str | None
+    doubted: int = strawberry.field(description="How many of the answers carry a warning.")
 
 
 @strawberry.type(description="Why a review is not accepted as it is.")

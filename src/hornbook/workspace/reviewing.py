@@ -21,6 +21,7 @@ from hornbook.review.judging import judge
 from hornbook.workspace.contexts import bound_rules, edited_rules
 from hornbook.workspace.gate_check import gate_doubts, gate_warnings
 from hornbook.workspace.judging import graph_at
+from hornbook.workspace.prompt_check import prompt_doubts, prompt_warnings
 from hornbook.workspace.receipt_check import Expected, differences, listed
 from hornbook.workspace.reviewed_tree import CommitTree
 from hornbook.workspace.snapshot import Snapshot
@@ -44,11 +45,13 @@ def check_reviews(
     span: str | None = None,
     *,
     bound: bool = False,
+    chained: bool = False,
 ) -> Judgement:
     """The judgement of a change: reviews of the whole, or of the passes that together cover it.
 
     With a span, the receipts must be for just that change; with `bound` there must be gate
-    results, and they must name the tree, base and head.
+    results, and they must name the tree, base and head. `chained` receipts are those that a run's
+    events have the hashes of.
 
     Raises:
         UsageError: The receipts are for different changes, or git does not have the commits.
@@ -59,6 +62,8 @@ def check_reviews(
     if strange or not receipts:
         return _without_context(strange or ["There is no receipt: give the one of the packet."])
     case = recomputed(root, receipts, gates, bound=bound)
+    if not chained:
+        case = replace(case, warnings=(*case.warnings, *prompt_warnings(receipts)))
     return judge(case, list(briefs(reviews, receipts, case.rules)))
 
 
@@ -88,6 +93,7 @@ def recomputed(
     )
     doubts = [
         *(said for receipt in receipts for said in differences(receipt, expected)),
+        *prompt_doubts(root, found, snapshot, receipts),
         *gate_doubts(root, found, gates, bound=bound or snapshot.settings.review.gates == "bound"),
     ]
     return Case(

@@ -95,6 +95,18 @@ class RunLog:
         ]
         return sorted(lines, key=lambda line: (line.started_at, line.id), reverse=True)
 
+    def events(self) -> list[Event]:
+        """Every event of every plan that has runs, each plan's in order.
+
+        Raises:
+            EventLogError: The chain of a plan's events is broken.
+        """
+        log = self._level()
+        if log is None:
+            return []
+        plans = sorted({event.plan for event in log.of_kind(STARTED)})
+        return [event for plan in plans for event in log.events(plan)]
+
     def run(self, run_id: str) -> RunLine:
         """One run.
 

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from hornbook.workspace.review_history import PastReview, RuleRecord
     from hornbook.workspace.review_records import Judged
     from hornbook.workspace.reviewing import Printed
+    from hornbook.workspace.record_check import BadRecord
     from hornbook.workspace.run_log import RunLog
 
 
@@ -371,7 +372,18 @@ class Workspace:
         """
         from hornbook.workspace.review_history import past_reviews  # noqa: PLC0415  # only this needs it
 
-        return past_reviews(self.ingested().store, revision)
+        bad = [each.id for each in self.bad_records()]
+        return past_reviews(self.ingested().store, revision, without=bad)
+
+    def bad_records(self) -> list[BadRecord]:
+        """The recorded reviews that are not as they were written, or not as their runs tell."""
+        from hornbook.workspace.record_check import bad_records, of_runs, read_records  # noqa: PLC0415  # only this needs it
+
+        records = read_records(self.places)
+        if not of_runs(records):
+            return bad_records(records)
+        with self.run_log() as log:
+            return bad_records(records, log.events())
 
     def rule_records(self, since: datetime) -> list[RuleRecord]:
         """How often each rule was violated, kept or waved away since a time.
@@ -381,7 +393,8 @@ class Workspace:
         """
         from hornbook.workspace.review_history import rule_records  # noqa: PLC0415  # only this needs it
 
-        return rule_records(self.ingested(), since.strftime("%Y-%m-%dT%H:%M:%SZ"))
+        bad = [each.id for each in self.bad_records()]
+        return rule_records(self.ingested(), since.strftime("%Y-%m-%dT%H:%M:%SZ"), without=bad)
 
     def gates(self, *, diff: str | None = None) -> GateList:
         """The effective gates, each value with its origin, and those that are refused.
