@@ -107,7 +107,7 @@ def prepare(
 @click.option("--record", is_flag=True, help="Keep the review under .hornbook/records.")
 @json_option
 @root_of
-def check(  # noqa: PLR0917  # click passes every argument by name
+def check(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     root: str | None,
     reviews: tuple[Path, ...],
     receipts: tuple[Path, ...],
@@ -128,9 +128,7 @@ def check(  # noqa: PLR0917  # click passes every argument by name
     facts = [_receipt(path) for path in receipts]
     gates = _gates(gate_file)
     with Workspace.open(root) as work:
-        judgement = work.check_review(
-            printed, facts, gates=gates, diff=span, bound_gates=bound
-        )
+        judgement = work.check_review(printed, facts, gates=gates, diff=span, bound_gates=bound)
         if record:
             judged = Judged(judgement, printed, facts, gates)
             note(f"recorded {work.record_review(judged, at=datetime.now(UTC))}")

@@ -121,9 +121,7 @@ def _parts(judgement: Judgement) -> Iterator[str]:
 
 
 def _told(problems: Iterable[ReviewProblem]) -> list[Sequence[str]]:
-    return [
-        (_code(each.code), _code(each.sop_id or ""), _cell(each.message)) for each in problems
-    ]
+    return [(_code(each.code), _code(each.sop_id or ""), _cell(each.message)) for each in problems]
 
 
 def _rows(judgement: Judgement) -> Iterator[Sequence[str]]:

@@ -6,7 +6,9 @@ _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")
 _ANCHOR = re.compile(r"(\\.)|(?<!\[)[\^$]", re.DOTALL)
 # Short words of English that stand in every rule.
-_FILLER = frozenset("all and any are but can for has its may new not one see the use was".split())
+_FILLER = frozenset(
+    ("all", "and", "any", "are", "but", "can", "for", "has", "its", "may", "new", "not", "the")
+)
 _BEGINNING = 4
 _SHORTEST = 3
 

@@ -15,10 +15,10 @@ from hornbook.text.globs import parse_set
 PATIENCE_SECONDS = 2
 LONGEST_PATTERN = 1000
 FEWEST_LETTERS = 2
-NO_CODE = frozenset(
-    "adoc bin cfg conf csv gif ico ini jpeg jpg json lock md mdc pdf png rst svg toml tsv txt webp "
-    "xml yaml yml LICENSE".split()
-)
+# Kinds of files that hold prose, data or pictures, and no code.
+_PROSE = "adoc md mdc pdf rst txt LICENSE"
+_DATA = "bin cfg conf csv gif ico ini jpeg jpg json lock png svg toml tsv webp xml yaml yml"
+NO_CODE = frozenset(f"{_PROSE} {_DATA}".split())  # a list of forty lines is no help
 _BETWEEN_FILES = "\n\0\n"
 # What lets a pattern look like a search and find nothing ever: look-around, comments, the
 # ends of a text, conditions. Groups, names and the flags i, m, s stay.
@@ -76,22 +76,25 @@ class Searches:
             yield f"the search leaves out {named}, which the rule binds: look there too."
         if self._exhausted:
             yield "an earlier search took too long, so that this one was not run: mend that one."
-            return
+        else:
+            yield from self._run(search.pattern, chosen)
+
+    def _run(self, pattern: str, chosen: Sequence[str]) -> Iterator[str]:
         try:
-            if example(search.pattern) is None:
+            if example(pattern) is None:
                 yield (
-                    f"the search for {search.pattern!r} proves nothing: no text could be made that "
-                    "it finds. Write plainly what must not be there."
+                    f"the search for {pattern!r} proves nothing: no text could be made that it "
+                    "finds. Write plainly what must not be there."
                 )
-            found = self._found(search.pattern, chosen)
+            found = self._found(pattern, chosen)
         except regex.error as problem:
             yield f"the search's pattern is no regular expression: {problem}."
         except TimeoutError:
             self._exhausted = True
-            yield f"the search for {search.pattern!r} takes too long: write a simpler pattern."
+            yield f"the search for {pattern!r} takes too long: write a simpler pattern."
         else:
             if found is not None:
-                yield f"the search for {search.pattern!r} is not empty: {found} has it."
+                yield f"the search for {pattern!r} is not empty: {found} has it."
 
     def _doubtful(
         self, search: Search, rule: JudgedRule, chosen: Sequence[str]
@@ -100,7 +103,9 @@ class Searches:
         pattern = search.pattern
         words = self._rules.get(rule.id, "")
         if words and not share_a_word(pattern, words):
-            said = f"the search for {pattern!r} has no word in common with the rule: is it about it?"
+            said = (
+                f"the search for {pattern!r} has no word in common with the rule: is it about it?"
+            )
             yield "unrelated_search", said
         left = left_out(chosen, rule.files)
         if left.rest:

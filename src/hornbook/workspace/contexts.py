@@ -19,17 +19,15 @@ from hornbook.git.change import Change, change
 from hornbook.ingest.code import summarise
 from hornbook.ingest.code.generated import PATTERNS, is_generated
 from hornbook.ingest.reading import is_rule_file
-from hornbook.model import Activation, Category, Entry
 from hornbook.model.budget import Endpoint
 from hornbook.model.code import code_id
 from hornbook.model.context import Context, LeftOut, Pressure, Told, Unit
-from hornbook.model.review import Ruling
 from hornbook.model.tiers import Tier
-from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
 from hornbook.workspace.briefs import Brief
 from hornbook.workspace.core_tier import core_tier
 from hornbook.workspace.expanding import expanded
+from hornbook.workspace.guidance import conventions_about, decisions_about
 from hornbook.workspace.judging import graph_at
 from hornbook.workspace.role_prompts import instructions
 from hornbook.workspace.settings import Settings
@@ -40,7 +38,6 @@ JUDGING_NOTHING = (
     ".hornbook/records/receipts/",
     ".hornbook/records/reviews/",
 )
-SUPERSEDED = ("superseded", "superceded", "deprecated", "rejected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +190,13 @@ class Contexts:
         name, chosen = endpoint(settings, model)
         rules = bound_rules(snapshot, made_for.files)
         told = self._told
-        decisions, left_out = _decisions(snapshot, made_for.files, told.decisions)
+        decisions, left_out = decisions_about(snapshot, made_for.files, told.decisions)
         core = core_tier(
             self._root,
             at=made_for.base,
             rules={snapshot.by_id[rule.unit.id].path for rule in rules},
         )
-        conventions, doubted = _conventions(snapshot, made_for.files)
+        conventions, doubted = conventions_about(snapshot, made_for.files)
         left_out = (
             *self._superseded,
             *left_out,
@@ -293,31 +290,6 @@ def _related(snapshot: Snapshot, rules: Sequence[Rule]) -> list[LeftOut]:
     return related(bound, snapshot.rules_by_subject)
 
 
-def _decisions(
-    snapshot: Snapshot, paths: Sequence[str], planned: Sequence[Unit]
-) -> tuple[tuple[Unit, ...], tuple[LeftOut, ...]]:
-    """The decisions of the plan and about these files that stand, and those that do not."""
-    later = snapshot.superseded
-    current = [unit for unit in planned if unit.id not in later]
-    past = [
-        LeftOut(unit.id, f"it is superseded by {later[unit.id]}")
-        for unit in planned
-        if unit.id in later
-    ]
-    for entry in _about(snapshot, Category.DECISION, paths):
-        document = snapshot.document(entry.id)
-        status = document.decision.status if document.decision is not None else ""
-        replaced = later.get(entry.id)
-        if status.lower().startswith(SUPERSEDED) or replaced:
-            by = f" by {replaced}" if replaced else ""
-            said = status if status.lower().startswith(SUPERSEDED) else "superseded"
-            past.append(LeftOut(entry.id, f"it is {said}{by}"))
-        else:
-            text = f"## {document.title}\n\n- Decision: {entry.id}\n- Status: {status}\n\n"
-            current.append(Unit(entry.id, document.revision, text + document.body))
-    return tuple(current), tuple(past)
-
-
 def _digest(path: Path) -> str | None:
     try:
         return sha256(path.read_bytes()).hexdigest()
@@ -340,38 +312,6 @@ def _signatures(snapshot: Snapshot, contents: dict[str, bytes]) -> tuple[Unit, .
         if summary.signatures or summary.problem:
             found.append(Unit(code_id(path), summary.sha256, render_summary(summary)))
     return tuple(found)
-
-
-def _conventions(
-    snapshot: Snapshot, paths: Sequence[str]
-) -> tuple[tuple[Unit, ...], tuple[LeftOut, ...]]:
-    """The conventions about these files, and those that no review stands behind any more."""
-    found, doubted = [], []
-    about = _about(snapshot, Category.CONVENTION, paths)
-    taught: dict[str, set[str | None]] = {}
-    for convention, _review, outcome in snapshot.store.rows("convention_reviews") if about else ():
-        taught.setdefault(convention, set()).add(outcome)
-    for entry in about:
-        if Ruling.APPROVED not in taught.get(entry.id, {Ruling.APPROVED}):
-            reason = "the records of the reviews that it was learned from were altered"
-            doubted.append(LeftOut(entry.id, reason))
-            continue
-        document = snapshot.document(entry.id)
-        said = document.summary if document.tool == "record" else document.body
-        text = f"## {document.title}\n\n- Convention: {entry.id}\n\n{said}"
-        found.append(Unit(entry.id, document.revision, text))
-    return tuple(found), tuple(doubted)
-
-
-def _about(snapshot: Snapshot, category: Category, paths: Sequence[str]) -> list[Entry]:
-    """The documents of a category whose patterns fit one of the files."""
-    found = []
-    for entry in snapshot.catalog.entries:
-        if entry.category is category and entry.activation is Activation.GLOB:
-            globs = parse_set(pattern.glob for pattern in entry.patterns)
-            if any(globs.match(path) is not None for path in paths):
-                found.append(entry)
-    return found
 
 
 def edited_rules(found: Change) -> Iterable[str]:

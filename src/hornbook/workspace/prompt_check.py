@@ -37,7 +37,9 @@ def prompt_doubts(
 
 def prompt_warnings(receipts: Sequence[Receipt]) -> Iterator[ReviewProblem]:
     """What reviewers were told that git cannot confirm."""
-    told = [each for each in (receipt.get("told") for receipt in receipts) if isinstance(each, dict)]
+    told = [
+        each for each in (receipt.get("told") for receipt in receipts) if isinstance(each, dict)
+    ]
     named = sorted({str(key) for each in told for key, value in each.items() if value})
     if named:
         said = (

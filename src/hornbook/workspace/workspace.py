@@ -60,10 +60,10 @@ if TYPE_CHECKING:
     from hornbook.workspace.gating import GateList
     from hornbook.workspace.memory import Memory
     from hornbook.workspace.plans import PlanBook
+    from hornbook.workspace.record_check import BadRecord
     from hornbook.workspace.review_history import PastReview, RuleRecord
     from hornbook.workspace.review_records import Judged
     from hornbook.workspace.reviewing import Printed
-    from hornbook.workspace.record_check import BadRecord
     from hornbook.workspace.run_log import RunLog
 
 
