@@ -350,16 +350,15 @@ def log_lines(text: str) -> list[str]:
 def test_annotations_are_one_line_each_and_cannot_be_forged(judgement: Judgement) -> None:
     told = [each for each in judgement.findings if each.status not in {"passed", "not_applicable"}]
     read = [runner_reads(line) for line in log_lines(github.annotations(judgement))]
-    assert len(read) == 1 + len(judgement.problems) + len(told)
+    before = 1 + len(judgement.problems) + len(judgement.warnings)
+    assert len(read) == before + len(told)
     for command in read:
         assert command is not None
         name, properties, message = command
         assert name in {"error", "warning", "notice"}
         assert properties.keys() <= {"file", "line", "title"}
         assert message
-    titles = sorted(
-        command[1]["title"] for command in read[1 + len(judgement.problems) :] if command
-    )
+    titles = sorted(command[1]["title"] for command in read[before:] if command)
     assert [title.partition(":")[0] for title in titles] == sorted(each.status for each in told)
 
 
@@ -441,7 +440,7 @@ def test_words_steer_no_terminal_and_no_runner(judgement: Judgement) -> None:
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u2028\u2029]", text)
     assert [line for line in log_lines(text) if runner_reads(line) or "##[" in line] == []
     margins = {"", "rests on", "problems with the review", "rules", "gates and rule files"}
-    margins |= {"reviewers disagree", "notes", "feedback", "next"}
+    margins |= {"warnings", "reviewers disagree", "notes", "feedback", "next"}
     assert {line for line in lines[1:] if not line.startswith("  ")} <= margins
 
 
