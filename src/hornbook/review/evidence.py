@@ -1,6 +1,6 @@
 """Whether a rule's evidence really exists in the reviewed tree."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from hornbook.model.review import Citation, JudgedRule, SopEntry, Status
@@ -25,8 +25,18 @@ class Resolved:
     warnings: tuple[tuple[str, str], ...] = ()
 
 
-def resolve(entry: SopEntry, rule: JudgedRule, tree: Tree, searches: Searches) -> Resolved:
-    """Check one entry's evidence; each problem is a code and what is wrong with its remedy."""
+def resolve(
+    entry: SopEntry,
+    rule: JudgedRule,
+    tree: Tree,
+    searches: Searches,
+    rule_files: Container[str] = (),
+) -> Resolved:
+    """Check one entry's evidence; each problem is a code and what is wrong with its remedy.
+
+    `rule_files` are those of the rules that the change leaves as they are: what a rule says is no
+    evidence that it is kept.
+    """
     if entry.status is Status.NOT_APPLICABLE:
         return Resolved((), tuple(_reason(entry.evidence)))
     if is_blank(entry.evidence) and not entry.citations and entry.search is None:
@@ -38,6 +48,8 @@ def resolve(entry: SopEntry, rule: JudgedRule, tree: Tree, searches: Searches) -
     looked = searches.look(entry.search, rule) if entry.search is not None else Looked()
     wrong += looked.problems
     places = (*entry.citations, *pointing.places)
+    if places and all(place.path in rule_files for place in places):
+        wrong.append(f"{shown(places[0])} is a rule, which says nothing of the change: cite that.")
     if not wrong:
         wrong += _too_little(entry, places, pointing, rule.severity)
     problems = tuple(("unresolved_evidence", each) for each in wrong)

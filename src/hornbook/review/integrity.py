@@ -90,6 +90,7 @@ class IntegrityCheck:
         self._reviewed = reviewed
         self._standard = standard
         self._searches = Searches(reviewed.changed, reviewed.rules)
+        self._rule_files = {rule.path for rule in rules.values()} - set(reviewed.changed)
         self.places: dict[str, Citation] = {}
         self.warnings: list[ReviewProblem] = []
 
@@ -112,7 +113,8 @@ class IntegrityCheck:
         return found
 
     def _evidence(self, entry: SopEntry, rule: JudgedRule) -> Iterator[ReviewProblem]:
-        resolved = resolve(entry, rule, self._reviewed.tree, self._searches)
+        tree, searches = self._reviewed.tree, self._searches
+        resolved = resolve(entry, rule, tree, searches, self._rule_files)
         self.warnings += [ReviewProblem(code, rule.id, said) for code, said in resolved.warnings]
         if resolved.places:
             self.places[rule.id] = resolved.places[0]

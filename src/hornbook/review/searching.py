@@ -126,6 +126,9 @@ class Searches:
         match = compiled.search(text, timeout=PATIENCE_SECONDS)
         if match is None:
             return None
+        if _BETWEEN_FILES in match[0] and len(chosen) > 1:
+            alone = (self._found(pattern, [path], flags) for path in chosen)
+            return next(filter(None, alone), None)
         before = text[: match.start()]
         path = chosen[before.count(_BETWEEN_FILES)]
         return f"{path}:{before.rpartition(_BETWEEN_FILES)[2].count(chr(10)) + 1}"
