@@ -21,8 +21,13 @@ FILES = {
 }
 
 
-def looked(pattern: str, *paths: str, bound: tuple[str, ...] = ("app.py",), **more: str) -> Looked:
-    searches = Searches({**FILES, **more}, {"r": RULE})
+def looked(
+    pattern: str,
+    *paths: str,
+    bound: tuple[str, ...] = ("app.py",),
+    more: dict[str, str] | None = None,
+) -> Looked:
+    searches = Searches({**FILES, **(more or {})}, {"r": RULE})
     return searches.look(Search(pattern, paths), JudgedRule("r", "error", "r.rev.1", files=bound))
 
 
@@ -92,7 +97,7 @@ def test_prose_and_data_may_be_left_out_and_that_is_told() -> None:
 
 
 def test_windows_line_ends_hide_nothing() -> None:
-    (said,) = looked("print$", more="x = 1\r\nprint\r\n").problems
+    (said,) = looked("print$", more={"more": "x = 1\r\nprint\r\n"}).problems
     assert "more:2 has it" in said
 
 
@@ -104,7 +109,7 @@ def test_a_search_for_something_else_is_told() -> None:
 @pytest.mark.parametrize("pattern", ["^print", "PRINT", "print$", "^logger[.]Print"])
 def test_a_search_that_only_just_misses_is_told(pattern: str) -> None:
     text = "    print(1)\n    logger.print(2)\n"
-    found = looked(pattern, "app.py", **{"app.py": text})
+    found = looked(pattern, "app.py", more={"app.py": text})
     assert [code for code, _ in found.warnings] == ["narrow_search"], found
     assert "app.py:" in found.warnings[0][1]
 

@@ -10,13 +10,12 @@ from hornbook.model.review import (
     JudgedRule,
     Review,
     ReviewProblem,
-    Search,
     SopEntry,
     Status,
     Verdict,
 )
 from hornbook.model.terms import Severity
-from hornbook.review.citing import find
+from hornbook.review.alike import alike, shared
 from hornbook.review.evidence import resolve, shown
 from hornbook.review.searching import Searches
 from hornbook.review.tree import Tree
@@ -44,6 +43,7 @@ CODES = (
 )
 WARNINGS = (
     "unbound_gates",
+    "rule_not_understood",
     "told_besides",
     "outside_change",
     "shared_evidence",
@@ -51,7 +51,6 @@ WARNINGS = (
     "narrow_search",
     "partial_search",
 )
-FEWEST_ALIKE = 3
 _RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
@@ -106,9 +105,9 @@ class IntegrityCheck:
                 found += self._evidence(entry, rule)
             answered.add(rule.id)
             found += self._status(entry, rule, review.verdict)
-        alike = list(_alike(review.entries, self._reviewed.tree))
-        found += alike
-        self.warnings += [] if alike else _shared(review.entries, self._reviewed.tree)
+        same = list(alike(review.entries, self._reviewed.tree))
+        found += same
+        self.warnings += [] if same else shared(review.entries, self._reviewed.tree)
         found += self._confidence(review)
         return found
 
@@ -183,68 +182,3 @@ def _elsewhere(entry: SopEntry, place: Citation) -> str:
             "this change that violates the rule?"
         )
     return f"its evidence {shown(place)} is not part of the change."
-
-
-def _alike(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
-    """Reviews that look at nothing: every rule waved away, or answered with the same words."""
-    if len(entries) < 2:
-        return
-    if all(entry.status is Status.NOT_APPLICABLE for entry in entries):
-        yield ReviewProblem(
-            "all_not_applicable",
-            None,
-            f"None of {len(entries)} rules is said to apply, and all of them bind: "
-            "a person decides.",
-        )
-        return
-    judged = [entry for entry in entries if entry.status is not Status.NOT_APPLICABLE]
-    count = max(
-        _same([_words(entry) for entry in entries], len(entries)),
-        _same([_words(entry) for entry in judged], len(judged)),
-        _same([_shown(entry, tree) for entry in judged], max(len(judged), FEWEST_ALIKE)),
-    )
-    if count:
-        yield ReviewProblem(
-            "rubber_stamp",
-            None,
-            f"{count} rules are answered with the same evidence: look at each on its own.",
-        )
-
-
-def _shared(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
-    """Rules that rest on the same lines and quotes, or on the same search."""
-    groups: dict[object, list[str]] = {}
-    for entry in entries:
-        if entry.status is not Status.NOT_APPLICABLE:
-            groups.setdefault(_shown(entry, tree), []).append(entry.sop_id)
-    for ids in groups.values():
-        others = list(dict.fromkeys(ids))
-        if len(others) > 1:
-            said = f"it rests on the same evidence as {', '.join(others[1:])}: does it prove both?"
-            yield ReviewProblem("shared_evidence", others[0], said)
-
-
-def _same(signatures: Sequence[object], whole: int) -> int:
-    """How many of them are alike, if that is all (from two on), or most of three or more."""
-    (_, times), *_ = Counter(signatures).most_common(1)
-    everywhere = times >= 2 and times == whole
-    most = times >= FEWEST_ALIKE and 2 * times > len(signatures)
-    return times if everywhere or most else 0
-
-
-def _words(entry: SopEntry) -> tuple[str, tuple[Citation, ...], Search | None]:
-    """The evidence without what is the rule's own name, spacing, case and punctuation."""
-    text = entry.evidence.casefold()
-    slug = entry.sop_id.rpartition(".")[2].casefold()
-    for name in (entry.sop_id.casefold(), slug, slug.replace("-", " ")):
-        text = text.replace(name, "") if name else text
-    words = "".join(letter for letter in text if letter.isalnum())
-    return words, entry.citations, entry.search
-
-
-def _shown(entry: SopEntry, tree: Tree) -> object:
-    """What the evidence points at, whatever is said around it; an entry that points at nothing
-    is like no other."""
-    pointing = find(entry.evidence, tree.has)
-    points = (pointing.places, pointing.quotes, entry.citations, entry.search)
-    return points if any(points) else entry

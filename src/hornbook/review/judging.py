@@ -18,6 +18,7 @@ from hornbook.model.review import (
     Status,
     Verdict,
 )
+from hornbook.review.alike import alike
 from hornbook.review.case import Brief, Case, Checked, gates_stop
 from hornbook.review.evidence import shown
 from hornbook.review.explaining import disagreements, explanation
@@ -46,6 +47,7 @@ def judge(case: Case, briefs: Sequence[Brief]) -> Judgement:
     for each in checked:
         several = len(briefs) > 1
         problems += [_named(p, each.brief) if several else p for p in each.problems]
+    problems += _over_passes(case, checked)
     reviews = [each.review for each in checked if each.review is not None]
     outcome = _outcome(case, problems, reviews)
     kind = _rejection_type(case, reviews) if outcome is Ruling.REJECTED else None
@@ -87,6 +89,24 @@ def _check(case: Case, brief: Brief) -> Checked:
 def _told(checked: Checked, reviews: int) -> list[ReviewProblem]:
     """What a review's warnings are; of several reviews, each with its name."""
     return [_named(w, checked.brief) if reviews > 1 else w for w in checked.warnings]
+
+
+def _over_passes(case: Case, checked: Sequence[Checked]) -> Iterator[ReviewProblem]:
+    """What no single pass shows: the same evidence in all of them, or no rule that applies."""
+    passes: dict[frozenset[str], list[Review]] = {}
+    for each in checked:
+        if each.review is not None:
+            passes.setdefault(each.brief.rule_ids, []).append(each.review)
+    if len(passes) < 2:
+        return
+    told = {problem.code for each in checked for problem in each.problems}
+    for turn in range(max(map(len, passes.values()))):
+        chosen = [reviews[min(turn, len(reviews) - 1)] for reviews in passes.values()]
+        entries = [entry for review in chosen for entry in review.entries]
+        for problem in alike(entries, case.reviewed.tree):
+            if problem.code not in told:
+                told.add(problem.code)
+                yield problem
 
 
 def _unanswered(case: Case, briefs: Sequence[Brief]) -> Iterator[ReviewProblem]:

@@ -12,6 +12,7 @@ from hornbook.errors import UsageError
 from hornbook.git.change import Change, change
 from hornbook.ingest.code.languages import grammar_of
 from hornbook.ingest.reading import is_rule_file
+from hornbook.model import Activation
 from hornbook.model.gates import GateReport
 from hornbook.model.review import JudgedRule, Judgement, ReviewProblem, Route, Ruling
 from hornbook.model.terms import Severity
@@ -104,7 +105,7 @@ def recomputed(
         edited=tuple(edited_rules(found)),
         doubts=tuple(ReviewProblem("no_context", None, said) for said in doubts),
         questions=tuple(_questions(snapshot, found, tree, changed)),
-        warnings=tuple(gate_warnings(gates)),
+        warnings=(*gate_warnings(gates), *_not_understood(snapshot)),
         outside=found.outside,
         base=base,
         head=head,
@@ -171,6 +172,14 @@ def _rules(
             )
             bound.setdefault(rule.id, []).extend([answer.path] if answer.path in there else [])
     return tuple(replace(found[each], files=tuple(bound[each])) for each in sorted(found))
+
+
+def _not_understood(snapshot: Snapshot) -> Iterator[ReviewProblem]:
+    """The rules of the base that nobody could be held to."""
+    for rule in snapshot.rules.not_enforced:
+        if rule.activation is Activation.UNKNOWN:
+            said = f"{rule.path} of the base cannot be understood, so that nobody judged by it."
+            yield ReviewProblem("rule_not_understood", rule.id, said)
 
 
 def _words(snapshot: Snapshot, rules: Sequence[JudgedRule]) -> dict[str, str]:
