@@ -116,6 +116,7 @@ def test_an_approval_says_what_it_rests_on(root: Path, facts: Receipt) -> None:
         (cases.COVERAGE, "passed", "handlers/user_test.go", 3),
     ]
     assert "3 of 3 rules are answered" in found.explanation[0]
+    assert (found.notes, found.warnings) == ((), ())
     assert found.route is None
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hornbook.model.review import JudgedRule, Search
 from hornbook.review.pattern_example import example
-from hornbook.review.search_words import share_a_word
+from hornbook.review.search_words import shared_words
 from hornbook.review.searching import Looked, Searches
 
 RULE = "No Prints\n\nHandlers MUST NOT print; use the `logger`."
@@ -89,6 +89,12 @@ def test_code_that_the_rule_binds_is_not_left_out() -> None:
     assert "leaves out app.py" in said
 
 
+def test_a_rule_of_removed_files_is_searched_for_in_all_code() -> None:
+    (said,) = looked("print", "*.yaml", bound=()).problems
+    assert "leaves out app.py, web.js" in said
+    assert looked("print", "*.js", "*.py", bound=()).problems == ()
+
+
 def test_prose_and_data_may_be_left_out_and_that_is_told() -> None:
     found = looked("print", "**/*.py", bound=("app.py", "notes.md", "deploy.yaml"))
     assert found.problems == ()
@@ -106,7 +112,9 @@ def test_a_search_for_something_else_is_told() -> None:
     assert code == "unrelated_search"
 
 
-@pytest.mark.parametrize("pattern", ["^print", "PRINT", "print$", "^logger[.]Print"])
+@pytest.mark.parametrize(
+    "pattern", ["^print", "PRINT", "print$", "^logger[.]Print", r"print\(\)", r"\bprint\s\("]
+)
 def test_a_search_that_only_just_misses_is_told(pattern: str) -> None:
     text = "    print(1)\n    logger.print(2)\n"
     found = looked(pattern, "app.py", more={"app.py": text})
@@ -128,7 +136,7 @@ def test_a_search_that_only_just_misses_is_told(pattern: str) -> None:
     ],
 )
 def test_a_word_is_shared_by_its_beginning(pattern: str, related: bool) -> None:
-    assert share_a_word(pattern, RULE) is related
+    assert bool(shared_words(pattern, RULE)) is related
 
 
 LITERAL = st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S")), min_size=1).map(

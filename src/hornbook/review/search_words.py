@@ -18,10 +18,10 @@ def loosened(pattern: str) -> str:
     return _ANCHOR.sub(lambda found: found[1] or "", pattern)
 
 
-def share_a_word(pattern: str, rule: str) -> bool:
-    """Whether a word of the pattern stands in the rule, or begins like one that does."""
+def shared_words(pattern: str, rule: str) -> list[str]:
+    """The words of the pattern that stand in the rule, or begin like one that does."""
     ours, theirs = _words(_ESCAPE.sub(" ", pattern)), _words(rule)
-    return any(_alike(one, other) for one in ours for other in theirs)
+    return sorted(one for one in ours if any(_alike(one, other) for other in theirs))
 
 
 def _words(text: str) -> set[str]:

@@ -9,7 +9,7 @@ import regex
 from hornbook.errors import BadGlob
 from hornbook.model.review import JudgedRule, Search
 from hornbook.review.pattern_example import example
-from hornbook.review.search_words import loosened, share_a_word
+from hornbook.review.search_words import loosened, shared_words
 from hornbook.text.globs import parse_set
 
 PATIENCE_SECONDS = 2
@@ -43,6 +43,7 @@ class Searches:
 
     def __init__(self, changed: Mapping[str, str], rules: Mapping[str, str] | None = None) -> None:
         self._changed = {path: text.replace("\r\n", "\n") for path, text in changed.items()}
+        self._code = [path for path in changed if _kind(path) not in NO_CODE]
         self._rules = rules or {}
         self._exhausted = False
 
@@ -70,7 +71,7 @@ class Searches:
         if not chosen:
             asked = ", ".join(search.paths) or "every changed file"
             yield f"the search looks at no changed file ({asked}): name files that it touches."
-        left = left_out(chosen, rule.files)
+        left = left_out(chosen, rule.files or self._code)
         if left.code:
             named = ", ".join(left.code)
             yield f"the search leaves out {named}, which the rule binds: look there too."
@@ -101,23 +102,35 @@ class Searches:
     ) -> Iterator[tuple[str, str]]:
         """What may be right, and what nobody but a person can tell."""
         pattern = search.pattern
-        words = self._rules.get(rule.id, "")
-        if words and not share_a_word(pattern, words):
+        rule_text = self._rules.get(rule.id, "")
+        words = shared_words(pattern, rule_text)
+        if rule_text and not words:
             said = (
                 f"the search for {pattern!r} has no word in common with the rule: is it about it?"
             )
             yield "unrelated_search", said
-        left = left_out(chosen, rule.files)
+        left = left_out(chosen, rule.files or self._code)
         if left.rest:
             named = ", ".join(left.rest)
             yield "partial_search", f"the search leaves out {named}, which the rule binds."
-        try:
-            nearly = self._found(loosened(pattern), chosen, regex.IGNORECASE)
-        except (regex.error, TimeoutError):
-            return
+        nearly = self._nearly(pattern, words, chosen)
         if nearly is not None:
-            said = f"{nearly} has it in other letters, or elsewhere on the line"
-            yield "narrow_search", f"the search for {pattern!r} finds nothing, but {said}."
+            yield "narrow_search", f"the search for {pattern!r} finds nothing, but {nearly}."
+
+    def _nearly(self, pattern: str, words: Sequence[str], chosen: Sequence[str]) -> str | None:
+        """Where a search that is not tied to letters and lines, or one for its words, finds."""
+        named = "|".join(map(regex.escape, words))
+        tries = ((loosened(pattern), "the same in other letters, or elsewhere on the line"),) + (
+            ((rf"\b(?:{named})\b", "a word of it and of the rule"),) if words else ()
+        )
+        for wider, what in tries:
+            try:
+                found = self._found(wider, chosen, regex.IGNORECASE)
+            except (regex.error, TimeoutError):
+                continue
+            if found is not None:
+                return f"{found} has {what}"
+        return None
 
     def _found(self, pattern: str, chosen: Sequence[str], flags: int = 0) -> str | None:
         """The first place where a pattern finds something."""

@@ -87,7 +87,7 @@ def recomputed(
     found = change(root, f"{base}..{head}")
     snapshot = graph_at(root, base)
     tree = CommitTree(root, head)
-    rules = _rules(snapshot, [path for path in found.paths if tree.has(path)], found.paths)
+    rules = _rules(snapshot, found, tree)
     changed = tree.texts(found.paths)
     expected = Expected(
         found, {rule.unit.id: rule.unit for rule in bound_rules(snapshot, found.paths)}
@@ -159,19 +159,22 @@ def _without_context(reasons: Sequence[str]) -> Judgement:
     return Judgement(Ruling.INVALID, None, Route.HUMAN, problems, explanation=said)
 
 
-def _rules(
-    snapshot: Snapshot, there: Sequence[str], paths: Sequence[str]
-) -> tuple[JudgedRule, ...]:
-    """The rules that bind the change, each with the files of HEAD that it binds."""
-    bound: dict[str, list[str]] = {}
-    found: dict[str, JudgedRule] = {}
-    for answer in snapshot.why(paths):
+def _rules(snapshot: Snapshot, found: Change, tree: CommitTree) -> tuple[JudgedRule, ...]:
+    """The rules that bind the change, each with the files of HEAD that it binds.
+
+    What bound a file that was renamed is about the file by its new name.
+    """
+    now = {each.before: each.path for each in found.files if each.before is not None}
+    bound: dict[str, dict[str, None]] = {}
+    rules: dict[str, JudgedRule] = {}
+    for answer in snapshot.why(found.paths):
+        names = [name for name in (answer.path, now.get(answer.path)) if name and tree.has(name)]
         for rule in answer.rules:
-            found[rule.id] = JudgedRule(
+            rules[rule.id] = JudgedRule(
                 rule.id, rule.severity, rule.revision, rule.title, rule.path
             )
-            bound.setdefault(rule.id, []).extend([answer.path] if answer.path in there else [])
-    return tuple(replace(found[each], files=tuple(bound[each])) for each in sorted(found))
+            bound.setdefault(rule.id, {}).update(dict.fromkeys(names))
+    return tuple(replace(rules[each], files=tuple(sorted(bound[each]))) for each in sorted(rules))
 
 
 def _not_understood(snapshot: Snapshot) -> Iterator[ReviewProblem]:
