@@ -107,16 +107,22 @@ def test_windows_line_ends_hide_nothing() -> None:
     assert "more:2 has it" in said
 
 
+def test_indentation_hides_nothing() -> None:
+    (said,) = looked("^return 1").problems
+    assert "misses app.py:4" in said
+    assert looked(r"^[^^]return 1|^\^return").problems == ()
+
+
 def test_a_search_for_something_else_is_told() -> None:
     ((code, _),) = looked("zebra").warnings
     assert code == "unrelated_search"
 
 
 @pytest.mark.parametrize(
-    "pattern", ["^print", "PRINT", "print$", "^logger[.]Print", r"print\(\)", r"\bprint\s\("]
+    "pattern", ["^logger[.]log", "PRINT", "print$", "^logger[.]Print", r"print\(\)", r"\bprint\s\("]
 )
 def test_a_search_that_only_just_misses_is_told(pattern: str) -> None:
-    text = "    print(1)\n    logger.print(2)\n"
+    text = "    print(1)\n    logger.print(2)\nx = logger.log\n"
     found = looked(pattern, "app.py", more={"app.py": text})
     assert [code for code, _ in found.warnings] == ["narrow_search"], found
     assert "app.py:" in found.warnings[0][1]

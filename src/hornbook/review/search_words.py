@@ -4,6 +4,7 @@ import re
 
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")
+_BEGIN = re.compile(r"(\\.)|(?<!\[)\^", re.DOTALL)
 _ANCHOR = re.compile(r"(\\.)|(?<!\[)[\^$]", re.DOTALL)
 # Short words of English that stand in every rule.
 _FILLER = frozenset(
@@ -16,6 +17,11 @@ _SHORTEST = 3
 def loosened(pattern: str) -> str:
     """The pattern without the ends of lines that it is tied to."""
     return _ANCHOR.sub(lambda found: found[1] or "", pattern)
+
+
+def indented(pattern: str) -> str:
+    """The pattern with room for blanks wherever it wants a line to begin."""
+    return _BEGIN.sub(lambda found: found[1] or r"^\s*", pattern)
 
 
 def shared_words(pattern: str, rule: str) -> list[str]:

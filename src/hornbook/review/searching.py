@@ -9,7 +9,7 @@ import regex
 from hornbook.errors import BadGlob
 from hornbook.model.review import JudgedRule, Search
 from hornbook.review.pattern_example import example
-from hornbook.review.search_words import loosened, shared_words
+from hornbook.review.search_words import indented, loosened, shared_words
 from hornbook.text.globs import parse_set
 
 PATIENCE_SECONDS = 2
@@ -88,6 +88,7 @@ class Searches:
                     "finds. Write plainly what must not be there."
                 )
             found = self._found(pattern, chosen)
+            hidden = self._found(indented(pattern), chosen)
         except regex.error as problem:
             yield f"the search's pattern is no regular expression: {problem}."
         except TimeoutError:
@@ -96,6 +97,8 @@ class Searches:
         else:
             if found is not None:
                 yield f"the search for {pattern!r} is not empty: {found} has it."
+            elif hidden is not None:
+                yield f"the search for {pattern!r} misses {hidden}, which has it behind blanks."
 
     def _doubtful(
         self, search: Search, rule: JudgedRule, chosen: Sequence[str]
