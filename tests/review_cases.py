@@ -207,6 +207,30 @@ ACCEPTED = [
         _rule(1, evidence="handlers/user_test.go:3 runs against localhost:8080"),
         "approved",
     ),
+    _case(
+        "good, a range with a long dash",
+        _rule(0, evidence=f"handlers/user.go:5–8 `{QUOTE}`"),
+        "approved",
+    ),
+    _case(
+        "good, several lines of a file",
+        _rule(0, evidence=f"handlers/user.go:3,5-8 `{QUOTE}`"),
+        "approved",
+    ),
+    _case(
+        "good, a citation with a leading dot slash and no end",
+        _rule(
+            0,
+            evidence="",
+            citations=[{"path": "./handlers/user.go", "start": 7, "end": None, "quote": QUOTE}],
+        ),
+        "approved",
+    ),
+    _case(
+        "good, a search that would match only across files",
+        _rule(2, search={"pattern": r"fmt[\s\S]*TestLoad|fmt\.Print", "paths": ["**/*.go"]}),
+        "approved",
+    ),
     _case("good, confidence on the line", _set(confidence=0.7), "approved"),
     _case("good, confidence one as a whole number", _set(confidence=1), "approved"),
     _case(
@@ -614,6 +638,13 @@ ATTACKS = [
     _case("a search for nothing much", _rule(2, search={"pattern": r"\w{99}", "paths": []}), "invalid", "unresolved_evidence"),
     _case("the same place for all, with filler", _all(*(_rule(n, evidence=f"{'I' * (n + 1)} handlers/user.go:7 `{QUOTE}`", search=None) for n in range(3))), "invalid", "rubber_stamp"),
     _case("no reason to speak of", _rule(1, status="not_applicable", evidence="n/a"), "invalid", "no_evidence"),
+    _case("the rule itself as evidence", _rule(0, evidence=".hornbook/sources/docs/sops/error-handling.md:7 `Errors MUST say what failed.`"), "invalid", "unresolved_evidence"),
+    _case("another rule as evidence", _rule(0, evidence=".hornbook/sources/docs/sops/no-prints.md:7 `Handlers MUST NOT print.`"), "invalid", "unresolved_evidence"),
+    _case("one good line and one past the end", _rule(1, evidence="handlers/user_test.go:3,99"), "invalid", "unresolved_evidence"),
+    _case("a range with a long dash past the end", _rule(1, evidence="handlers/user_test.go:3–99"), "invalid", "unresolved_evidence"),
+    _case("one good place and an invented Dockerfile", _rule(1, evidence="handlers/user_test.go:3 and Dockerfile:9"), "invalid", "unresolved_evidence"),
+    _case("a search that can find nothing", _rule(2, search={"pattern": r"fmt\.Print\b\B", "paths": []}), "invalid", "unresolved_evidence"),
+    _case("a search of the tests only", _rule(2, search={"pattern": r"fmt\.Print", "paths": ["**/*_test.go"]}), "invalid", "unresolved_evidence"),
     _case("half a character", _set(feedback="\ud800"), "invalid", "unparsable"),
     _case("two hundred and one places", _rule(1, evidence=" ".join(f"handlers/user_test.go:{n}" for n in range(1, 203))), "invalid", "unresolved_evidence"),
 ]  # fmt: skip

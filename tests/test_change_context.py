@@ -170,6 +170,8 @@ def test_git_configuration_does_not_change_the_patch(root: Path) -> None:
     commit(root)
     before = change(root, "main..work").patches
     for key, value in (
+        ("core.abbrev", "20"),
+        ("diff.suppressBlankEmpty", "true"),
         ("diff.noprefix", "true"),
         ("diff.mnemonicPrefix", "true"),
         ("color.ui", "always"),

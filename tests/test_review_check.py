@@ -96,9 +96,9 @@ def test_a_search_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(searching, "PATIENCE_SECONDS", 0.001)
     searches = searching.Searches({"a.txt": "word word " * 100_000})
     rule = JudgedRule("r", "error", "r.rev.1", files=("a.txt",))
-    (said,) = searches.problems(Search(r"(word )+\1+wordx?wordz", ()), rule)
+    (said,) = searches.look(Search(r"(word )+\1+wordx?wordz", ()), rule).problems
     assert "takes too long" in said
-    (said,) = searches.problems(Search("absent", ()), rule)
+    (said,) = searches.look(Search("absent", ()), rule).problems
     assert "was not run" in said
 
 
@@ -116,6 +116,7 @@ def test_an_approval_says_what_it_rests_on(root: Path, facts: Receipt) -> None:
         (cases.COVERAGE, "passed", "handlers/user_test.go", 3),
     ]
     assert "3 of 3 rules are answered" in found.explanation[0]
+    assert (found.notes, found.warnings) == ((), ())
     assert found.route is None
 
 
@@ -347,7 +348,42 @@ def test_a_missing_pass_is_missed(passes: tuple[Path, list[Receipt]]) -> None:
     assert codes(one_unanswered) == {"missing_sop"}
 
 
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ({"status": "not_applicable", "evidence": "Only names changed."}, "all_not_applicable"),
+        (
+            {"status": "passed", "evidence": f"handlers/user.go:7 `{cases.QUOTE}`"},
+            "rubber_stamp",
+        ),
+    ],
+)
+def test_passes_of_one_rule_each_are_no_way_around_looking(
+    tmp_path: Path, entry: dict[str, str], code: str
+) -> None:
+    start(tmp_path, {**cases.RULES, ".hornbook/config.yaml": "reserve: 75\n"})
+    commit(tmp_path, cases.CHANGED)
+    receipts = prepared(tmp_path)
+    assert len(receipts) == 3
+    lazy = [
+        json.dumps({**cases.GOOD, "sop_review": [{"sop_id": rule_id, **entry}]}).encode()
+        for rule_id in (cases.ERRORS, cases.COVERAGE, cases.PRINTS)
+    ]
+    assert codes(check(tmp_path, receipts, *lazy)) == {code}
+    assert check(tmp_path, receipts, *answers(receipts)).outcome == "approved"
+
+
 # The change itself
+
+
+def test_a_rule_that_cannot_be_understood_is_told(tmp_path: Path) -> None:
+    broken = "---\napplies_to: [\nseverity: error\n---\n# Secrets\n\nNever commit secrets.\n"
+    start(tmp_path, {**cases.RULES, ".hornbook/sources/docs/sops/secrets.md": broken})
+    commit(tmp_path, cases.CHANGED)
+    found = check(tmp_path, prepared(tmp_path), GOOD)
+    assert [(each.code, each.sop_id) for each in found.warnings] == [
+        ("rule_not_understood", "source.doc.sops.secrets")
+    ]
 
 
 def test_settings_of_the_base_decide_what_blocks(tmp_path: Path) -> None:

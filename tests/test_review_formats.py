@@ -48,6 +48,13 @@ APPROVED = Judgement(
     base=BASE,
     head=HEAD,
 )
+WARNED = replace(
+    APPROVED,
+    warnings=(
+        ReviewProblem("unbound_gates", None, "The gate results name no tree: give others."),
+        ReviewProblem("outside_change", TESTS.id, "its evidence a.go:3 is not of the change."),
+    ),
+)
 REJECTED = Judgement(
     Ruling.REJECTED,
     RejectionType.FIXABLE,
@@ -85,7 +92,7 @@ ESCALATE = replace(
     route=Route.HUMAN,
     problems=(ReviewProblem("low_confidence", None, "0.6 is below 0.7: a person decides."),),
 )
-EXAMPLES = [APPROVED, REJECTED, INVALID, ESCALATE]
+EXAMPLES = [APPROVED, WARNED, REJECTED, INVALID, ESCALATE]
 
 texts = st.text(st.characters(), max_size=40) | st.sampled_from(
     [
@@ -112,14 +119,14 @@ findings = st.builds(
     Finding, ids, severities, statuses, st.none() | paths, st.none() | st.integers(-1, 10**6), texts
 )
 codes = st.sampled_from(["missing_sop", "unparsable", "low_confidence"])
+problems = st.lists(st.builds(ReviewProblem, codes, st.none() | texts, texts), max_size=3)
 judgements = st.builds(
     Judgement,
     st.sampled_from(Ruling),
     st.none() | st.sampled_from(RejectionType),
     st.none() | st.sampled_from(Route),
-    problems=st.lists(st.builds(ReviewProblem, codes, st.none() | texts, texts), max_size=3).map(
-        tuple
-    ),
+    problems=problems.map(tuple),
+    warnings=problems.map(tuple),
     findings=st.lists(findings, max_size=5).map(tuple),
     explanation=lists,
     feedback=texts,
@@ -343,16 +350,15 @@ def log_lines(text: str) -> list[str]:
 def test_annotations_are_one_line_each_and_cannot_be_forged(judgement: Judgement) -> None:
     told = [each for each in judgement.findings if each.status not in {"passed", "not_applicable"}]
     read = [runner_reads(line) for line in log_lines(github.annotations(judgement))]
-    assert len(read) == 1 + len(judgement.problems) + len(told)
+    before = 1 + len(judgement.problems) + len(judgement.warnings)
+    assert len(read) == before + len(told)
     for command in read:
         assert command is not None
         name, properties, message = command
         assert name in {"error", "warning", "notice"}
         assert properties.keys() <= {"file", "line", "title"}
         assert message
-    titles = sorted(
-        command[1]["title"] for command in read[1 + len(judgement.problems) :] if command
-    )
+    titles = sorted(command[1]["title"] for command in read[before:] if command)
     assert [title.partition(":")[0] for title in titles] == sorted(each.status for each in told)
 
 
@@ -434,7 +440,7 @@ def test_words_steer_no_terminal_and_no_runner(judgement: Judgement) -> None:
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u2028\u2029]", text)
     assert [line for line in log_lines(text) if runner_reads(line) or "##[" in line] == []
     margins = {"", "rests on", "problems with the review", "rules", "gates and rule files"}
-    margins |= {"reviewers disagree", "notes", "feedback", "next"}
+    margins |= {"warnings", "reviewers disagree", "notes", "feedback", "next"}
     assert {line for line in lines[1:] if not line.startswith("  ")} <= margins
 
 
@@ -584,3 +590,28 @@ def test_the_schema_of_a_review_refuses_what_is_no_review(key: str, value: objec
     assert not Draft202012Validator(review_schema([SQL.id, ERRORS.id])).is_valid(
         {**review(), key: value}
     )
+
+
+def test_a_warning_reaches_every_format_and_fails_nothing() -> None:
+    said = [each.message for each in WARNED.warnings]
+    text = words.render(WARNED)
+    assert text.startswith("approved: ")
+    assert "2 warnings" in text.partition("\n")[0]
+    notes = json.loads(sarif.render(WARNED, version="1.0"))["runs"][0]["invocations"][0]
+    told = notes["toolExecutionNotifications"]
+    assert [(each["descriptor"]["id"], each["level"]) for each in told] == [
+        ("hornbook/unbound_gates", "warning"),
+        ("hornbook/outside_change", "warning"),
+    ]
+    assert told[1]["associatedRule"] == {"id": TESTS.id}
+    assert github.annotations(WARNED).count("::warning title=unbound_gates::") == 1
+    report = junit.render(WARNED)
+    assert 'failures="0" errors="0"' in report
+    for rendered in (text, github.annotations(WARNED), report, github.summary(WARNED)):
+        assert all(each in rendered for each in said) or "&#" in rendered
+    summary = re.sub(r"&#(\d+);", lambda found: chr(int(found[1])), github.summary(WARNED))
+    assert all(each in summary for each in said)
+    assert [each["code"] for each in json.loads(msgspec.json.encode(WARNED))["warnings"]] == [
+        "unbound_gates",
+        "outside_change",
+    ]

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any  # receipts are read as they come
 
-from hornbook.model.context import Context
+from hornbook.model.context import Context, Told
+from hornbook.model.sealing import RECEIPT, seal_of
 
 SCHEMA = "hornbook.receipt.v1"
 
@@ -15,7 +16,10 @@ Counters = Callable[[str], Callable[[str], int]]
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a context was made for: the change, and the commits that its rules came from."""
+    """What a context was made for: the change, and the commits that its rules came from.
+
+    `told` is what else it says, if anything.
+    """
 
     files: tuple[str, ...]
     base: str | None = None
@@ -26,6 +30,7 @@ class Circumstances:
     model: str | None = None
     whole_set: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
+    told: Told | None = None
 
 
 def receipt(context: Context, made_for: Circumstances) -> dict[str, object]:
@@ -42,9 +47,7 @@ def receipt(context: Context, made_for: Circumstances) -> dict[str, object]:
 
 def own_hash(facts: Mapping[str, object]) -> str:
     """The hash over a receipt without the hash itself."""
-    rest = {key: value for key, value in facts.items() if key != "receipt_sha256"}
-    text = json.dumps(rest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return seal_of(facts, RECEIPT)
 
 
 def verify(facts: Mapping[str, object], prompt: bytes, counters: Counters) -> list[str]:

@@ -14,8 +14,12 @@ from hornbook.cli.read import json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hornbook.model.gates import GateReport
     from hornbook.model.review import Judgement
+    from hornbook.workspace.conventions import Watched
+    from hornbook.workspace.record_check import BadRecord
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 existing_file = click.Path(path_type=Path, dir_okay=False)
@@ -94,10 +98,16 @@ def prepare(
     show_default=True,
     help="How to print the judgement.",
 )
+@click.option(
+    "--require-bound-gates",
+    "bound",
+    is_flag=True,
+    help="Gate results must be given, and name the change's tree, base and head.",
+)
 @click.option("--record", is_flag=True, help="Keep the review under .hornbook/records.")
 @json_option
 @root_of
-def check(  # noqa: PLR0917  # click passes every argument by name
+def check(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     root: str | None,
     reviews: tuple[Path, ...],
     receipts: tuple[Path, ...],
@@ -105,6 +115,7 @@ def check(  # noqa: PLR0917  # click passes every argument by name
     span: str | None,
     shape: str,
     *,
+    bound: bool,
     record: bool,
     as_json: bool,
 ) -> None:
@@ -117,7 +128,7 @@ def check(  # noqa: PLR0917  # click passes every argument by name
     facts = [_receipt(path) for path in receipts]
     gates = _gates(gate_file)
     with Workspace.open(root) as work:
-        judgement = work.check_review(printed, facts, gates=gates, diff=span)
+        judgement = work.check_review(printed, facts, gates=gates, diff=span, bound_gates=bound)
         if record:
             judged = Judged(judgement, printed, facts, gates)
             note(f"recorded {work.record_review(judged, at=datetime.now(UTC))}")
@@ -186,8 +197,10 @@ def reviews(here: click.Context, root: str | None, revision: str | None, *, as_j
 
     with Workspace.open(root) as work:
         found = work.reviews(revision)
+        bad = work.bad_records()
+    _tell(bad)
     if as_json:
-        print_json({"reviews": found})
+        print_json({"reviews": found, "problems": bad})
     elif not found:
         note("no review is recorded: `review check --record`, then `ingest`")
     else:
@@ -213,8 +226,10 @@ def rules(root: str | None, days: int, *, as_json: bool) -> None:
 
     with Workspace.open(root) as work:
         found = work.rule_records(datetime.now(UTC) - timedelta(days=days))
+        bad = work.bad_records()
+    _tell(bad)
     if as_json:
-        print_json({"days": days, "rules": found})
+        print_json({"days": days, "rules": found, "problems": bad})
         return
     columns(
         [
@@ -222,13 +237,19 @@ def rules(root: str | None, days: int, *, as_json: bool) -> None:
                 str(each.violated),
                 str(each.passed),
                 str(each.not_applicable),
+                str(each.doubted),
                 each.last or "never",
                 each.id,
             )
             for each in found
         ],
-        heads=("violated", "passed", "not applicable", "last cited", "rule"),
+        heads=("violated", "passed", "not applicable", "with warnings", "last cited", "rule"),
     )
+
+
+def _tell(bad: "Sequence[BadRecord]") -> None:
+    for each in bad:
+        note(f"{each.path} does not count: {each.message}")
 
 
 @click.group(invoke_without_command=True)
@@ -254,12 +275,18 @@ def conventions(here: click.Context, root: str | None, *, as_json: bool) -> None
                 each.convention.id,
                 each.convention.applies_to,
                 each.convention.pattern,
-                f"changed since: {', '.join(each.changed)}" if each.changed else "",
+                _remark(each),
             )
             for each in found
         ],
         heads=("standing", "convention", "applies to", "pattern", ""),
     )
+
+
+def _remark(watched: "Watched") -> str:
+    if watched.doubts:
+        return f"does not count: {'; '.join(watched.doubts)}"
+    return f"changed since: {', '.join(watched.changed)}" if watched.changed else ""
 
 
 def _plain(watched: object) -> dict[str, object]:

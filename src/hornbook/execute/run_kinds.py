@@ -95,7 +95,7 @@ RUN_KINDS: Mapping[str, Kind] = {
             CHECKED,
             "A review was checked; the outcome is derived.",
             f"{_AT} outcome rejection_type route tree problems findings record",
-            "explanation feedback verdict",
+            "explanation feedback verdict record_sha256 warnings",
         ),
         _kind(REASKED, "A reviewer is asked again, and why.", f"{_AT} ask problems"),
         _kind(

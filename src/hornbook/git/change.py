@@ -158,10 +158,12 @@ def _texts(root: Path, head: str, ancestor: str, files: tuple[FileChange, ...]) 
 def _patch(root: Path, ancestor: str, head: str, *paths: str, as_text: bool = False) -> str:
     """The patch between two commits; nobody's git configuration changes how it looks."""
     looks = ("-M", "--relative", "--no-color", "--no-ext-diff", "--no-textconv", "-U3")
-    plain = ("--inter-hunk-context=0", "--diff-algorithm=myers", "--submodule=short", _MODULES)
+    # How many digits a hash needs grows with the repository: the same change must look the same.
+    plain = ("--abbrev=12", "--inter-hunk-context=0", "--diff-algorithm=myers", "--submodule=short")
     seen = ("--text",) if as_text else ()
     prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
-    options = ("-c", "core.quotePath=false", "diff", *looks, *plain, *prefixes, *seen)
+    settings = ("-c", "core.quotePath=false", "-c", "diff.suppressBlankEmpty=false")
+    options = (*settings, "diff", *looks, *plain, _MODULES, *prefixes, *seen)
     literal = {"GIT_LITERAL_PATHSPECS": "1"}
     answer = sure(root, run(root, *options, ancestor, head, "--", *paths, environment=literal))
     return answer.stdout.decode("utf-8", "replace")

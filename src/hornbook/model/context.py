@@ -26,6 +26,19 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What a reviewer is told that no commit has: how the change came about, what it is for.
+
+    A receipt carries it, so that the whole prompt can be made again.
+    """
+
+    situation: str = ""
+    plan: Unit | None = None
+    task: Unit | None = None
+    decisions: tuple[Unit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """Where a unit stands in the prompt: byte offset and length, and the hash of those bytes."""
 

@@ -71,6 +71,12 @@ class GateReport:
     confined_by: str | None = None
 
     @property
+    def holds(self) -> bool:
+        """Whether it says that it passed, and its results say so too."""
+        stopped = [g for g in self.gates if g.required and g.status is not GateStatus.PASSED]
+        return self.passed and bool(self.gates) and not stopped
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What optional gates found, a line each."""
         return tuple(

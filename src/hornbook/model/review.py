@@ -141,7 +141,9 @@ class JudgedRule:
 class Judgement:
     """The outcome of a review, derived; `explanation` says in words what it rests on.
 
-    `rules` are the rules that bind the change, recomputed; `base` and `head` the commits.
+    `warnings` keep nothing from being approved and are for a person to look at: each has the
+    form of a problem. `rules` are the rules that bind the change, recomputed; `base` and `head`
+    the commits.
     """
 
     outcome: Ruling
@@ -157,3 +159,4 @@ class Judgement:
     rules: tuple[JudgedRule, ...] = ()
     base: str | None = None
     head: str | None = None
+    warnings: tuple[ReviewProblem, ...] = ()

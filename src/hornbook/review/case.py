@@ -26,7 +26,7 @@ class Case:
 
     `doubts` are problems that no review can mend, such as a receipt that was edited;
     `questions` are facts that only a person can judge; `outside` are changed files that lie
-    outside the root, which no rule here can bind.
+    outside the root, which no rule here can bind. `warnings` weigh nothing and are told.
     """
 
     rules: tuple[JudgedRule, ...]
@@ -37,6 +37,7 @@ class Case:
     outside: tuple[str, ...] = ()
     doubts: tuple[ReviewProblem, ...] = ()
     questions: tuple[str, ...] = ()
+    warnings: tuple[ReviewProblem, ...] = ()
     base: str | None = None
     head: str | None = None
 
@@ -50,8 +51,9 @@ class Checked:
     problems: tuple[ReviewProblem, ...]
     notes: tuple[str, ...]
     places: Mapping[str, Citation]
+    warnings: tuple[ReviewProblem, ...] = ()
 
 
 def gates_stop(gates: GateReport | None) -> bool:
-    """Whether gates were run and did not pass."""
-    return gates is not None and not gates.passed
+    """Whether gates were run and did not pass, whatever they say they add up to."""
+    return gates is not None and not gates.holds

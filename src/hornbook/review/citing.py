@@ -1,7 +1,7 @@
 """Finds what evidence points at: `path:line`, `path:first-last`, and text in backticks."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hornbook.model.review import Citation
@@ -10,11 +10,18 @@ LONGEST_PATH = 1024
 MOST = 200
 # Ticks as Markdown has them: a run of n opens, the next run of n closes.
 _TICKS = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-# `path:line:column`, as compilers print it, is its line.
-_PLACE = re.compile(r":([0-9]{1,9})(?:-([0-9]{1,9}))?(?![0-9])(?::[0-9]+)?")
+_DASH = "[-\N{EN DASH}\N{EM DASH}]"
+_LINES = rf"[0-9]{{1,9}}(?:{_DASH}[0-9]{{1,9}})?"
+# `path:line:column`, as compilers print it, is its line; `path:3,7-9` are several places.
+_PLACE = re.compile(rf":({_LINES}(?:,{_LINES})*)(?![0-9])(?::[0-9]+)?")
 _LANGUAGE = re.compile(r"\A[a-zA-Z+#-]{0,12}\n")
 _EDGES = "\"'()[]{}<>,;*“”‘’«»"
-_PATHLIKE = re.compile(r"(?!.*://)(?=.*[A-Za-z])(?:.*/.*|.*\.[A-Za-z][A-Za-z0-9_]*|\.\w+)\Z")
+# Files whose names have no end that tells what they are.
+_BARE = r"\w*(?:[Mm]ake|[Dd]ocker|[Jj]enkins|[Jj]ust|Gem|Rake|Proc|Vagrant|Brew|Pip|Cake)file"
+_BARE += "|README|LICENSE|CHANGELOG|AUTHORS|NOTICE|BUILD|WORKSPACE|CODEOWNERS"
+_PATHLIKE = re.compile(
+    rf"(?!.*://)(?=.*[A-Za-z])(?:.*/.*|.*\.[A-Za-z][A-Za-z0-9_]*|\.\w+|{_BARE})\Z"
+)
 
 Has = Callable[[str], bool]
 
@@ -50,10 +57,15 @@ def find(evidence: str, has: Has) -> Pointing:
     for found in _PLACE.finditer(rest):
         path = _path_before(rest[: found.start()], has)
         if path is not None:
-            first = int(found[1])
-            places.append(Citation(path, first, int(found[2] or first)))
+            places += (Citation(path, first, last) for first, last in _spans(found[1]))
     named = tuple(dict.fromkeys(places))
     return Pointing(named[:MOST], tuple(dict.fromkeys(quotes)), len(named) > MOST)
+
+
+def _spans(lines: str) -> Iterator[tuple[int, int]]:
+    for each in lines.split(","):
+        first, *last = map(int, re.split(_DASH, each))
+        yield first, last[0] if last else first
 
 
 def _is_place(text: str, has: Has) -> bool:

@@ -1,12 +1,12 @@
 """Whether a rule's evidence really exists in the reviewed tree."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from hornbook.model.review import Citation, JudgedRule, SopEntry, Status
 from hornbook.review.citing import MOST, Pointing, find
 from hornbook.review.reading import is_blank
-from hornbook.review.searching import Searches
+from hornbook.review.searching import Looked, Searches
 from hornbook.review.tree import Tree
 
 SHORTEST_QUOTE = 8
@@ -15,29 +15,45 @@ SHORTEST_REASON = 8
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The first place that evidence rests on, and why it does not hold; both may be missing."""
+    """The places that evidence rests on, and why it does not hold; both may be missing.
 
-    place: Citation | None
+    Warnings are of evidence that holds.
+    """
+
+    places: tuple[Citation, ...]
     problems: tuple[tuple[str, str], ...]
+    warnings: tuple[tuple[str, str], ...] = ()
 
 
-def resolve(entry: SopEntry, rule: JudgedRule, tree: Tree, searches: Searches) -> Resolved:
-    """Check one entry's evidence; each problem is a code and what is wrong with its remedy."""
+def resolve(
+    entry: SopEntry,
+    rule: JudgedRule,
+    tree: Tree,
+    searches: Searches,
+    rule_files: Container[str] = (),
+) -> Resolved:
+    """Check one entry's evidence; each problem is a code and what is wrong with its remedy.
+
+    `rule_files` are those of the rules that the change leaves as they are: what a rule says is no
+    evidence that it is kept.
+    """
     if entry.status is Status.NOT_APPLICABLE:
-        return Resolved(None, tuple(_reason(entry.evidence)))
+        return Resolved((), tuple(_reason(entry.evidence)))
     if is_blank(entry.evidence) and not entry.citations and entry.search is None:
-        return Resolved(None, (("no_evidence", "The evidence is blank: cite path:line."),))
+        return Resolved((), (("no_evidence", "The evidence is blank: cite path:line."),))
     pointing = find(entry.evidence, tree.has)
     wrong = list(_wrong(entry, pointing, tree))
     if pointing.too_many:
         wrong.append(f"it cites more than {MOST} places: name those that matter.")
-    if entry.search is not None:
-        wrong += searches.problems(entry.search, rule)
+    looked = searches.look(entry.search, rule) if entry.search is not None else Looked()
+    wrong += looked.problems
     places = (*entry.citations, *pointing.places)
+    if places and all(place.path in rule_files for place in places):
+        wrong.append(f"{shown(places[0])} is a rule, which says nothing of the change: cite that.")
     if not wrong:
         wrong += _too_little(entry, places, pointing, rule.severity)
     problems = tuple(("unresolved_evidence", each) for each in wrong)
-    return Resolved(places[0] if places and not wrong else None, problems)
+    return Resolved(places, (), looked.warnings) if not wrong else Resolved((), problems)
 
 
 def _reason(evidence: str) -> Iterator[tuple[str, str]]:

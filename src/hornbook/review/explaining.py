@@ -35,8 +35,10 @@ def explanation(
             for gate in case.gates.gates
             if gate.required and gate.status is not GateStatus.PASSED
         ]
-        stopped = f"the gates did not pass ({', '.join(failed) or 'none ran'})"
-        yield stopped if gates_stop(case.gates) else f"{_counted(len(ran), 'gate')} passed"
+        nobody = "they say so themselves" if case.gates.gates else "none ran"
+        stopped = f"the gates did not pass ({', '.join(failed) or nobody})"
+        passed = f"{_counted(len(ran), 'gate')} passed"
+        yield stopped if gates_stop(case.gates) else passed + _only_said(case)
     else:
         yield "no gate results were given, so none count"
     if outcome is Ruling.INVALID:
@@ -51,6 +53,11 @@ def explanation(
         if rejecting:
             yield f"rejected by {', '.join(rejecting)}"
     yield from case.questions
+
+
+def _only_said(case: Case) -> str:
+    loose = any(warning.code == "unbound_gates" for warning in case.warnings)
+    return ", by results that do not say which tree they are of" if loose else ""
 
 
 def _coverage_line(case: Case, checked: Sequence[Checked]) -> str:

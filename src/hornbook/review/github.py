@@ -28,11 +28,13 @@ _MARKDOWN = re.compile(r"^-|_|(?<=www)\.|[^\w\s.,;/()'\"?-]", re.IGNORECASE)
 def annotations(judgement: Judgement) -> str:
     """Workflow commands, one line each, the gravest first: GitHub shows ten of each kind.
 
-    The outcome, every problem of the review and every finding that is not a pass have a line.
+    The outcome, every problem and warning, and every finding that is not a pass have a line.
     No text of a model can end its line and start another command.
     """
     lines = [_of_the_outcome(judgement)]
-    lines += (_of_a_problem(each, judgement) for each in judgement.problems)
+    invalid = judgement.outcome is Ruling.INVALID
+    lines += (_of_a_problem(p, "error" if invalid else "warning") for p in judgement.problems)
+    lines += (_of_a_problem(each, "warning") for each in judgement.warnings)
     told = (each for each in judgement.findings if each.status not in SILENT)
     lines += sorted(map(_of_a_finding, told), key=_gravity)
     return "".join(f"{line}\n" for line in lines)
@@ -62,9 +64,8 @@ def _of_the_outcome(judgement: Judgement) -> str:
     )
 
 
-def _of_a_problem(problem: ReviewProblem, judgement: Judgement) -> str:
+def _of_a_problem(problem: ReviewProblem, command: str) -> str:
     about = f" {problem.sop_id}" if problem.sop_id else ""
-    command = "error" if judgement.outcome is Ruling.INVALID else "warning"
     return _command(command, {"title": f"{problem.code}{about}"}, problem.message)
 
 
@@ -103,11 +104,8 @@ def _property(text: str) -> str:
 
 def _parts(judgement: Judgement) -> Iterator[str]:
     yield _list(judgement.explanation)
-    problems = [
-        (_code(each.code), _code(each.sop_id or ""), _cell(each.message))
-        for each in judgement.problems
-    ]
-    yield _table(("problem with the review", "rule", "remedy"), problems)
+    yield _table(("problem with the review", "rule", "remedy"), _told(judgement.problems))
+    yield _table(("warning", "rule", "what"), _told(judgement.warnings))
     yield _table(("status", "severity", "rule", "place", "what"), list(_rows(judgement)))
     if judgement.disagreements:
         yield "**Reviewers disagree**"
@@ -120,6 +118,10 @@ def _parts(judgement: Judgement) -> Iterator[str]:
         lines = clipped(plain(judgement.feedback), FEEDBACK_LIMIT).split("\n")
         yield "\n".join(f"> {_escaped(line.strip())}" for line in lines)
     yield f"**Next:** {_escaped(what_next(judgement))}"
+
+
+def _told(problems: Iterable[ReviewProblem]) -> list[Sequence[str]]:
+    return [(_code(each.code), _code(each.sop_id or ""), _cell(each.message)) for each in problems]
 
 
 def _rows(judgement: Judgement) -> Iterator[Sequence[str]]:

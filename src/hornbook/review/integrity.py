@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from hornbook.model.review import (
@@ -10,13 +10,12 @@ from hornbook.model.review import (
     JudgedRule,
     Review,
     ReviewProblem,
-    Search,
     SopEntry,
     Status,
     Verdict,
 )
 from hornbook.model.terms import Severity
-from hornbook.review.citing import find
+from hornbook.review.alike import alike, shared
 from hornbook.review.evidence import resolve, shown
 from hornbook.review.searching import Searches
 from hornbook.review.tree import Tree
@@ -42,7 +41,16 @@ CODES = (
     "no_context",
     "unparsable",
 )
-FEWEST_ALIKE = 3
+WARNINGS = (
+    "unbound_gates",
+    "rule_not_understood",
+    "told_besides",
+    "outside_change",
+    "shared_evidence",
+    "unrelated_search",
+    "narrow_search",
+    "partial_search",
+)
 _RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
@@ -60,16 +68,18 @@ class Standard:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The tree under review, and the texts of the changed files in it."""
+    """The tree under review, the texts of the changed files in it, and the words of the rules."""
 
     tree: Tree
     changed: Mapping[str, str]
+    rules: Mapping[str, str] = field(default_factory=dict)
 
 
 class IntegrityCheck:
     """Checks one review against the rules that it had to answer.
 
-    `places` has, for each rule whose evidence holds, the first place that it cites.
+    `places` has, for each rule whose evidence holds, the first place that it cites; `warnings`
+    is what a person should look at though the evidence holds.
     """
 
     def __init__(
@@ -78,9 +88,10 @@ class IntegrityCheck:
         self._rules = rules
         self._reviewed = reviewed
         self._standard = standard
-        self._searches = Searches(reviewed.changed)
+        self._searches = Searches(reviewed.changed, reviewed.rules)
+        self._rule_files = {rule.path for rule in rules.values()} - set(reviewed.changed)
         self.places: dict[str, Citation] = {}
-        self.notes: list[str] = []
+        self.warnings: list[ReviewProblem] = []
 
     def problems(self, review: Review) -> list[ReviewProblem]:
         """What keeps the review from being accepted, in the order of its entries."""
@@ -94,17 +105,21 @@ class IntegrityCheck:
                 found += self._evidence(entry, rule)
             answered.add(rule.id)
             found += self._status(entry, rule, review.verdict)
-        found += _alike(review.entries, self._reviewed.tree)
+        same = list(alike(review.entries, self._reviewed.tree))
+        found += same
+        self.warnings += [] if same else shared(review.entries, self._reviewed.tree)
         found += self._confidence(review)
         return found
 
     def _evidence(self, entry: SopEntry, rule: JudgedRule) -> Iterator[ReviewProblem]:
-        resolved = resolve(entry, rule, self._reviewed.tree, self._searches)
-        if resolved.place is not None:
-            self.places[rule.id] = resolved.place
-            if resolved.place.path not in self._reviewed.changed:
-                said = f"{shown(resolved.place)} is not part of the change"
-                self.notes.append(f"{rule.id}: its evidence {said}")
+        tree, searches = self._reviewed.tree, self._searches
+        resolved = resolve(entry, rule, tree, searches, self._rule_files)
+        self.warnings += [ReviewProblem(code, rule.id, said) for code, said in resolved.warnings]
+        if resolved.places:
+            self.places[rule.id] = resolved.places[0]
+            if not any(place.path in self._reviewed.changed for place in resolved.places):
+                said = _elsewhere(entry, resolved.places[0])
+                self.warnings.append(ReviewProblem("outside_change", rule.id, said))
         for code, message in resolved.problems:
             yield ReviewProblem(code, rule.id, message)
 
@@ -160,53 +175,10 @@ def _coverage(
             yield ReviewProblem("duplicate_sop", rule_id, said)
 
 
-def _alike(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
-    """Reviews that look at nothing: every rule waved away, or answered with the same words."""
-    if len(entries) < 2:
-        return
-    if all(entry.status is Status.NOT_APPLICABLE for entry in entries):
-        yield ReviewProblem(
-            "all_not_applicable",
-            None,
-            f"None of {len(entries)} rules is said to apply, and all of them bind: "
-            "a person decides.",
+def _elsewhere(entry: SopEntry, place: Citation) -> str:
+    if entry.status is Status.VIOLATED:
+        return (
+            f"the violation is shown at {shown(place)}, which is not part of the change: is it "
+            "this change that violates the rule?"
         )
-        return
-    judged = [entry for entry in entries if entry.status is not Status.NOT_APPLICABLE]
-    count = max(
-        _same([_words(entry) for entry in entries], len(entries)),
-        _same([_words(entry) for entry in judged], len(judged)),
-        _same([_shown(entry, tree) for entry in judged], max(len(judged), FEWEST_ALIKE)),
-    )
-    if count:
-        yield ReviewProblem(
-            "rubber_stamp",
-            None,
-            f"{count} rules are answered with the same evidence: look at each on its own.",
-        )
-
-
-def _same(signatures: Sequence[object], whole: int) -> int:
-    """How many of them are alike, if that is all (from two on), or most of three or more."""
-    (_, times), *_ = Counter(signatures).most_common(1)
-    everywhere = times >= 2 and times == whole
-    most = times >= FEWEST_ALIKE and 2 * times > len(signatures)
-    return times if everywhere or most else 0
-
-
-def _words(entry: SopEntry) -> tuple[str, tuple[Citation, ...], Search | None]:
-    """The evidence without what is the rule's own name, spacing, case and punctuation."""
-    text = entry.evidence.casefold()
-    slug = entry.sop_id.rpartition(".")[2].casefold()
-    for name in (entry.sop_id.casefold(), slug, slug.replace("-", " ")):
-        text = text.replace(name, "") if name else text
-    words = "".join(letter for letter in text if letter.isalnum())
-    return words, entry.citations, entry.search
-
-
-def _shown(entry: SopEntry, tree: Tree) -> object:
-    """What the evidence points at, whatever is said around it; an entry that points at nothing
-    is like no other."""
-    pointing = find(entry.evidence, tree.has)
-    points = (pointing.places, pointing.quotes, entry.citations, entry.search)
-    return points if any(points) else entry
+    return f"its evidence {shown(place)} is not part of the change."

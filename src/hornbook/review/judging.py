@@ -18,6 +18,7 @@ from hornbook.model.review import (
     Status,
     Verdict,
 )
+from hornbook.review.alike import alike
 from hornbook.review.case import Brief, Case, Checked, gates_stop
 from hornbook.review.evidence import shown
 from hornbook.review.explaining import disagreements, explanation
@@ -46,6 +47,7 @@ def judge(case: Case, briefs: Sequence[Brief]) -> Judgement:
     for each in checked:
         several = len(briefs) > 1
         problems += [_named(p, each.brief) if several else p for p in each.problems]
+    problems += _over_passes(case, checked)
     reviews = [each.review for each in checked if each.review is not None]
     outcome = _outcome(case, problems, reviews)
     kind = _rejection_type(case, reviews) if outcome is Ruling.REJECTED else None
@@ -60,6 +62,7 @@ def judge(case: Case, briefs: Sequence[Brief]) -> Judgement:
         patterns=_patterns(reviews) if outcome is Ruling.APPROVED else (),
         disagreements=tuple(disagreements(checked)),
         notes=tuple(note for each in checked for note in each.notes),
+        warnings=(*case.warnings, *(w for each in checked for w in _told(each, len(briefs)))),
         rules=case.rules,
         base=case.base,
         head=case.head,
@@ -73,8 +76,37 @@ def _check(case: Case, brief: Brief) -> Checked:
     rules = {rule.id: rule for rule in case.rules if rule.id in brief.rule_ids}
     check = IntegrityCheck(rules, case.reviewed, case.standard)
     problems = (*reading.problems, *check.problems(reading.review))
-    notes = (*reading.notes, *check.notes)
-    return Checked(brief, reading.review, problems, notes, check.places)
+    return Checked(
+        brief,
+        reading.review,
+        problems,
+        tuple(reading.notes),
+        check.places,
+        tuple(check.warnings),
+    )
+
+
+def _told(checked: Checked, reviews: int) -> list[ReviewProblem]:
+    """What a review's warnings are; of several reviews, each with its name."""
+    return [_named(w, checked.brief) if reviews > 1 else w for w in checked.warnings]
+
+
+def _over_passes(case: Case, checked: Sequence[Checked]) -> Iterator[ReviewProblem]:
+    """What no single pass shows: the same evidence in all of them, or no rule that applies."""
+    passes: dict[frozenset[str], list[Review]] = {}
+    for each in checked:
+        if each.review is not None:
+            passes.setdefault(each.brief.rule_ids, []).append(each.review)
+    if len(passes) < 2:
+        return
+    told = {problem.code for each in checked for problem in each.problems}
+    for turn in range(max(map(len, passes.values()))):
+        chosen = [reviews[min(turn, len(reviews) - 1)] for reviews in passes.values()]
+        entries = [entry for review in chosen for entry in review.entries]
+        for problem in alike(entries, case.reviewed.tree):
+            if problem.code not in told:
+                told.add(problem.code)
+                yield problem
 
 
 def _unanswered(case: Case, briefs: Sequence[Brief]) -> Iterator[ReviewProblem]:
@@ -149,8 +181,8 @@ def _answers(rule: JudgedRule, entry: SopEntry, place: Citation | None) -> Itera
 
 
 def _said(entry: SopEntry) -> str:
-    if entry.evidence.strip():
-        return entry.evidence.strip()
-    if entry.search is not None:
-        return f"a search for {entry.search.pattern!r} over the changed files finds nothing"
-    return ", ".join(map(shown, entry.citations))
+    said = entry.evidence.strip() or ", ".join(map(shown, entry.citations))
+    if entry.search is None:
+        return said
+    where = ", ".join(entry.search.paths) or "every changed file"
+    return " ".join(filter(None, (said, f"[search for {entry.search.pattern!r} in {where}]")))

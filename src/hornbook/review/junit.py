@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree as ET
 
-from hornbook.model.review import Finding, JudgedRule, Judgement, Ruling
+from hornbook.model.review import Finding, JudgedRule, Judgement, ReviewProblem, Ruling
 from hornbook.review.plain import one_line, plain
 from hornbook.review.words import OUTCOMES, place
 
@@ -56,9 +56,13 @@ def _outcome(suite: ET.Element, judgement: Judgement) -> None:
 def _integrity(suite: ET.Element, judgement: Judgement) -> None:
     case = _case(suite, "integrity")
     for problem in judgement.problems:
-        about = f"{problem.sop_id}: " if problem.sop_id else ""
-        _element(case, "error", problem.code, f"{about}{problem.message}")
-    _output(case, "\n".join((*judgement.disagreements, *judgement.notes)))
+        _element(case, "error", problem.code, f"{_about(problem)}{problem.message}")
+    warnings = (f"warning: {_about(each)}{each.message}" for each in judgement.warnings)
+    _output(case, "\n".join((*warnings, *judgement.disagreements, *judgement.notes)))
+
+
+def _about(problem: ReviewProblem) -> str:
+    return f"{problem.sop_id}: " if problem.sop_id else ""
 
 
 def _rules(judgement: Judgement) -> list[JudgedRule]:

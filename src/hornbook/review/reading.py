@@ -204,14 +204,14 @@ class _Form:
             self.wrong("citations", found, "objects with path, start, end, quote")
             return None
         path, start, quote = found.get("path"), found.get("start"), found.get("quote", "")
-        end = found.get("end", start)
+        end = start if found.get("end") is None else found["end"]
         if not isinstance(path, str) or not isinstance(quote, str | None):
             self.wrong("citations", found, "path and quote as texts")
             return None
         if not _is_whole(start) or not _is_whole(end):
             self.wrong("citations", found, "start and end as line numbers")
             return None
-        return Citation(path, int(str(start)), int(str(end)), quote or "")
+        return Citation(path.removeprefix("./"), int(str(start)), int(str(end)), quote or "")
 
     def search(self, facts: dict[str, object]) -> Search | None:
         found = facts.get("search")

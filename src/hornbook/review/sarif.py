@@ -255,6 +255,8 @@ def _told(judgement: Judgement) -> Iterator[tuple[str, str, str, str | None]]:
     level = "error" if judgement.outcome is Ruling.INVALID else "warning"
     for problem in judgement.problems:
         yield _problem_name(problem), level, problem.message, problem.sop_id
+    for warning in judgement.warnings:
+        yield _problem_name(warning), "warning", warning.message, warning.sop_id
     yield from _notes("hornbook/disagreement", judgement.disagreements)
     yield from _notes("hornbook/note", judgement.notes)
 

@@ -58,6 +58,8 @@ def counts(judgement: Judgement) -> str:
         parts.append(f"{_counted(others['edited'], 'rule file')} edited")
     if judgement.problems:
         parts.append(f"{_counted(len(judgement.problems), 'problem')} with the review")
+    if judgement.warnings:
+        parts.append(_counted(len(judgement.warnings), "warning"))
     return ", ".join(parts)
 
 
@@ -92,6 +94,7 @@ def _lines(judgement: Judgement) -> Iterator[str]:
         yield f"  change {one_line(judgement.base)[:12]}..{one_line(judgement.head)[:12]}"
     yield from _section("rests on", map(_bullet, judgement.explanation))
     yield from _section("problems with the review", map(_problem, judgement.problems))
+    yield from _section("warnings", map(_problem, judgement.warnings))
     yield from _section("rules", _rules(judgement))
     others = (each for each in judgement.findings if not each.sop_id)
     yield from _section("gates and rule files", _aligned(map(_row, others)))

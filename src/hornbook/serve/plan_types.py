@@ -149,6 +149,7 @@ class RuleRecord:
     passed: int
     not_applicable: int
     last: str | None
+    doubted: int = strawberry.field(description="How many of the answers carry a warning.")
 
 
 @strawberry.type(description="Why a review is not accepted as it is.")
@@ -187,6 +188,9 @@ class Judgement:
     notes: list[str]
     base: str | None
     head: str | None
+    warnings: list[ReviewProblem] = strawberry.field(
+        description="What keeps nothing from being approved and a person should look at."
+    )
 
 
 def plan_of(view: "PlanView", active: str | None) -> Plan:
@@ -273,4 +277,5 @@ def judgement_of(found: review.Judgement) -> Judgement:
         notes=list(found.notes),
         base=found.base,
         head=found.head,
+        warnings=[ReviewProblem(**asdict(each)) for each in found.warnings],
     )

@@ -109,6 +109,7 @@ REVIEW_RECEIPT = Predicate("review.receipt", Datatype.ENTITY, many=True)
 REVIEW_PASSED = Predicate("review.passed", Datatype.ENTITY, many=True)
 REVIEW_VIOLATED = Predicate("review.violated", Datatype.ENTITY, many=True)
 REVIEW_NOT_APPLICABLE = Predicate("review.not_applicable", Datatype.ENTITY, many=True)
+REVIEW_DOUBTED = Predicate("review.doubted", Datatype.ENTITY, many=True)
 REVIEW_FINDING = Predicate("review.finding", many=True)
 REVIEW_PROBLEM = Predicate("review.problem", many=True)
 REVIEW_RUN = Predicate("review.run", Datatype.ENTITY)
@@ -169,6 +170,7 @@ FACTS: tuple[Predicate, ...] = (
     REVIEW_PASSED,
     REVIEW_VIOLATED,
     REVIEW_NOT_APPLICABLE,
+    REVIEW_DOUBTED,
     REVIEW_FINDING,
     REVIEW_PROBLEM,
     REVIEW_RUN,

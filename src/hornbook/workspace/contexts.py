@@ -19,16 +19,15 @@ from hornbook.git.change import Change, change
 from hornbook.ingest.code import summarise
 from hornbook.ingest.code.generated import PATTERNS, is_generated
 from hornbook.ingest.reading import is_rule_file
-from hornbook.model import Activation, Category, Entry
 from hornbook.model.budget import Endpoint
 from hornbook.model.code import code_id
-from hornbook.model.context import Context, LeftOut, Pressure, Unit
+from hornbook.model.context import Context, LeftOut, Pressure, Told, Unit
 from hornbook.model.tiers import Tier
-from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
 from hornbook.workspace.briefs import Brief
 from hornbook.workspace.core_tier import core_tier
 from hornbook.workspace.expanding import expanded
+from hornbook.workspace.guidance import conventions_about, decisions_about
 from hornbook.workspace.judging import graph_at
 from hornbook.workspace.role_prompts import instructions
 from hornbook.workspace.settings import Settings
@@ -41,7 +40,6 @@ JUDGING_NOTHING = (
     ".hornbook/records/runs/",
     ".hornbook/records/escalations/",
 )
-SUPERSEDED = ("superseded", "superceded", "deprecated", "rejected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,8 @@ def endpoint(settings: Settings, name: str | None) -> tuple[str, Endpoint]:
 class Contexts:
     """Makes reviewers' contexts for one workspace.
 
-    `earlier` is what reviewers said of the task before, told with what is reviewed.
+    `earlier` is what reviewers said of the task before, told with what is reviewed. `told` is all
+    of that as a receipt carries it, to make its prompt again.
     """
 
     def __init__(
@@ -99,11 +98,11 @@ class Contexts:
         brief: Brief | None = None,
         *,
         earlier: str = "",
+        told: Told | None = None,
     ) -> None:
         self._root = root
-        self._pressure = pressure
-        self._brief = brief
-        self._earlier = earlier
+        self._told = told or _told(pressure, brief, earlier)
+        self._superseded = brief.superseded if brief else ()
         self._snapshot = snapshot
 
     def for_files(self, paths: Sequence[str], model: str | None = None) -> Packet:
@@ -156,7 +155,10 @@ class Contexts:
             UsageError: The span does not name a change.
         """
         found = change(self._root, span)
-        snapshot = graph_at(self._root, found.base)
+        return self.of_change(found, graph_at(self._root, found.base), model)
+
+    def of_change(self, found: Change, snapshot: Snapshot, model: str | None = None) -> Packet:
+        """The same for a change that is known already, with the graph of its base."""
         made_for = Circumstances(
             files=found.paths,
             base=found.base,
@@ -164,6 +166,7 @@ class Contexts:
             merge_base=found.merge_base,
             tree=found.tree,
             findings=tuple(edited_rules(found)),
+            told=self._told if self._told != Told() else None,
         )
         diffs = tuple(
             Unit(each.path, found.head[:12], fenced(found.patches[each.path], "diff"))
@@ -188,13 +191,21 @@ class Contexts:
         settings = snapshot.settings
         name, chosen = endpoint(settings, model)
         rules = bound_rules(snapshot, made_for.files)
-        decisions, left_out = _decisions(snapshot, made_for.files, self._brief)
+        told = self._told
+        decisions, left_out = decisions_about(snapshot, made_for.files, told.decisions)
         core = core_tier(
             self._root,
             at=made_for.base,
             rules={snapshot.by_id[rule.unit.id].path for rule in rules},
         )
-        left_out = (*left_out, *_related(snapshot, rules), *core.left_out)
+        conventions, doubted = conventions_about(snapshot, made_for.files)
+        left_out = (
+            *self._superseded,
+            *left_out,
+            *doubted,
+            *_related(snapshot, rules),
+            *core.left_out,
+        )
         review = Review(
             files=made_for.files,
             instructions=instructions("reviewer", self._root, at=made_for.base),
@@ -206,16 +217,16 @@ class Contexts:
                     "The files and what they declare",
                     _signatures(snapshot, seen.contents),
                 ),
-                Extra("conventions", "Conventions", _conventions(snapshot, made_for.files)),
+                Extra("conventions", "Conventions", conventions),
             ),
             diffs=seen.diffs,
-            situation=_situation(made_for, self._pressure) + self._earlier,
+            situation=_situation(made_for) + told.situation,
             subject=seen.subject,
-            plan=self._brief.intent if self._brief else None,
-            task=self._brief.work if self._brief else None,
+            plan=told.plan,
+            task=told.task,
             core=core.units,
         )
-        space = room(settings, chosen, planned=self._brief is not None)
+        space = room(settings, chosen, planned=told.plan is not None)
         count = counter(settings.counter)
         core_tokens = sum(count(unit.text) for unit in core.units)
         space = replace(space, core=settings.budget.core, diff=max(0, space.diff - core_tokens))
@@ -281,32 +292,6 @@ def _related(snapshot: Snapshot, rules: Sequence[Rule]) -> list[LeftOut]:
     return related(bound, snapshot.rules_by_subject)
 
 
-def _decisions(
-    snapshot: Snapshot, paths: Sequence[str], brief: Brief | None
-) -> tuple[tuple[Unit, ...], tuple[LeftOut, ...]]:
-    """The decisions of the plan and about these files that stand, and those that do not."""
-    later = snapshot.superseded
-    current = [unit for unit in brief.decisions if unit.id not in later] if brief else []
-    past = list(brief.superseded) if brief else []
-    past += [
-        LeftOut(unit.id, f"it is superseded by {later[unit.id]}")
-        for unit in (brief.decisions if brief else ())
-        if unit.id in later
-    ]
-    for entry in _about(snapshot, Category.DECISION, paths):
-        document = snapshot.document(entry.id)
-        status = document.decision.status if document.decision is not None else ""
-        replaced = later.get(entry.id)
-        if status.lower().startswith(SUPERSEDED) or replaced:
-            by = f" by {replaced}" if replaced else ""
-            said = status if status.lower().startswith(SUPERSEDED) else "superseded"
-            past.append(LeftOut(entry.id, f"it is {said}{by}"))
-        else:
-            text = f"## {document.title}\n\n- Decision: {entry.id}\n- Status: {status}\n\n"
-            current.append(Unit(entry.id, document.revision, text + document.body))
-    return tuple(current), tuple(past)
-
-
 def _digest(path: Path) -> str | None:
     try:
         return sha256(path.read_bytes()).hexdigest()
@@ -331,27 +316,6 @@ def _signatures(snapshot: Snapshot, contents: dict[str, bytes]) -> tuple[Unit, .
     return tuple(found)
 
 
-def _conventions(snapshot: Snapshot, paths: Sequence[str]) -> tuple[Unit, ...]:
-    found = []
-    for entry in _about(snapshot, Category.CONVENTION, paths):
-        document = snapshot.document(entry.id)
-        said = document.summary if document.tool == "record" else document.body
-        text = f"## {document.title}\n\n- Convention: {entry.id}\n\n{said}"
-        found.append(Unit(entry.id, document.revision, text))
-    return tuple(found)
-
-
-def _about(snapshot: Snapshot, category: Category, paths: Sequence[str]) -> list[Entry]:
-    """The documents of a category whose patterns fit one of the files."""
-    found = []
-    for entry in snapshot.catalog.entries:
-        if entry.category is category and entry.activation is Activation.GLOB:
-            globs = parse_set(pattern.glob for pattern in entry.patterns)
-            if any(globs.match(path) is not None for path in paths):
-                found.append(entry)
-    return found
-
-
 def edited_rules(found: Change) -> Iterable[str]:
     """The rule files, and the settings, that a change edits: they are findings."""
     for path in found.paths:
@@ -361,16 +325,25 @@ def edited_rules(found: Change) -> Iterable[str]:
             yield path
 
 
-def _pressed(pressure: Pressure) -> list[str]:
+def _told(pressure: Pressure | None, brief: Brief | None, earlier: str) -> Told:
+    """What is said beside what the commits hold."""
+    situation = (_pressed(pressure) if pressure is not None else "") + earlier
+    if brief is None:
+        return Told(situation)
+    return Told(situation, brief.intent, brief.work, brief.decisions)
+
+
+def _pressed(pressure: Pressure) -> str:
     """What a reviewer should know about how the change came about."""
     said = (
         f"The developer's context was {pressure.utilisation_percent} % full, after "
         f"{pressure.steps} steps and {pressure.attempts} attempts."
     )
-    return ["", said, *(f"- Gate warning: {warning}" for warning in pressure.gate_warnings)]
+    warnings = (f"- Gate warning: {warning}" for warning in pressure.gate_warnings)
+    return "\n".join(["", said, *warnings, ""])
 
 
-def _situation(made_for: Circumstances, pressure: Pressure | None) -> str:
+def _situation(made_for: Circumstances) -> str:
     lines = []
     if made_for.base is not None:
         lines.append(f"- Change: {made_for.merge_base} to {made_for.head}")
@@ -379,6 +352,4 @@ def _situation(made_for: Circumstances, pressure: Pressure | None) -> str:
     if made_for.findings:
         lines += ["", "The change edits these rule files; say whether that is right:"]
         lines += [f"- {path}" for path in made_for.findings]
-    if pressure is not None:
-        lines += _pressed(pressure)
     return "\n".join([*lines, ""])

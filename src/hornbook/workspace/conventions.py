@@ -15,7 +15,9 @@ import msgspec
 from hornbook.errors import BadGlob, NotFound, StoreError, UsageError
 from hornbook.git import reader as git
 from hornbook.model.conventions import Convention, SeenIn, Standing
-from hornbook.model.review import Judgement, LearnedPattern
+from hornbook.model.review import Judgement, LearnedPattern, Ruling
+from hornbook.model.sealing import broken_seals, sealed, unsealed
+from hornbook.review.reading import read
 from hornbook.text.globs import parse
 from hornbook.workspace.places import Places
 
@@ -24,10 +26,15 @@ MOST_EVIDENCE = 20
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A convention, and those of the files it was seen in that changed or went since."""
+    """A convention, and those of the files it was seen in that changed or went since.
+
+    `doubts` say why it does not count: its record, or every review that it was learned from, is
+    not as it was written.
+    """
 
     convention: Convention
     changed: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
 
 
 class Conventions:
@@ -46,8 +53,11 @@ class Conventions:
         return [self._read(path) for path in sorted(self._folder.glob("*.json"))]
 
     def watched(self) -> list[Watched]:
-        """Every convention with the cited files that changed since it was seen."""
-        return [Watched(each, tuple(self._changed(each))) for each in self.all()]
+        """Every convention with the cited files that changed since, and why it does not count."""
+        return [
+            Watched(each, tuple(self._changed(each)), tuple(self._doubts(each)))
+            for each in self.all()
+        ]
 
     def learn(self, judgement: Judgement, review_id: str, at: str) -> list[Convention]:
         """Note the patterns of an approved review; what a person decided stays decided."""
@@ -77,7 +87,7 @@ class Conventions:
 
         Raises:
             NotFound: There is none with this id.
-            UsageError: Its pattern is no glob, so that it could never be about a file.
+            UsageError: It is to be promoted and its pattern is no glob, or it does not count.
         """
         slug = convention_id.removeprefix("convention.")
         known = self._find(slug) if _slug(slug) == slug else None
@@ -88,6 +98,9 @@ class Conventions:
                 parse(known.applies_to)
             except BadGlob as problem:
                 raise UsageError(f"{known.id} cannot be promoted: {problem}") from problem
+            doubts = "; ".join(self._doubts(known))
+            if doubts:
+                raise UsageError(f"{known.id} cannot be promoted: {doubts}.")
         decided = replace(
             known,
             standing=standing,
@@ -125,6 +138,36 @@ class Conventions:
             if digest is not None:
                 yield SeenIn(seen.path, digest)
 
+    def _doubts(self, convention: Convention) -> Iterator[str]:
+        """Why a convention does not count."""
+        path = self._folder / f"{convention.slug}.json"
+        broken = unsealed(json.loads(path.read_bytes()))
+        if broken:
+            yield f"{self._shown(path)}: {broken}"
+        told = {each: self._review(each, convention) for each in convention.reviews}
+        if all(told.values()):
+            yield from told.values()
+            if not told:
+                yield f"{self._shown(path)}: no review is named that it was learned from"
+
+    def _review(self, review_id: str, convention: Convention) -> str:
+        """Why a review taught no such convention; empty if it did."""
+        name = review_id.removeprefix("review.")
+        path = self._places.records / "reviews" / f"{name}.json"
+        if "/" in name or not path.is_file():
+            return f"{self._shown(path)} is gone"
+        record = json.loads(path.read_bytes())
+        broken = next(broken_seals(record), "")
+        if broken:
+            return f"{self._shown(path)}: {broken}"
+        names = {each.name for printed in record["reviews"] for each in _patterns(printed)}
+        if record["outcome"] != Ruling.APPROVED or convention.slug not in map(_slug, names):
+            return f"{self._shown(path)}: it approves no such pattern"
+        return ""
+
+    def _shown(self, path: Path) -> str:
+        return path.relative_to(self._places.root).as_posix()
+
     def _find(self, slug: str) -> Convention | None:
         path = self._folder / f"{slug}.json"
         return self._read(path) if path.is_file() else None
@@ -138,12 +181,17 @@ class Conventions:
     def _write(self, convention: Convention) -> None:
         self._places.prepare()
         self._folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(asdict(convention), ensure_ascii=False, indent=2) + "\n"
+        text = json.dumps(sealed(asdict(convention)), ensure_ascii=False, indent=2) + "\n"
         handle, name = tempfile.mkstemp(dir=self._folder, prefix=".new-")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         Path(name).chmod(0o644)
         Path(name).replace(self._folder / f"{convention.slug}.json")
+
+
+def _patterns(printed: dict[str, str]) -> tuple[LearnedPattern, ...]:
+    review = read(printed["printed"].encode()).review
+    return review.patterns if review is not None else ()
 
 
 def _slug(name: str) -> str:

@@ -20,6 +20,7 @@ from hornbook.execute.workflow.subjects import DEVELOP, REVIEW
 from hornbook.model.agents import Assignment, Role
 from hornbook.model.context import Outcome, Pressure
 from hornbook.model.review import Judgement, Ruling
+from hornbook.model.sealing import RECORD
 from hornbook.review.reading import read
 from hornbook.review.schema import review_schema
 from hornbook.workspace.briefs import brief_of
@@ -281,6 +282,8 @@ def _judged(scene: Scene, papers: _Papers) -> Judgement:
         _printed(papers),
         [_receipt(scene.ground, packet) for packet in papers.packets],
         report_of(gates.data) if gates is not None else None,
+        bound=True,
+        chained=True,
     )
 
 
@@ -292,8 +295,15 @@ def _printed(papers: _Papers) -> list[Printed]:
 
 
 def _receipt(ground: Ground, packet: Data) -> dict[str, object]:
+    """The receipt of a packet, as its event has it.
+
+    Raises:
+        UsageError: The record is another one.
+    """
     path = ground.places.records / "receipts" / f"{str(packet['receipt_sha256'])[:16]}.json"
     facts: dict[str, object] = json.loads(path.read_bytes())
+    if facts.get("receipt_sha256") != packet["receipt_sha256"]:
+        raise UsageError(f"{path}: it is not the receipt of the packet: answer, to begin anew.")
     return facts
 
 
@@ -379,4 +389,6 @@ def _facts(judgement: Judgement, tree: str, path: Path) -> dict[str, object]:
         "explanation": list(judgement.explanation),
         "feedback": judgement.feedback,
         "record": f"review.{path.stem}",
+        "record_sha256": json.loads(path.read_bytes())[RECORD],
+        "warnings": [asdict(each) for each in judgement.warnings],
     }

@@ -1,21 +1,15 @@
-"""Whether receipts and gate results are those of a change, as git has it."""
+"""Whether receipts are those of a change, as git has it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 
 from hornbook.assemble.packet import fenced
 from hornbook.assemble.receipt import own_hash
-from hornbook.git import reader as git
 from hornbook.git.change import Change
 from hornbook.model.context import Outcome, Unit
-from hornbook.model.gates import GateReport, GateStatus
-from hornbook.workspace.gating import gates_for_change
-from hornbook.workspace.settings import CONFIG, FOREIGN_CONFIG
 
 Receipt = Mapping[str, object]
-DEFINING = frozenset({CONFIG.as_posix(), FOREIGN_CONFIG.as_posix()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,45 +89,3 @@ def listed(receipt: Receipt) -> tuple[str, ...]:
     """The rules that the receipt names."""
     named = receipt["sop_ids"]
     return tuple(map(str, named)) if isinstance(named, list) else ()
-
-
-def gate_doubts(root: Path, change: Change, report: GateReport | None) -> Iterator[str]:
-    """Why gate results cannot be counted for the change.
-
-    Results that name no tree, base or head are taken at their word: somebody else made them.
-    """
-    if report is None or (report.tree is None and report.base is None and report.head is None):
-        return
-    again = "run `gates run --diff BASE..HEAD --json` again."
-    if report.tree != change.tree:
-        yield f"The gates ran on tree {_short(report.tree)}, not on the change's: {again}"
-    named = report.base is not None
-    if named and not _for_it(root, change, report):
-        yield f"The gates ran for {_short(report.base)}..{_short(report.head)}: {again}"
-    elif not named and not DEFINING.isdisjoint(change.paths):
-        yield f"The gates ran without --diff, and the change edits their definition: {again}"
-    else:
-        yield from _not_run(root, change, report)
-
-
-def _for_it(root: Path, change: Change, report: GateReport) -> bool:
-    """Whether the gates judged HEAD by definitions of the base, or of a commit before it."""
-    older = git.run(root, "merge-base", "--is-ancestor", str(report.base), change.base)
-    return report.head == change.head and older.returncode == 0
-
-
-def _not_run(root: Path, change: Change, report: GateReport) -> Iterator[str]:
-    """The required gates of the base that the results lack, or do not count as required."""
-    results = {result.name: result for result in report.gates}
-    for gate in gates_for_change(root, change).ready:
-        result = results.get(gate.name)
-        if not gate.required:
-            continue
-        if result is None:
-            yield f"The gate {gate.name} is required at the base and was not run."
-        elif not result.required and result.status is not GateStatus.PASSED:
-            yield f"The gate {gate.name} is required at the base and was run as an optional one."
-
-
-def _short(commit: str | None) -> str:
-    return commit[:12] if commit is not None else "none"

@@ -1,7 +1,7 @@
 """What recorded reviews say over time: which rules are violated, and which nobody cites."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from hornbook.graph.store import GraphStore
@@ -29,10 +29,17 @@ class RuleRecord:
     passed: int
     not_applicable: int
     last: str | None
+    doubted: int = 0
+    """How many of these answers carry a warning, such as evidence outside the change."""
 
 
-def past_reviews(store: GraphStore, revision: str | None = None) -> list[PastReview]:
-    """The recorded reviews, newest first; with a revision, those that it judged."""
+def past_reviews(
+    store: GraphStore, revision: str | None = None, *, without: Collection[str] = ()
+) -> list[PastReview]:
+    """The recorded reviews, newest first; with a revision, those that it judged.
+
+    Those `without` are left out: their records cannot be believed.
+    """
     if revision is not None:
         rows = store.rows("reviews_under", revision=entity(revision))
         found = {review: PastReview(review, outcome, at) for review, outcome, at in rows}
@@ -42,18 +49,22 @@ def past_reviews(store: GraphStore, revision: str | None = None) -> list[PastRev
             known = found.get(review, PastReview(review, outcome, at))
             receipts = tuple(sorted({*known.receipts, *filter(None, (receipt,))}))
             found[review] = PastReview(review, outcome, at, receipts)
+    for review in without:
+        found.pop(review, None)
     return sorted(found.values(), key=lambda each: (each.at, each.id), reverse=True)
 
 
-def rule_records(snapshot: Snapshot, since: str) -> list[RuleRecord]:
+def rule_records(
+    snapshot: Snapshot, since: str, *, without: Collection[str] = ()
+) -> list[RuleRecord]:
     """Every rule in force with its answers since a time, the most violated first.
 
-    A rule with no `last` was not cited since then.
+    A rule with no `last` was not cited since then. Reviews `without` do not count.
     """
     counts: dict[str, Counter[str]] = {rule.id: Counter() for rule in snapshot.rules.enforced}
     last: dict[str, str] = {}
-    for rule, answer, _, at in snapshot.store.rows("rule_answers"):
-        if at >= since and rule in counts:
+    for rule, answer, review, at in snapshot.store.rows("rule_answers"):
+        if at >= since and rule in counts and review not in without:
             counts[rule][answer] += 1
             last[rule] = max(at, last.get(rule, ""))
     return sorted(
@@ -69,6 +80,7 @@ def _record(rule: str, counted: Counter[str], last: dict[str, str]) -> RuleRecor
         passed=counted[p.REVIEW_PASSED.name],
         not_applicable=counted[p.REVIEW_NOT_APPLICABLE.name],
         last=last.get(rule),
+        doubted=counted[p.REVIEW_DOUBTED.name],
     )
 
 

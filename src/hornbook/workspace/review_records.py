@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hornbook.model.gates import GateReport
 from hornbook.model.review import Judgement, Ruling
+from hornbook.model.sealing import RECORD, hashes_of, sealed, unsealed
 from hornbook.review.reading import read
 from hornbook.temporary import draft_of
 from hornbook.workspace.conventions import Conventions
@@ -43,9 +44,10 @@ class Judged:
 
 
 def record_review(places: Places, judged: Judged, occasion: Occasion) -> Path:
-    """Write the record of a judgement, and its patterns as candidates if it approved.
+    """Write the record of a judgement, sealed, and its patterns as candidates if it approved.
 
-    A run's reviews are numbered; a record is never written over.
+    A run's reviews are numbered; a record is never written over. What lies in the place of a
+    numbered one and says something else was not written by its run: that is replaced.
     """
     folder = places.records / "reviews"
     places.prepare()
@@ -69,7 +71,8 @@ def _kept(
     place = number or 1
     while True:
         path, review_id = folder / f"{run}.{place}.json", f"review.{run}.{place}"
-        text = json.dumps({"id": review_id, **facts}, ensure_ascii=False, indent=2) + "\n"
+        record = sealed({"id": review_id, **facts})
+        text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
         draft = draft_of(path)
         draft.write_text(text, encoding="utf-8", errors="backslashreplace")
         try:
@@ -78,9 +81,26 @@ def _kept(
             if number is None:
                 place += 1
                 continue
+            if not _is(path, record):
+                draft.replace(path)
         finally:
-            draft.unlink()
+            draft.unlink(missing_ok=True)
         return path, review_id
+
+
+def _is(path: Path, record: Mapping[str, object]) -> bool:
+    """Whether a file is the record, though perhaps of another time."""
+    try:
+        known = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    if not isinstance(known, dict) or unsealed(known):
+        return False
+    ours, theirs = (
+        {key: value for key, value in each.items() if key not in {"at", RECORD}}
+        for each in (record, known)
+    )
+    return ours == theirs
 
 
 def _facts(judged: Judged, occasion: Occasion, at: str) -> dict[str, object]:
@@ -91,7 +111,7 @@ def _facts(judged: Judged, occasion: Occasion, at: str) -> dict[str, object]:
         for entry in review.entries if review is not None else ():
             if entry.sop_id in statuses and entry.status not in statuses[entry.sop_id]:
                 statuses[entry.sop_id].append(str(entry.status))
-    return {
+    facts = {
         "schema": SCHEMA,
         "at": at,
         "outcome": judgement.outcome,
@@ -116,6 +136,7 @@ def _facts(judged: Judged, occasion: Occasion, at: str) -> dict[str, object]:
         ],
         "findings": [asdict(finding) for finding in judgement.findings],
         "problems": [asdict(problem) for problem in judgement.problems],
+        "warnings": [asdict(warning) for warning in judgement.warnings],
         "feedback": judgement.feedback,
         "gates": asdict(judged.gates) if judged.gates is not None else None,
         "reviews": [
@@ -123,3 +144,6 @@ def _facts(judged: Judged, occasion: Occasion, at: str) -> dict[str, object]:
             for printed in judged.reviews
         ],
     }
+    plain = json.loads(json.dumps(facts))
+    receipts = [str(each.get("receipt_sha256", "")) for each in judged.receipts]
+    return {**facts, "hashes": {**hashes_of(plain), "receipts": receipts}}

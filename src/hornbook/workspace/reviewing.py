@@ -12,15 +12,18 @@ from hornbook.errors import UsageError
 from hornbook.git.change import Change, change
 from hornbook.ingest.code.languages import grammar_of
 from hornbook.ingest.reading import is_rule_file
-from hornbook.model.gates import GateReport, GateStatus
+from hornbook.model import Activation
+from hornbook.model.gates import GateReport
 from hornbook.model.review import JudgedRule, Judgement, ReviewProblem, Route, Ruling
 from hornbook.model.terms import Severity
 from hornbook.review.case import Brief, Case
 from hornbook.review.integrity import Reviewed, Standard
 from hornbook.review.judging import judge
 from hornbook.workspace.contexts import bound_rules, edited_rules
+from hornbook.workspace.gate_check import gate_doubts, gate_warnings
 from hornbook.workspace.judging import graph_at
-from hornbook.workspace.receipt_check import Expected, differences, gate_doubts, listed
+from hornbook.workspace.prompt_check import prompt_doubts, prompt_warnings
+from hornbook.workspace.receipt_check import Expected, differences, listed
 from hornbook.workspace.reviewed_tree import CommitTree
 from hornbook.workspace.snapshot import Snapshot
 
@@ -41,10 +44,15 @@ def check_reviews(
     receipts: Sequence[Mapping[str, object]],
     gates: GateReport | None = None,
     span: str | None = None,
+    *,
+    bound: bool = False,
+    chained: bool = False,
 ) -> Judgement:
     """The judgement of a change: reviews of the whole, or of the passes that together cover it.
 
-    With a span, the receipts must be for just that change.
+    With a span, the receipts must be for just that change; with `bound` there must be gate
+    results, and they must name the tree, base and head. `chained` receipts are those that a run's
+    events have the hashes of.
 
     Raises:
         UsageError: The receipts are for different changes, or git does not have the commits.
@@ -54,12 +62,18 @@ def check_reviews(
         strange = list(_of_another_change(root, span, receipts))
     if strange or not receipts:
         return _without_context(strange or ["There is no receipt: give the one of the packet."])
-    case = recomputed(root, receipts, gates)
+    case = recomputed(root, receipts, gates, bound=bound)
+    if not chained:
+        case = replace(case, warnings=(*case.warnings, *prompt_warnings(receipts)))
     return judge(case, list(briefs(reviews, receipts, case.rules)))
 
 
 def recomputed(
-    root: Path, receipts: Sequence[Mapping[str, object]], gates: GateReport | None = None
+    root: Path,
+    receipts: Sequence[Mapping[str, object]],
+    gates: GateReport | None = None,
+    *,
+    bound: bool = False,
 ) -> Case:
     """The change that receipts are for, with the rules and settings that git has for it.
 
@@ -73,23 +87,25 @@ def recomputed(
     found = change(root, f"{base}..{head}")
     snapshot = graph_at(root, base)
     tree = CommitTree(root, head)
-    rules = _rules(snapshot, [path for path in found.paths if tree.has(path)], found.paths)
+    rules = _rules(snapshot, found, tree)
     changed = tree.texts(found.paths)
     expected = Expected(
         found, {rule.unit.id: rule.unit for rule in bound_rules(snapshot, found.paths)}
     )
     doubts = [
         *(said for receipt in receipts for said in differences(receipt, expected)),
-        *gate_doubts(root, found, gates),
+        *prompt_doubts(root, found, snapshot, receipts),
+        *gate_doubts(root, found, gates, bound=bound or snapshot.settings.review.gates == "bound"),
     ]
     return Case(
         rules=rules,
-        reviewed=Reviewed(tree, changed),
+        reviewed=Reviewed(tree, changed, _words(snapshot, rules)),
         standard=_standard(snapshot),
         gates=gates,
         edited=tuple(edited_rules(found)),
         doubts=tuple(ReviewProblem("no_context", None, said) for said in doubts),
         questions=tuple(_questions(snapshot, found, tree, changed)),
+        warnings=(*gate_warnings(gates), *_not_understood(snapshot)),
         outside=found.outside,
         base=base,
         head=head,
@@ -108,10 +124,7 @@ def read_gates(data: bytes) -> GateReport:
         raise UsageError(
             f"the gate results cannot be read ({problem}): give what `gates run --json` prints."
         ) from problem
-    stopped = [
-        gate for gate in report.gates if gate.required and gate.status is not GateStatus.PASSED
-    ]
-    return replace(report, passed=report.passed and bool(report.gates) and not stopped)
+    return replace(report, passed=report.holds)
 
 
 def _not_ours(receipt: Mapping[str, object]) -> Iterator[str]:
@@ -146,19 +159,36 @@ def _without_context(reasons: Sequence[str]) -> Judgement:
     return Judgement(Ruling.INVALID, None, Route.HUMAN, problems, explanation=said)
 
 
-def _rules(
-    snapshot: Snapshot, there: Sequence[str], paths: Sequence[str]
-) -> tuple[JudgedRule, ...]:
-    """The rules that bind the change, each with the files of HEAD that it binds."""
-    bound: dict[str, list[str]] = {}
-    found: dict[str, JudgedRule] = {}
-    for answer in snapshot.why(paths):
+def _rules(snapshot: Snapshot, found: Change, tree: CommitTree) -> tuple[JudgedRule, ...]:
+    """The rules that bind the change, each with the files of HEAD that it binds.
+
+    What bound a file that was renamed is about the file by its new name.
+    """
+    now = {each.before: each.path for each in found.files if each.before is not None}
+    bound: dict[str, dict[str, None]] = {}
+    rules: dict[str, JudgedRule] = {}
+    for answer in snapshot.why(found.paths):
+        names = [name for name in (answer.path, now.get(answer.path)) if name and tree.has(name)]
         for rule in answer.rules:
-            found[rule.id] = JudgedRule(
+            rules[rule.id] = JudgedRule(
                 rule.id, rule.severity, rule.revision, rule.title, rule.path
             )
-            bound.setdefault(rule.id, []).extend([answer.path] if answer.path in there else [])
-    return tuple(replace(found[each], files=tuple(bound[each])) for each in sorted(found))
+            bound.setdefault(rule.id, {}).update(dict.fromkeys(names))
+    return tuple(replace(rules[each], files=tuple(sorted(bound[each]))) for each in sorted(rules))
+
+
+def _not_understood(snapshot: Snapshot) -> Iterator[ReviewProblem]:
+    """The rules of the base that nobody could be held to."""
+    for rule in snapshot.rules.not_enforced:
+        if rule.activation is Activation.UNKNOWN:
+            said = f"{rule.path} of the base cannot be understood, so that nobody judged by it."
+            yield ReviewProblem("rule_not_understood", rule.id, said)
+
+
+def _words(snapshot: Snapshot, rules: Sequence[JudgedRule]) -> dict[str, str]:
+    """What each rule says, without what is said about it."""
+    documents = {rule.id: snapshot.document(rule.id) for rule in rules}
+    return {name: f"{each.title}\n{each.body}" for name, each in documents.items()}
 
 
 def _standard(snapshot: Snapshot) -> Standard:

@@ -160,6 +160,18 @@ class RunBook:
         """
         return list(self._found(run_id)[1].events)
 
+    def all_events(self) -> list[Event]:
+        """Every event of every plan that has runs, each plan's in order.
+
+        Raises:
+            EventLogError: The chain of a plan's events is broken.
+        """
+        log = self._kept.level()
+        if log is None:
+            return []
+        plans = sorted({event.plan for event in log.of_kind(kinds.STARTED)})
+        return [event for plan in plans for event in log.events(plan)]
+
     def answer(self, run_id: str, text: str) -> StepOutcome:
         """Tell a run that asks what a person says; whoever drives it goes on.
 

@@ -47,6 +47,10 @@ class ReviewSettings:
     confidence_percent: int = field(
         default=70, metadata={"meaning": "Below which confidence a person decides."}
     )
+    gates: str = field(
+        default="any",
+        metadata={"meaning": "Whose gate results count: `any`, or `bound` to the change's tree."},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +360,11 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
         "review.block_on",
         f"`review.block_on` is {settings.review.block_on!r}: write {', '.join(Severity)}.",
         valid=settings.review.block_on in list(Severity),
+    )
+    reading.check(
+        "review.gates",
+        f"`review.gates` is {settings.review.gates!r}: write any or bound.",
+        valid=settings.review.gates in {"any", "bound"},
     )
     reading.check(
         "gates.tests",

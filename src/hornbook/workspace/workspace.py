@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from hornbook.workspace.gating import GateList
     from hornbook.workspace.memory import Memory
     from hornbook.workspace.plans import PlanBook
+    from hornbook.workspace.record_check import BadRecord
     from hornbook.workspace.review_history import PastReview, RuleRecord
     from hornbook.workspace.review_records import Judged
     from hornbook.workspace.reviewing import Printed
@@ -337,17 +338,19 @@ class Workspace:
         *,
         gates: GateReport | None = None,
         diff: str | None = None,
+        bound_gates: bool = False,
     ) -> Judgement:
         """What follows from the reviews of a change; rules, tree and settings come from git.
 
-        With `diff`, the receipts must be for just that change.
+        With `diff`, the receipts must be for just that change; with `bound_gates` there must be
+        gate results that name its tree, base and head.
 
         Raises:
             UsageError: The receipts are for different changes, or git does not have the commits.
         """
         from hornbook.workspace.reviewing import check_reviews  # noqa: PLC0415  # loads the readers
 
-        return check_reviews(self.root, reviews, receipts, gates, diff)
+        return check_reviews(self.root, reviews, receipts, gates, diff, bound=bound_gates)
 
     def record_review(
         self,
@@ -377,7 +380,18 @@ class Workspace:
         """
         from hornbook.workspace.review_history import past_reviews  # noqa: PLC0415  # only this needs it
 
-        return past_reviews(self.ingested().store, revision)
+        bad = [each.id for each in self.bad_records()]
+        return past_reviews(self.ingested().store, revision, without=bad)
+
+    def bad_records(self) -> list[BadRecord]:
+        """The recorded reviews that are not as they were written, or not as their runs tell."""
+        from hornbook.workspace.record_check import bad_records, of_runs, read_records  # noqa: PLC0415  # only this needs it
+
+        records = read_records(self.places)
+        if not of_runs(records):
+            return bad_records(records)
+        with self.run_book() as book:
+            return bad_records(records, book.all_events())
 
     def past_runs(self, plan: str | None = None) -> list[PastRun]:
         """The runs that the graph knows, oldest first; with a plan's id, those of it.
@@ -397,7 +411,8 @@ class Workspace:
         """
         from hornbook.workspace.review_history import rule_records  # noqa: PLC0415  # only this needs it
 
-        return rule_records(self.ingested(), since.strftime("%Y-%m-%dT%H:%M:%SZ"))
+        bad = [each.id for each in self.bad_records()]
+        return rule_records(self.ingested(), since.strftime("%Y-%m-%dT%H:%M:%SZ"), without=bad)
 
     def gates(self, *, diff: str | None = None) -> GateList:
         """The effective gates, each value with its origin, and those that are refused.

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from hornbook.ingest.problems import Problems
 from hornbook.ingest.readers.protocol import Reading, SourceFile
 from hornbook.model import Activation, Category, Scope, Severity
+from hornbook.model.sealing import RECEIPT, unsealed
 from hornbook.vocabulary import predicates as p
 
 RECEIPTS = PurePosixPath(".hornbook/records/receipts")
@@ -25,7 +26,12 @@ class ReceiptReader:
         problems = Problems(file.parts.path)
         problems.extend(file.parts.problems)
         try:
-            facts = _facts(json.loads(file.parts.body))
+            receipt = json.loads(file.parts.body)
+            facts = _facts(receipt)
+            broken = unsealed(receipt, RECEIPT)
+            if broken:
+                facts = ()
+                problems.error(1, "altered_record", altered("receipt", broken))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             facts = ()
             message = f"It is not a receipt as Hornbook writes it ({problem}): delete it."
@@ -46,6 +52,14 @@ class ReceiptReader:
             facts=facts,
             problems=problems.told(),
         )
+
+
+def altered(what: str, broken: str) -> str:
+    """What to say of a record that is not as it was written."""
+    return (
+        f"The {what} is not as Hornbook wrote it and does not count ({broken}): restore it from "
+        "git, or delete it."
+    )
 
 
 def _facts(receipt: dict[str, object]) -> tuple[tuple[str, str], ...]:

@@ -2,14 +2,16 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from hornbook.errors import BadGlob
 from hornbook.ingest.problems import Problems
 from hornbook.ingest.readers.protocol import Reading, SourceFile
+from hornbook.ingest.readers.records import altered
 from hornbook.model import Activation, Category, Pattern, Scope, Severity
 from hornbook.model.conventions import Standing
+from hornbook.model.sealing import broken_seals, unsealed
 from hornbook.text.globs import parse
 from hornbook.vocabulary import predicates as p
 
@@ -39,7 +41,12 @@ class ReviewReader:
         problems.extend(file.parts.problems)
         facts: Facts = ()
         try:
-            facts = _review_facts(_record(file))
+            record = _record(file)
+            facts = _review_facts(record)
+            broken = "; ".join(_broken(record, file.path.stem))
+            if broken:
+                facts = ()
+                problems.error(1, "altered_record", altered("review", broken))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             message = f"It is not a review as Hornbook records it ({problem}): delete it."
             problems.error(1, "bad_record", message)
@@ -80,9 +87,12 @@ class ConventionReader:
         try:
             record = _record(file)
             facts = _convention_facts(record)
+            broken = unsealed(record) or _other_name(record, file.path.stem)
+            if broken:
+                problems.error(1, "altered_record", altered("convention", broken))
             glob = str(record["applies_to"])
             parse(glob)
-            patterns = (Pattern(glob, glob, None),)
+            patterns = () if broken else (Pattern(glob, glob, None),)
         except BadGlob as problem:
             problems.error(1, "bad_glob", f"{problem} Retire the convention.")
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
@@ -107,6 +117,18 @@ class ConventionReader:
             facts=facts,
             problems=problems.told(),
         )
+
+
+def _other_name(record: Mapping[str, object], name: str) -> str:
+    slug = record.get("slug")
+    return "" if slug == name else f"it is convention.{slug}"
+
+
+def _broken(record: Mapping[str, object], name: str) -> Iterator[str]:
+    """Why a recorded review does not count."""
+    if record.get("id") != f"review.{name}":
+        yield f"it is {record.get('id')}"
+    yield from broken_seals(record)
 
 
 def _record(file: SourceFile) -> Mapping[str, object]:
@@ -137,6 +159,8 @@ def _review_facts(record: Mapping[str, object]) -> Facts:
         said = f"{finding['severity']} {finding['status']} {finding['sop_id']}{place}: "
         found.append((p.REVIEW_FINDING.name, said + str(finding["message"])))
     found += [(p.REVIEW_PROBLEM.name, str(each["code"])) for each in _list(record["problems"])]
+    doubted = [str(w["sop_id"]) for w in _list(record.get("warnings", [])) if w.get("sop_id")]
+    found += [(p.REVIEW_DOUBTED.name, each) for each in doubted]
     return tuple(dict.fromkeys(found))
 
 
