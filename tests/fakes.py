@@ -92,6 +92,10 @@ class GitWorktrees:
         intruding = [name for name in HIDDEN if (folder / name).exists()]
         return Snapshot(commit, tree, tuple(files), tuple(f"{n} was written" for n in intruding))
 
+    def release(self, plan: str, task: str) -> None:
+        """Take away the folder of a task."""
+        shutil.rmtree(self.folder(plan, task), ignore_errors=True)
+
     def approve(
         self,
         plan: str,

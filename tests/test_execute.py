@@ -106,6 +106,9 @@ def test_a_plan_is_carried_out_task_by_task(root: Path) -> None:
     assert "Hornbook-Task: task.add-tax.2" in trailers
     assert "Hornbook-Receipt: " in trailers
     assert git(root, "status", "--porcelain", "--", "shop") == ""
+    assert git(root, "worktree", "list").count("\n") <= 1, (
+        "worktrees of tasks that are done are gone"
+    )
     kinds = [
         event["kind"]
         for event in json.loads(hornbook(root, "runs", "events", "add-tax-t1-1", "--json").stdout)[

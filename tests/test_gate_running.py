@@ -22,7 +22,7 @@ from hornbook.git.content import content
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.model.plan import Constraints
 from hornbook.temporary import sweep
-from hornbook.workspace.gate_running import judge_files, run_for
+from hornbook.workspace.gate_running import run_for
 from tests.workspaces import write
 
 PYTEST = f"{sys.executable} -m pytest -p no:cacheprovider"
@@ -599,13 +599,6 @@ def test_floors_over_floors_only_are_no_pass_without_gates(repository: Path) -> 
     report = run_for(repository, [], span="main..work")
     assert not report.passed
     assert statuses(report)["gates"] == "refused"
-
-
-def test_files_of_the_work_tree_are_judged_without_what_gates_make(repository: Path) -> None:
-    write(repository, {"coverage.out": "mode: set\n", "x.orig": "", "node_modules/a/b.rej": ""})
-    gates = [Gate("coverage", "true", creates=("coverage.out",))]
-    found = {result.name: result for result in judge_files(repository, "HEAD", gates, None)}
-    assert found["floor:artefacts"].output == "x.orig is a leftover (*.orig)"
 
 
 def test_a_folder_without_a_repository_has_gates_but_no_tree(tmp_path: Path) -> None:

@@ -20,9 +20,10 @@ from hornbook.agents.scripted_review import cited_lines, write_review
 from hornbook.assemble.receipt import receipt
 from hornbook.errors import ConfigError
 from hornbook.gates.floors import Strictness, has_tests, scope
-from hornbook.git.approving import Proof, commit_approved
+from hornbook.git.approving import Proof
 from hornbook.git.touched import links
 from hornbook.git.worktrees import change_set, prepare
+from hornbook.git.writing import make_commit
 from hornbook.model.agents import Answer, Assignment, Limits, Role, Subtask
 from hornbook.model.gates import GateStatus
 from hornbook.model.plan import Constraints
@@ -77,7 +78,8 @@ def developed(root: Path, script: str, files: tuple[str, ...], **values: object)
     answer = ask(agent, assignment(tree.folder, files=files, **values))
     assert answer.error is None
     changes = change_set(tree, "main")
-    return commit_approved(root, changes.tree, git(root, "rev-parse", "main"), "work", PROOF)
+    base = git(root, "rev-parse", "main")
+    return make_commit(root, changes.tree, (base,), "work", trailers=PROOF.trailers)
 
 
 def reviewed(root: Path, head: str, script: str) -> Judgement:

@@ -11,7 +11,7 @@ import pytest
 from hornbook.agents.confining import Surroundings
 from hornbook.errors import UsageError
 from hornbook.gates.floors import scope
-from hornbook.git.approving import Proof, advance, begin, commit_approved, start_of
+from hornbook.git.approving import Proof, advance, begin, start_of
 from hornbook.git.seal import broken
 from hornbook.git.touched import links
 from hornbook.git.worktrees import (
@@ -21,16 +21,20 @@ from hornbook.git.worktrees import (
     find,
     listed,
     prepare,
-    prune,
     reset,
     worktree_place,
 )
 from hornbook.git.writing import Conflict, branch_tip, make_commit, merged
 from hornbook.model.gates import GateStatus
 from hornbook.model.plan import Constraints
+from hornbook.workspace.task_worktrees import TaskWorktrees
 from tests.workspaces import SOPS, with_the_example_sop, write
 
 PROOF = Proof("plan.auth", "task.auth.1", "run.1", "sha256:ab", "sha256:cd")
+
+
+def approved(root: Path, tree: str, base: str, message: str, proof: Proof = PROOF) -> str:
+    return make_commit(root, tree, (base,), message, trailers=proof.trailers)
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -87,7 +91,7 @@ def test_the_users_configuration_stays_as_it_was(root: Path) -> None:
     tree = start(root)
     write(tree.path, {"new.py": "x = 1\n"})
     changes = change_set(tree, "HEAD")
-    commit_approved(root, changes.tree, "HEAD", "work", PROOF)
+    approved(root, changes.tree, "HEAD", "work")
     discard(root, "auth", "1")
     assert (root / ".git/config").read_bytes() == before
     assert git(root, "worktree", "list", "--porcelain").count("worktree ") == 1
@@ -306,7 +310,7 @@ def test_hooks_do_not_run_when_we_write(root: Path, tmp_path: Path) -> None:
         hook.chmod(0o755)
     tree = start(root)
     write(tree.path, {"new.py": "x = 1\n"})
-    commit = commit_approved(root, change_set(tree, "HEAD").tree, "HEAD", "work", PROOF)
+    commit = approved(root, change_set(tree, "HEAD").tree, "HEAD", "work")
     advance(root, "auth", commit)
     assert not (tmp_path / "ran").exists()
 
@@ -316,8 +320,8 @@ def test_approved_work_is_a_commit_with_its_proof(root: Path) -> None:
     write(tree.path, {"new.py": "x = 1\n"})
     tree_hash = change_set(tree, "HEAD").tree
     base = git(root, "rev-parse", "HEAD")
-    commit = commit_approved(root, tree_hash, base, "auth: add new", PROOF)
-    assert commit_approved(root, tree_hash, base, "auth: add new", PROOF) == commit
+    commit = approved(root, tree_hash, base, "auth: add new")
+    assert approved(root, tree_hash, base, "auth: add new") == commit
     assert git(root, "log", "-1", "--format=%(trailers)", commit).splitlines() == [
         "Hornbook-Plan: plan.auth",
         "Hornbook-Task: task.auth.1",
@@ -352,15 +356,13 @@ def test_a_repository_without_an_identity_still_gets_a_commit(
 def test_a_trailer_cannot_smuggle_in_another_line(root: Path) -> None:
     proof = Proof("plan.auth", "task.auth.1\nSigned-off-by: x", "run.1", "a", "b")
     with pytest.raises(UsageError, match="does not stand on one line"):
-        commit_approved(root, "HEAD^{tree}", "HEAD", "work", proof)
+        approved(root, "HEAD^{tree}", "HEAD", "work", proof)
 
 
 def work(root: Path, task: str, changed: dict[str, str], base: str = "main") -> str:
     tree = prepare(root, "auth", task, base)
     write(tree.path, changed)
-    return commit_approved(
-        root, change_set(tree, base).tree, git(root, "rev-parse", base), task, PROOF
-    )
+    return approved(root, change_set(tree, base).tree, git(root, "rev-parse", base), task)
 
 
 def test_a_task_builds_on_all_that_it_depends_on(root: Path) -> None:
@@ -406,16 +408,33 @@ def test_a_plans_branch_that_is_checked_out_is_left_alone(root: Path) -> None:
         advance(root, "auth", work(root, "1", {"one.py": "1\n"}))
 
 
-def test_worktrees_are_listed_removed_and_pruned(root: Path) -> None:
+def test_worktrees_are_listed_and_removed(root: Path) -> None:
     start(root, "1")
     start(root, "2")
     prepare(root, "other", "1", "HEAD")
     assert listed(root) == [("auth", "1"), ("auth", "2"), ("other", "1")]
     discard(root, "auth", "2")
     discard(root, "auth", "2")
-    assert prune(root, keep=[("other", "1")]) == [("auth", "1")]
-    assert listed(root) == [("other", "1")]
-    assert git(root, "worktree", "list", "--porcelain").count("worktree ") == 2
+    assert listed(root) == [("auth", "1"), ("other", "1")]
+    assert git(root, "worktree", "list", "--porcelain").count("worktree ") == 3
+
+
+def test_an_attempt_outlives_its_worktree_and_gits_own_tidying(root: Path) -> None:
+    trees = TaskWorktrees(root, lambda _path: False)
+    base = trees.begin("auth")
+    for text in ("one\n", "two\n"):
+        folder = Path(trees.ensure("auth", "task.auth.1", base))
+        write(folder, {"src/new.py": text})
+        last = trees.change("auth", "task.auth.1", base)
+    trees.release("auth", "task.auth.1")
+    trees.release("auth", "task.auth.1")
+    assert listed(root) == []
+    git(root, "reflog", "expire", "--expire=now", "--all")
+    git(root, "gc", "-q", "--prune=now")
+    attempts = git(root, "for-each-ref", "--format=%(objectname)", "refs/hornbook/attempts/auth")
+    texts = {git(root, "show", f"{each}:src/new.py") for each in attempts.split()}
+    assert texts == {"one", "two"}
+    assert last.commit in attempts
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "", "-x", "a..b"])

@@ -74,6 +74,10 @@ class Worktrees(Protocol):
         """What the files of the worktree are now, against the base."""
         ...
 
+    def release(self, plan: str, task: str) -> None:
+        """Take away where a task was worked on, if it is there; every attempt stays a commit."""
+        ...
+
     def approve(
         self,
         plan: str,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.errors import UsageError
-from hornbook.git.writing import Conflict, branch_tip, make_commit, merged, move_branch
+from hornbook.git.writing import Conflict, branch_tip, merged, move_branch
 
 BRANCHES = "hornbook/"
 
@@ -44,19 +44,6 @@ def start_of(root: Path, begin: str, approved: Sequence[str]) -> str | Conflict:
         UsageError: One of them is no commit.
     """
     return merged(root, approved or [begin])
-
-
-def commit_approved(
-    root: Path, tree: str, base: str, message: str, proof: Proof, *, when: str | None = None
-) -> str:
-    """The commit of approved work; asked for again it is the same one.
-
-    Without `when`, an ISO date, it bears the date of its base.
-
-    Raises:
-        UsageError: Git refused, or a part of the proof does not stand on one line.
-    """
-    return make_commit(root, tree, (base,), message, trailers=proof.trailers, when=when)
 
 
 def advance(root: Path, slug: str, approved: str) -> str | Conflict:

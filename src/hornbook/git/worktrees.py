@@ -4,7 +4,7 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -265,18 +265,6 @@ def listed(root: Path) -> list[tuple[str, str]]:
     return [
         (plan.name, task.name) for plan in plans for task in sorted(plan.iterdir()) if task.is_dir()
     ]
-
-
-def prune(root: Path, keep: Sequence[tuple[str, str]] = ()) -> list[tuple[str, str]]:
-    """Remove every worktree of ours but these; the removed ones."""
-    gone = [each for each in listed(root) if each not in set(keep)]
-    for plan, task in gone:
-        discard(root, plan, task)
-    with _alone(root):
-        for administration, path in _ours(root):
-            if not path.exists():
-                shutil.rmtree(administration)
-    return gone
 
 
 def _forget(root: Path, path: Path) -> None:

@@ -24,6 +24,7 @@ from hornbook.text.tokens import counter
 from hornbook.workspace.gate_confining import bounds_in_run, told
 from hornbook.workspace.gating import gates_now
 from hornbook.workspace.settings import Settings
+from hornbook.workspace.workspace import Workspace
 
 CAPABILITY = {
     Role.DEVELOPER: "developing",
@@ -69,6 +70,7 @@ class EmbeddedCrew:
             ),
             self._folder,
             counter(self.settings.counter),
+            related=self._related,
             window=endpoint.max_tokens,
             room=min(MOST_TOKENS, room),
             call_seconds=endpoint.call_seconds or CALL_SECONDS,
@@ -118,6 +120,13 @@ class EmbeddedCrew:
                 return models.endpoints[name]
         asked = f"the model {assignment.model!r}" if assignment.model else capability
         raise UsageError(f"no endpoint serves {asked}: name one under `models`.")
+
+    def _related(self, files: Sequence[str]) -> list[str]:
+        """The files that these import or that import them, as far as the graph has them."""
+        with Workspace.open(self.root) as work:
+            graph = work.snapshot()
+            found = (path for each in files for path in graph.related_files(each))
+            return [path for path in dict.fromkeys(found) if path not in files]
 
     def _folder(self, assignment: Assignment) -> Path:
         """Where an attempt is kept: another round or run begins anew, a restart goes on."""

@@ -207,26 +207,6 @@ def judge(
     ]
 
 
-def judge_files(
-    root: Path,
-    since: str,
-    gates: Sequence[Gate],
-    constraints: Constraints | None,
-    *,
-    tests: floors.Strictness = floors.Strictness.WARN,
-) -> list[GateResult]:
-    """What the floors say to the files of the work tree, committed or not, since a commit.
-
-    Files that gates make are no part of that change.
-    """
-    with content(root, made_by(gates)) as now:
-        start = git.commit(root, since)
-        environment = now.environment
-        return judge(
-            root, start, now.tree, gates, constraints, tests=tests, environment=environment
-        )
-
-
 def prove_for(
     root: Path, gates: Sequence[Gate], *, progress: Progress = silent
 ) -> tuple[Proof, ...]:

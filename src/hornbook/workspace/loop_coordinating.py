@@ -20,6 +20,8 @@ def coordinate(ground: Ground, run: RunState) -> StepOutcome:
         return _started(ground, run, ready[0])
     open_ones = [number for number in wanted if not ledger.done(number)]
     if not open_ones:
+        for number in wanted:  # also where a run ended by an answer
+            ground.worktrees.release(run.plan, f"task.{run.plan}.{number}")
         said = f"{len(wanted)} of {len(wanted)} tasks are approved."
         return _ended(ground, run, "approved", said)
     live = [each for each in ground.runs(run.plan) if each.ended is None and each.machine]

@@ -16,6 +16,7 @@ from hornbook.execute.workflow.subjects import (
     TRIGGER,
 )
 from hornbook.execute.working import Snapshot
+from hornbook.git.approving import Proof
 from hornbook.workspace.loop_ground import Ground, Scene
 from hornbook.workspace.loop_starting import trigger
 
@@ -53,16 +54,12 @@ def _approved(scene: Scene, work: Data, checked: Event) -> Data:
     context = run.newest(kinds.ASSEMBLED)
     packets = context.data["packets"] if context is not None else ()
     receipts = [str(packet["receipt_sha256"]) for packet in packets]
-    trailers = (
-        ("Hornbook-Plan", f"plan.{run.plan}"),
-        ("Hornbook-Task", str(run.task)),
-        ("Hornbook-Run", run.id),
-        ("Hornbook-Receipt", ", ".join(receipts)),
-        ("Hornbook-Events", checked.hash),
+    proof = Proof(
+        f"plan.{run.plan}", str(run.task), run.id, ", ".join(receipts), events=checked.hash
     )
     snapshot = Snapshot(work["commit"], work["tree"], tuple(work["files"]))
     title = ground.task_of(run).title
-    commit = ground.worktrees.approve(run.plan, snapshot, str(work["base"]), title, trailers)
+    commit = ground.worktrees.approve(run.plan, snapshot, str(work["base"]), title, proof.trailers)
     return {"task": run.task, "commit": commit, "tree": work["tree"], "receipts": receipts}
 
 

@@ -363,5 +363,7 @@ def end(
         "to": to or [],
         "spawned": list(spawned_by(ground.run(run.id))),
     }
+    if run.task is not None:  # while the run is not over, nobody else begins there
+        ground.worktrees.release(run.plan, run.task)
     ground.log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended", actor="loop")
     return outcome_of(ground.run(run.id))

@@ -1,7 +1,7 @@
 """What recorded reviews say over time: which rules are violated, and which nobody cites."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from hornbook.graph.store import GraphStore
@@ -82,8 +82,3 @@ def _record(rule: str, counted: Counter[str], last: dict[str, str]) -> RuleRecor
         last=last.get(rule),
         doubted=counted[p.REVIEW_DOUBTED.name],
     )
-
-
-def never_cited(records: Iterable[RuleRecord]) -> list[str]:
-    """The rules among them that no review cited."""
-    return [record.id for record in records if record.last is None]

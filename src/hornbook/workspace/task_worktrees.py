@@ -58,6 +58,8 @@ class TaskWorktrees:
             raise UsageError(f"the worktree of {task} is gone or damaged: run it again.")
         changed = worktrees.change_set(found, base, self._made)
         commit = make_commit(self._root, changed.tree, (base,), f"attempt at {task}")
+        # Reviews and events cite it: without a name git would throw it away some day.
+        write(self._root, "update-ref", f"refs/hornbook/attempts/{plan}/{commit}", commit)
         problems = [
             f"{path} was written, which is not the developer's" for path in changed.intruding
         ]
@@ -66,6 +68,11 @@ class TaskWorktrees:
         if before is not None:
             problems += sealing.broken(before, self._sealed(found))
         return Snapshot(commit, changed.tree, changed.paths, tuple(problems))
+
+    def release(self, plan: str, task: str) -> None:
+        """Take away where a task was worked on, if it is there; every attempt stays a commit."""
+        worktrees.discard(self._root, plan, task)
+        self._seals.pop((plan, task), None)
 
     def approve(
         self,

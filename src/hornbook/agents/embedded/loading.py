@@ -64,8 +64,9 @@ class Shelf:
         return numbered("\n".join(lines[start - 1 : end]), start)
 
     def _related(self) -> str:
-        find = self.related or (lambda files: related_by_imports(self.bench, files))
-        paths = list(find(self.task.files))[:MOST_RELATED]
+        known = self.related(self.task.files) if self.related is not None else ()
+        here = [path for path in known if self.bench.exists(path)]
+        paths = (here or related_by_imports(self.bench, self.task.files))[:MOST_RELATED]
         if not paths:
             raise Refused("no file imports the task's files or is imported by them.")
         return "\n".join(f"== {path} ==\n{numbered(self.bench.read(path))}" for path in paths)
