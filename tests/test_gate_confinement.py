@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +15,11 @@ import pytest
 from hornbook import Workspace
 from hornbook.errors import ConfigError, UsageError
 from hornbook.gates.confined_failure import NO_NETWORK, NO_WRITING, why_confined
+from hornbook.gates.running import run_gates
+from hornbook.git.content import sweep_copies
 from hornbook.model.gates import Gate, GateReport, GateStatus
 from hornbook.process.confinement import Machine, Means, this_machine
-from hornbook.process.gate_shell import gate_shell
+from hornbook.process.gate_shell import SWEPT, gate_shell
 from hornbook.workspace.embedded_crew import EmbeddedCrew
 from hornbook.workspace.gate_confining import Bounds, bounds_by_hand, bounds_in_run
 from hornbook.workspace.gate_running import run_for
@@ -153,6 +157,18 @@ def test_a_machine_without_any_means_runs_gates_and_says_so(root: Path, server: 
     assert any("nothing confines commands on this machine" in note for note in report.notes)
 
 
+def test_what_a_killed_run_of_gates_left_is_removed_by_a_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with gate_shell(tmp_path, NOTHING) as shell:
+        left = shutil.copytree(shell.scratch, tmp_path / f"{SWEPT}{2**40}-gates-x")
+    assert not shell.scratch.exists()
+    os.utime(left, (0, 0))
+    sweep_copies(tmp_path)
+    assert not left.exists()
+
+
 def test_means_that_do_not_work_run_no_gate(root: Path) -> None:
     broken = Machine("/bin/false", 0, apart=False)
     with (
@@ -270,6 +286,24 @@ def test_the_gates_of_an_embedded_developer_are_confined_and_see_no_rule(
         pytest.skip("nothing confines commands on this machine")
     assert passed(report) == {"check": True, "net": False, "rules": False, "outside": False}
     assert (root / "src" / "app.py").read_text() == "print('the app does nothing')\n"
+
+
+def test_gates_below_a_hidden_folder_see_their_tree_and_nothing_beside_it(
+    root: Path, tmp_path: Path, machine: Machine
+) -> None:
+    git(root, "worktree", "add", "-q", str(root / ".hornbook" / "worktrees" / "1"))
+    write(root, {".hornbook/sources/rule.md": "A rule.\n"})
+    tree = root / ".hornbook" / "worktrees" / "1"
+    bounds = Bounds(machine, hidden=(root / ".hornbook",))
+    gates = [
+        Gate("rule", "cat ../../sources/rule.md"),
+        Gate("tree", "cat app.py && echo new > new && git log --format=%s"),
+        Gate("outside", f"cat {root}/app.py"),
+    ]
+    with bounds.shell(tree, root, ours=False) as shell:
+        report = run_gates(gates, tree, logs=tmp_path / "logs", wrap=shell)
+    assert passed(report) == {"rule": False, "tree": True, "outside": True}
+    assert (tree / "new").exists()
 
 
 def test_gates_that_are_run_by_hand_are_confined_when_asked(root: Path, server: int) -> None:

@@ -3,6 +3,7 @@
 import argparse
 
 from tests.benchmarks import (
+    blindness,
     chunking,
     contexts,
     engine,
@@ -42,6 +43,7 @@ def main() -> None:
     show("Serving", serving.measure())
     show("Steps of the embedded developer", steps.measure())
     show("Engine", engine.measure())
+    show("Blindness", blindness.measure())
     for count in chosen.documents:
         show(f"Ingest of {count} documents", ingest.measure(count))
 

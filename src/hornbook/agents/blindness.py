@@ -1,6 +1,7 @@
 """Whether a developer can read what only the reviewer is to know."""
 
 import os
+import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,6 +15,7 @@ _LARGEST = 16 * 1024 * 1024
 # Linked from the user's own work tree: no text of the repository.
 _DEPENDENCIES = frozenset({".git", ".venv", "venv", "node_modules", ".tox", ".nox", ".yarn"})
 _FEWEST_LETTERS = 8
+_SILENT = string.punctuation + string.whitespace
 
 
 class Sight(StrEnum):
@@ -68,11 +70,13 @@ class RuleTexts:
 
     def __init__(self, rules: Mapping[str, str]) -> None:
         self._rules = dict(sorted(rules.items()))
-        self._pieces: dict[str, list[tuple[str, int]]] = {}
-        for rule_id, text in self._rules.items():
-            for place in range(len(text) - _STRIDE + 1):
-                piece = text[place : place + _STRIDE]
-                self._pieces.setdefault(piece, []).append((rule_id, place))
+        # Hashes alone, since very many pieces are kept and hardly one is ever met.
+        self._marks = frozenset(
+            hash(text[place : place + _STRIDE])
+            for text in self._rules.values()
+            for place in range(len(text) - _STRIDE + 1)
+            if text[place : place + _STRIDE].strip(_SILENT)
+        )
 
     @property
     def rules(self) -> Mapping[str, str]:
@@ -90,15 +94,18 @@ class RuleTexts:
 
         Every run of 40 covers one of the text's pieces of 20, so only those are looked up.
         """
+        marks = self._marks
+        places = range(0, len(text) - _STRIDE + 1, _STRIDE)
+        met = [place for place in places if hash(text[place : place + _STRIDE]) in marks]
         covered: dict[str, int] = {}
-        for place in range(0, len(text) - _STRIDE + 1, _STRIDE):
-            for rule_id, found in self._pieces.get(text[place : place + _STRIDE], ()):
+        for place in met:
+            for rule_id, rule in self._rules.items():
                 if place < covered.get(rule_id, 0):
                     continue
-                start, end = _run(self._rules[rule_id], found, text, place)
-                if end - start >= RUN and _says_something(text[start:end]):
-                    covered[rule_id] = end
-                    yield Passage(rule_id, start, end)
+                found = _passage(rule, text, place)
+                if found is not None:
+                    covered[rule_id] = found[1]
+                    yield Passage(rule_id, *found)
 
     def leaks(self, where: str, text: str) -> Iterator[Leak]:
         """The first run of each rule that the text holds."""
@@ -121,6 +128,18 @@ class RuleTexts:
             place = each.end
         ids = tuple(sorted({each.rule_id for each in found}))
         return "".join([*pieces, text[place:]]), ids
+
+
+def _passage(rule: str, text: str, place: int) -> tuple[int, int] | None:
+    """The first run around a place of the text that is long enough and says something."""
+    piece = text[place : place + _STRIDE]
+    in_rule = rule.find(piece)
+    while in_rule >= 0:
+        start, end = _run(rule, in_rule, text, place)
+        if end - start >= RUN and _says_something(text[start:end]):
+            return start, end
+        in_rule = rule.find(piece, in_rule + 1)
+    return None
 
 
 def _run(rule: str, in_rule: int, text: str, in_text: int) -> tuple[int, int]:

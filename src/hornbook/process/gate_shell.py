@@ -36,6 +36,8 @@ _SERVERS = ("docker.sock", "podman/podman.sock", "containerd/containerd.sock")
 # What a process needs for shared memory and terminals, and has of its own under bubblewrap.
 _SHARED = ("/dev/shm", "/dev/pts", "/dev/ptmx")  # noqa: S108
 _MOST_SEEN = 200
+SWEPT = "hornbook-tree-"
+"""What copies of trees are called: one that a killed process left is removed by a later run."""
 _TRIAL_SECONDS = 30
 
 
@@ -163,7 +165,9 @@ def gate_shell(
     Raises:
         UsageError: The means of this machine do not work with these folders.
     """
-    with tempfile.TemporaryDirectory(prefix="hornbook-gates-", ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(
+        prefix=f"{SWEPT}{os.getpid()}-gates-", ignore_cleanup_errors=True
+    ) as place:
         shell = GateShell(
             tree.resolve(),
             Path(place).resolve(),

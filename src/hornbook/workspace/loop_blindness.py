@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hornbook.agents.blindness import Leak, RuleTexts, Sight, in_files
+from hornbook.errors import UsageError
 from hornbook.execute import run_kinds as kinds
 from hornbook.execute.events import Data
 from hornbook.git.touched import changed_names
@@ -80,7 +81,12 @@ def look(
 def _files(scene: Scene, rules: RuleTexts, commit: str, top: Path) -> dict[str, list[Any]]:
     """The files that quote rules, those that a host loads, and those that could not be read."""
     known = _newest(scene, rules)
-    names = None if known is None else changed_names(scene.ground.root, known["commit"], commit)
+    names: tuple[str, ...] | None = None
+    if known is not None:
+        try:
+            names = changed_names(scene.ground.root, known["commit"], commit)
+        except UsageError:
+            known = None  # git has removed that attempt: everything is looked at again
     found = in_files(rules, top, names, is_host_file=is_rule_file)
     changed = frozenset(names or ())
     kept = {
