@@ -16,10 +16,9 @@ from hornbook import Workspace
 from hornbook.errors import ConfigError, UsageError
 from hornbook.gates.confined_failure import NO_NETWORK, NO_WRITING, why_confined
 from hornbook.gates.running import run_gates
-from hornbook.git.content import sweep_copies
 from hornbook.model.gates import Gate, GateReport, GateStatus
 from hornbook.process.confinement import Machine, Means, this_machine
-from hornbook.process.gate_shell import SWEPT, gate_shell
+from hornbook.process.gate_shell import gate_shell
 from hornbook.workspace.embedded_crew import EmbeddedCrew
 from hornbook.workspace.gate_confining import Bounds, bounds_by_hand, bounds_in_run
 from hornbook.workspace.gate_running import run_for
@@ -162,11 +161,11 @@ def test_what_a_killed_run_of_gates_left_is_removed_by_a_later_one(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with gate_shell(tmp_path, NOTHING) as shell:
-        left = shutil.copytree(shell.scratch, tmp_path / f"{SWEPT}{2**40}-gates-x")
+        left = shutil.copytree(shell.scratch, tmp_path / f"hornbook-gates-{2**40}-x")
     assert not shell.scratch.exists()
     os.utime(left, (0, 0))
-    sweep_copies(tmp_path)
-    assert not left.exists()
+    with gate_shell(tmp_path, NOTHING):
+        assert not left.exists()
 
 
 def test_means_that_do_not_work_run_no_gate(root: Path) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from hornbook.errors import UsageError
 from hornbook.model.gates import Gate
 from hornbook.process.confinement import TMP, Confined, Confinement, Machine, Means, confine
 from hornbook.process.running import run_command, shell_of
+from hornbook.temporary import temporary_folder
 
 # Where tools keep what they must be able to write, by the variable that says so. What they only
 # read, such as fetched modules and crates, stays where it is.
@@ -36,8 +36,6 @@ _SERVERS = ("docker.sock", "podman/podman.sock", "containerd/containerd.sock")
 # What a process needs for shared memory and terminals, and has of its own under bubblewrap.
 _SHARED = ("/dev/shm", "/dev/pts", "/dev/ptmx")  # noqa: S108
 _MOST_SEEN = 200
-SWEPT = "hornbook-tree-"
-"""What copies of trees are called: one that a killed process left is removed by a later run."""
 _TRIAL_SECONDS = 30
 
 
@@ -165,12 +163,10 @@ def gate_shell(
     Raises:
         UsageError: The means of this machine do not work with these folders.
     """
-    with tempfile.TemporaryDirectory(
-        prefix=f"{SWEPT}{os.getpid()}-gates-", ignore_cleanup_errors=True
-    ) as place:
+    with temporary_folder("gates") as place:
         shell = GateShell(
             tree.resolve(),
-            Path(place).resolve(),
+            place,
             machine,
             shown=tuple(shown),
             writable=tuple(writable),
