@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hornbook import Workspace
 from hornbook.errors import ConfigError, UsageError
 from hornbook.model.agents import Assignment, Limits, Role
 from hornbook.model.budget import CAPABILITIES, Endpoint
@@ -17,6 +18,7 @@ from hornbook.workspace.contexts import room
 from hornbook.workspace.embedded_crew import EmbeddedCrew
 from hornbook.workspace.role_prompts import shipped_instructions
 from hornbook.workspace.settings import ModelSettings, Settings, parse_settings
+from hornbook.workspace.staffing import WorkspaceStaff
 from tests.chat_server import ChatServer, Reply, chat_server
 from tests.model import served
 from tests.model.served import Page
@@ -215,6 +217,20 @@ def test_an_endpoint_is_found_by_name_by_model_and_by_what_a_role_needs(tmp_path
         assert told(review(role=Role.PLANNER)) == "two"
         with pytest.raises(UsageError, match="no endpoint serves the model 'three'"):
             told(review(model="three"))
+
+
+def test_a_reviewer_with_the_developers_model_is_told_as_such(root: Path) -> None:
+    with chat_server(lambda _: Reply("{}")) as server:
+        ours = f"{{provider: openai-compatible, model: m, max_tokens: 4000, url: '{server.url}'}}"
+        models = f"models:\n  endpoints:\n    ours: {ours}\n"
+        write(root, {".hornbook/config.yaml": models + GATE})
+        with Workspace.open(root) as work:
+            worker = WorkspaceStaff(work).worker(Role.REVIEWER, "embedded")
+        assert worker is not None
+        told: Told = []
+        assert worker.work(review(model="ours"), told.append).text == "{}"
+    assert [each.get("kind", each.get("action")) for each in told] == ["agent.note", "answer"]
+    assert "develops and reviews with the same model" in str(told[0]["note"])
 
 
 # Steps of a developer

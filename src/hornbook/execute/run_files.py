@@ -146,7 +146,7 @@ def _of_agent(said: Data) -> str:
         return "; ".join((f"{said['model']} answered: {spent}", held, *said["notes"]))
     if "reason" in said:
         return f"{said['ignored']} was left out: {said['reason']}"
-    return " ".join(str(said[key]) for key in ("kind", "role") if key in said)
+    return " ".join(str(said[key]) for key in ("kind", "role", "note") if key in said)
 
 
 def _confined(data: Data) -> str:

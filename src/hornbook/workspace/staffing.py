@@ -33,11 +33,13 @@ SCRIPT = "scripted.yaml"
 class _WithModel:
     """An agent that is asked for the model that was chosen for it, unless one is named.
 
-    `endpoints` are the names of all that there are: a command is told models, never those.
+    `endpoints` are the names of all that there are: a command is told models, never those. `notes`
+    are told of each assignment.
     """
 
     chosen: Chosen
     endpoints: Collection[str]
+    notes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -46,6 +48,8 @@ class _WithModel:
 
     def work(self, assignment: Assignment, record: Record) -> Answer:
         """Do the assignment and answer."""
+        for note in self.notes:
+            record({"kind": "agent.note", "note": note})
         model = self.chosen.model_of(assignment.model, self.endpoints)
         return self.chosen.agent.work(replace(assignment, model=model), record)
 
@@ -80,6 +84,7 @@ class WorkspaceStaff:
                 Role.PLANNER: crew.planner,
             }[role],
             self._settings.registry().endpoints,
+            crew.notes if role is Role.REVIEWER else (),
         )
 
     def _models(self) -> Models:
