@@ -47,6 +47,7 @@ WRITING_GIT = frozenset(
 )
 QUIET_THREADS = ("hornbook-keeper",)
 """Whose effects come by the clock, and so are no part of a story."""
+SCHEMA = ("CREATE", "ALTER", "DROP")
 WRITES = ("INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP")
 PATIENCE = 240.0
 TOO_LATE = 124
@@ -133,6 +134,8 @@ def _watch_databases(ledger: Ledger) -> None:
         words = text.split(None, 3)
         if words and words[0].upper() in WRITES:
             connection.info.setdefault("written", []).append(" ".join(words[:3]))
+        if words and words[0].upper() in SCHEMA:
+            ledger.effect(f"schema {' '.join(words[:3])}")
 
     def committed(connection: sql.Connection) -> None:
         written = connection.info.pop("written", None)
