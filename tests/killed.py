@@ -47,7 +47,10 @@ WRITING_GIT = frozenset(
 )
 QUIET_THREADS = ("hornbook-keeper",)
 """Whose effects come by the clock, and so are no part of a story."""
+SCHEMA = ("CREATE", "ALTER", "DROP")
 WRITES = ("INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP")
+PATIENCE = 240.0
+TOO_LATE = 124
 INDOORS = 0.006
 """Up to so many seconds a program that is killed with us may have run."""
 
@@ -131,6 +134,8 @@ def _watch_databases(ledger: Ledger) -> None:
         words = text.split(None, 3)
         if words and words[0].upper() in WRITES:
             connection.info.setdefault("written", []).append(" ".join(words[:3]))
+        if words and words[0].upper() in SCHEMA:
+            ledger.effect(f"schema {' '.join(words[:3])}")
 
     def committed(connection: sql.Connection) -> None:
         written = connection.info.pop("written", None)
@@ -258,6 +263,7 @@ def _open_only(path: str, flags: int) -> None:
 def _obey(order: dict[str, Any]) -> None:
     """Do what an order says, in a process of its own."""
     os.setsid()
+    signal.setitimer(signal.ITIMER_REAL, 0)
     os.environ.update(order["environment"])
     for number, name in ((1, "out"), (2, "err")):
         file = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -291,9 +297,23 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             _obey(order)
-        _, status = os.waitpid(child, 0)
-        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.write(f"{_awaited(child)}\n")
         sys.stdout.flush()
+
+
+def _awaited(child: int) -> int:
+    """How a process ended; one that does not end in time is ended."""
+    late: list[bool] = []
+
+    def too_late(_number: int, _frame: object) -> None:
+        late.append(True)
+        os.kill(child, signal.SIGKILL)
+
+    signal.signal(signal.SIGALRM, too_late)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    _, status = os.waitpid(child, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return TOO_LATE if late else os.waitstatus_to_exitcode(status)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 from hornbook import Workspace
 from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import Event
+from hornbook.execute.run_audit import breaches
 from hornbook.execute.run_kinds import kinds_for
 from hornbook.execute.stepping import Loop, StepKind, StepOutcome
 from hornbook.model.agents import Role
@@ -174,13 +175,15 @@ class Stage:
         raise AssertionError(f"the run did not end: {standing}")
 
     def log(self, plan: str = "hello") -> list[Event]:
-        """All events of a plan."""
+        """All events of a plan; whatever a test did, no review came without gates before it."""
         log = EventLog(self.root / ".hornbook", self.clock, kinds=kinds_for(()))
         try:
             log.sync(plan)
-            return log.events(plan)
+            events = log.events(plan)
         finally:
             log.close()
+        assert breaches(events) == []
+        return events
 
     def kinds(self, run: str = "run-1", plan: str = "hello") -> list[str]:
         """The kinds of a run's events, in order, without those of steps and of tellings."""

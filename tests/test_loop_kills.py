@@ -64,12 +64,8 @@ def survives(place: Place, whole: Whole, kill: Kill) -> None:
 
 EVENT = "commit INSERT INTO hornbook_events"
 CHOSEN = [
+    ("approved", "sqlite", Kill("schema CREATE TABLE workflow_events")),
     ("approved", "sqlite", Kill(f"{EVENT} agent.task.development")),
-    (
-        "approved",
-        "sqlite",
-        Kill("write .hornbook/worktrees/hello/task.hello.1/src/greet.py", 1, "inside"),
-    ),
     ("approved", "sqlite", Kill("run python3", 1, "inside")),
     ("approved", "postgres", Kill("git update-ref", 5, "inside")),
     ("misscoped", "sqlite", Kill(f"{EVENT} plan.superseded")),

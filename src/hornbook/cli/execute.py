@@ -105,10 +105,19 @@ def worker(root: str | None) -> None:
 
 @contextmanager
 def _engine(root: str | None) -> "Iterator[PlanEngine]":
+    from sqlalchemy.exc import DBAPIError
+
+    from hornbook.errors import EngineError
     from hornbook.workspace.engine import PlanEngine
 
     with opened(root) as work:
-        yield PlanEngine(work)
+        try:
+            yield PlanEngine(work)
+        except DBAPIError as problem:
+            raise EngineError(
+                f"the engine's database failed ({problem.orig}): look at its disk or server. What "
+                "is recorded is kept; the same command goes on."
+            ) from problem
 
 
 @contextmanager

@@ -8,6 +8,7 @@ lacks one.
 import contextlib
 import fcntl
 import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -99,7 +100,7 @@ class Durable:
 
     def launch(self, state: Path) -> None:
         """Start it; the first process of a database makes the tables, others wait for that."""
-        with _alone(state):
+        with _alone(state), _whole_transactions():
             DBOS.launch()
 
     def close(self, busy: Callable[[], int]) -> None:
@@ -209,6 +210,28 @@ def require_known() -> None:
         raise EngineError(
             f"DBOS {version('dbos')} has no {' and no '.join(missing)}: install dbos 3.3."
         )
+
+
+@contextmanager
+def _whole_transactions() -> Iterator[None]:
+    """Have SQLite make and change tables in one go, or not at all if we are killed meanwhile.
+
+    The driver begins no transaction for such statements by itself; half-made tables would keep
+    every later process from starting.
+    """
+    sql.event.listen(sql.Engine, "begin", _begin)
+    try:
+        yield
+    finally:
+        sql.event.remove(sql.Engine, "begin", _begin)
+
+
+def _begin(connection: sql.Connection) -> None:
+    driver: object = connection.connection.dbapi_connection
+    if not isinstance(driver, sqlite3.Connection) or driver.isolation_level is None:
+        return  # another database, or a connection of ours, which begins by itself
+    if not driver.in_transaction:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 @contextmanager

@@ -236,6 +236,9 @@ class Engine:
         Raises:
             EngineError: The only run that is wanted is at work elsewhere.
         """
+        for run in runs:
+            if run.leg == 0:  # somebody died between entering it and queueing its first leg
+                self._enqueue(run, Planned(run.run, 1, STEP if run.parent else START))
         by_workflow = {run.workflow: run for run in runs}
         living = self.roster.living()
         for each in self._durable.statuses(list(by_workflow)):
