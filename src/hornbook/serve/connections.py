@@ -1,8 +1,8 @@
 """A connection that nobody can hold for nothing: by headers that never end, or by never reading."""
 
 import asyncio
+from typing import Any
 
-import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 LOOK_EVERY = 10.0
@@ -33,7 +33,7 @@ class WatchedConnection(H11Protocol):
         self._stop_looking()
         super().connection_lost(exc)
 
-    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+    def handle_websocket_upgrade(self, event: Any) -> None:  # a request of the parser's own kind
         """Leave it to the WebSocket, which sends pings of its own."""
         self._stop_looking()
         super().handle_websocket_upgrade(event)
@@ -43,13 +43,14 @@ class WatchedConnection(H11Protocol):
         unsent = self.transport.get_write_buffer_size()
         stalled = bool(unsent) and unsent >= self._unsent > 0
         # Between requests uvicorn has a timer of its own, which the first byte of the next ends.
-        waits = self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None
-        late = waits and self._waited_behind is self._last()
+        last = self._last()
+        waits = self.timeout_keep_alive_task is None and getattr(last, "response_complete", True)
+        late = waits and self._waited_behind is last
         if stalled or late:
             self.transport.abort()
             return
         self._unsent = unsent
-        self._waited_behind = self._last() if waits else None
+        self._waited_behind = last if waits else None
         self._looking = self.loop.call_later(LOOK_EVERY, self.look)
 
     def _last(self) -> object:

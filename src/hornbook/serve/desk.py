@@ -59,6 +59,7 @@ class Desk:
         self._most_streams = most_streams
         self._streams = 0
         self._asked = threading.Lock()
+        self._next = threading.Lock()
         self._ingesting = threading.Lock()
         with leases.workspace() as work:
             self.follower = Follower(work.run_book(), self.closing)
@@ -78,12 +79,15 @@ class Desk:
 
     def ingest_in_turn(self, paths: Sequence[str] = ()) -> IngestReport:
         """The same after an ingest that is going on: watch and request wait for each other."""
+        with self._next:  # who came first is next: a lock alone goes to whoever is quickest
+            self._ingesting.acquire()
         try:
-            with self._ingesting:
-                report = ingest(self.root, paths)
+            report = ingest(self.root, paths)
         except Exception:
             self._metrics.ingests.labels("failed").inc()
             raise
+        finally:
+            self._ingesting.release()
         self._metrics.ingests.labels("done").inc()
         problems = tuple(replace(each, message=self.said(each.message)) for each in report.problems)
         return replace(report, problems=problems)
