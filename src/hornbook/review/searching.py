@@ -15,6 +15,7 @@ from hornbook.text.globs import parse_set
 
 PATIENCE_SECONDS = 2
 LONGEST_PATTERN = 1000
+MOST_GLOBS = 100
 MOST_PIECES = 10_000
 DEEPEST = 40
 FEWEST_LETTERS = 2
@@ -52,6 +53,8 @@ class Searches:
 
     def look(self, search: Search, rule: JudgedRule) -> Looked:
         """Run a search: it may prove nothing, look elsewhere, or find what must not be there."""
+        if len(search.paths) > MOST_GLOBS:
+            return Looked((f"the search names over {MOST_GLOBS} globs: write fewer.",))
         try:
             chosen = self._chosen(search.paths)
         except BadGlob as problem:
