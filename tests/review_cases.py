@@ -646,6 +646,9 @@ ATTACKS = [
     _case("a search that can find nothing", _rule(2, search={"pattern": r"fmt\.Print\b\B", "paths": []}), "invalid", "unresolved_evidence"),
     _case("a search of the tests only", _rule(2, search={"pattern": r"fmt\.Print", "paths": ["**/*_test.go"]}), "invalid", "unresolved_evidence"),
     _case("half a character", _set(feedback="\ud800"), "invalid", "unparsable"),
+    _case("evidence that nobody reads", _rule(1, evidence="handlers/user_test.go:3 " + "w:1 " * 6000), "invalid", "unresolved_evidence"),
+    _case("a thousand and one numbers", _rule(1, evidence="handlers/user_test.go:3 " + "w:1 " * 1001), "invalid", "unresolved_evidence"),
+    _case("a search of a thousand globs", _rule(2, search={"pattern": r"fmt\.Print", "paths": ["**/*.go"] * 1000}), "invalid", "unresolved_evidence"),
     _case("two hundred and one places", _rule(1, evidence=" ".join(f"handlers/user_test.go:{n}" for n in range(1, 203))), "invalid", "unresolved_evidence"),
 ]  # fmt: skip
 

@@ -86,6 +86,17 @@ def test_an_edited_record_is_told_with_its_path_and_counts_nowhere(
     assert f"{name} does not count" in answer.stderr
 
 
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"reviews": [3]}', '{"hashes": 3}', "\0"])
+def test_what_is_no_record_stops_nothing(root: Path, text: str) -> None:
+    path = recorded(root, WITH_PATTERN)
+    path.write_text(text)
+    with Workspace.open(root) as work:
+        work.ingest()
+        assert [each.id for each in work.bad_records()] == [f"review.{path.stem}"]
+        assert work.reviews() == []
+        assert work.conventions().watched()[0].doubts
+
+
 def test_a_record_by_another_name_does_not_count_twice(root: Path) -> None:
     path = recorded(root, REJECTION)
     path.with_name("copy.1.json").write_bytes(path.read_bytes())
@@ -171,6 +182,15 @@ def test_a_convention_cannot_promote_or_reword_itself(root: Path) -> None:
         assert "was edited" in watched.doubts[0]
     answer = CliRunner().invoke(app, ["--root", str(root), "conventions"])
     assert "does not count" in answer.stdout
+
+
+def test_another_review_does_not_seal_an_altered_convention_anew(root: Path) -> None:
+    recorded(root, WITH_PATTERN)
+    (path,) = (root / ".hornbook/records/conventions").glob("*.json")
+    edit(path, lambda facts: facts.update(standing="promoted"))
+    altered = path.read_bytes()
+    recorded(root, WITH_PATTERN)
+    assert path.read_bytes() == altered
 
 
 # Runs

@@ -169,6 +169,13 @@ def test_unknown_keys_are_reported_and_cost_nothing(root: Path, facts: Receipt) 
     assert found.notes == ("unknown key `feedbck`: did you mean `feedback`?",)
 
 
+def test_a_review_teaches_a_few_patterns_at_most(root: Path, facts: Receipt) -> None:
+    many = [{"name": f"n{n}", "pattern": "p", "applies_to": "*.go"} for n in range(500)]
+    found = check(root, [facts], json.dumps({**cases.GOOD, "patterns": many}).encode())
+    assert (found.outcome, len(found.patterns)) == ("approved", 20)
+    assert found.notes == ("480 patterns are ignored: 20 are read.",)
+
+
 # Receipts
 
 

@@ -59,6 +59,9 @@ def test_a_pattern_that_can_find_nothing_proves_nothing(pattern: str) -> None:
         r"^\s*from\s+\S+\s+import\s+\*.*print",
         r"print.*\n.*print",
         r"(?i)printf?",
+        r"(?:print|echo)\(",
+        r"(?P<what>print|echo)\(",
+        r"(?i:print)\(",
         r"[^.]\bprint\([^)]*\)(?:\.read|\.write)",
         r"print\((?P<quote>['\"]).*",
         r"(print|echo) \1",
@@ -76,6 +79,21 @@ def test_a_pattern_that_can_find_nothing_proves_nothing(pattern: str) -> None:
 )
 def test_a_pattern_that_can_find_something_counts(pattern: str) -> None:
     assert looked(pattern, "app.py").problems == ()
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(" * 400 + "print" + ")" * 400,
+        r"(?:(?:(?:\b){1000}){1000}){1000}print",
+        r"(?:print{5000}){5000}",
+        r"((?:p{1,99}rint){99}){99}",
+        "print{99999999999}",
+    ],
+)
+def test_a_pattern_that_is_too_large_is_not_run(pattern: str) -> None:
+    (said,) = looked(pattern).problems
+    assert "repeats or nests too much" in said
 
 
 def test_code_that_the_rule_binds_is_not_left_out() -> None:

@@ -41,12 +41,17 @@ def digest(value: object) -> str:
 
 def hashes_of(record: Facts) -> dict[str, object]:
     """The hashes of what a recorded review is made of: the answers, and the judgement."""
-    reviews = record.get("reviews")
-    printed = [each.get("printed") for each in reviews] if isinstance(reviews, list) else []
     return {
-        "reviews": [digest(each) for each in printed],
+        "reviews": [digest(each) for each in printed_in(record)],
         "judgement": digest({name: record.get(name) for name in JUDGED}),
     }
+
+
+def printed_in(record: Facts) -> list[str]:
+    """What the reviewers printed, as a recorded review has it."""
+    reviews = record.get("reviews")
+    listed = reviews if isinstance(reviews, list) else []
+    return [str(each.get("printed")) for each in listed if isinstance(each, dict)]
 
 
 def unsealed(record: Facts, key: str = RECORD) -> str:

@@ -8,6 +8,10 @@ from hornbook.model.review import Citation
 
 LONGEST_PATH = 1024
 MOST = 200
+MOST_NUMBERS = 1000
+MOST_WORDS = 12
+"""How many words a path may have; more is prose that ends in one."""
+LONGEST_EVIDENCE = 20_000
 # Ticks as Markdown has them: a run of n opens, the next run of n closes.
 _TICKS = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _DASH = "[-\N{EN DASH}\N{EM DASH}]"
@@ -39,8 +43,11 @@ def find(evidence: str, has: Has) -> Pointing:
     """The places and quotes of an evidence text.
 
     Ticks around a place, or around a file's name, make no quote of it. A name that is no file
-    of the tree counts as a place when it looks like a path, so that it can be refused.
+    of the tree counts as a place when it looks like a path, so that it can be refused. Evidence
+    that is longer than anybody reads is not looked through.
     """
+    if len(evidence) > LONGEST_EVIDENCE:
+        return Pointing((), (), too_many=True)
     places: list[Citation] = []
     quotes: list[str] = []
     rest, end = "", 0
@@ -54,12 +61,15 @@ def find(evidence: str, has: Has) -> Pointing:
             quotes.append(_LANGUAGE.sub("", tick[2]) if len(tick[1]) >= 3 else tick[2])
             rest += " "
     rest += evidence[end:]
-    for found in _PLACE.finditer(rest):
-        path = _path_before(rest[: found.start()], has)
+    numbers = list(_PLACE.finditer(rest))
+    for found in numbers[:MOST_NUMBERS]:
+        before = max(0, found.start() - LONGEST_PATH)
+        path = _path_before(rest[before : found.start()], has)
         if path is not None:
             places += (Citation(path, first, last) for first, last in _spans(found[1]))
     named = tuple(dict.fromkeys(places))
-    return Pointing(named[:MOST], tuple(dict.fromkeys(quotes)), len(named) > MOST)
+    too_many = len(named) > MOST or len(numbers) > MOST_NUMBERS
+    return Pointing(named[:MOST], tuple(dict.fromkeys(quotes)), too_many)
 
 
 def _spans(lines: str) -> Iterator[tuple[int, int]]:
@@ -81,7 +91,7 @@ def _path_before(text: str, has: Has) -> str | None:
     """The path that ends a text: the longest that is a file, else the last word if path-like."""
     line = text[-LONGEST_PATH:].rpartition("\n")[2]
     starts = [0, *(match.end() for match in re.finditer(r"[\s\"'(\[<*,;]+", line))]
-    for start in starts:
+    for start in starts[-MOST_WORDS:]:
         path = _plain(line[start:])
         if path and has(path):
             return path

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from hornbook.model.review import Citation, JudgedRule, SopEntry, Status
-from hornbook.review.citing import MOST, Pointing, find
+from hornbook.review.citing import LONGEST_EVIDENCE, MOST, Pointing, find
 from hornbook.review.reading import is_blank
 from hornbook.review.searching import Looked, Searches
 from hornbook.review.tree import Tree
@@ -44,7 +44,10 @@ def resolve(
     pointing = find(entry.evidence, tree.has)
     wrong = list(_wrong(entry, pointing, tree))
     if pointing.too_many:
-        wrong.append(f"it cites more than {MOST} places: name those that matter.")
+        wrong.append(
+            f"it cites more than {MOST} places, or has more than {LONGEST_EVIDENCE} characters: "
+            "name the places that matter."
+        )
     looked = searches.look(entry.search, rule) if entry.search is not None else Looked()
     wrong += looked.problems
     places = (*entry.citations, *pointing.places)

@@ -51,6 +51,8 @@ WARNINGS = (
     "narrow_search",
     "partial_search",
 )
+MOST_HINTS = 50
+LONGEST_ID = 300
 _RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
@@ -164,9 +166,9 @@ def _coverage(
         yield ReviewProblem(
             "missing_sop", rule_id, "The review has no entry for this rule: judge it."
         )
-    for rule_id, count in times.items():
+    for place, (rule_id, count) in enumerate(times.items()):
         if rule_id not in rules:
-            near = get_close_matches(rule_id, rules, 1)
+            near = get_close_matches(rule_id[:LONGEST_ID], rules, 1) if place < MOST_HINTS else []
             hint = f"did you mean {near[0]}?" if near else "remove the entry."
             said = f"{rule_id!r} is no rule that binds this change: {hint}"
             yield ReviewProblem("unknown_sop", rule_id, said)

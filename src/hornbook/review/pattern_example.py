@@ -9,7 +9,7 @@ import regex
 
 Option = TypeVar("Option")
 TRIES = 60
-LONGEST = 4000
+LONGEST = 8000
 PATIENCE_SECONDS = 1
 _AROUND = ("", " ", "a", "\n", ".")
 _LETTERS = " aA0_.-(\"'=;/\n\tzZ9é"
@@ -38,11 +38,12 @@ class _Choices:
     def of(self, options: Sequence[Option]) -> Option:
         """One of the options; the first try always takes the first."""
         self.forks += 1
+        self.written("")
         return options[(self.attempt * self.forks + self.attempt // 7) % len(options)]
 
     def written(self, text: str) -> str:
-        """The text, if there is still room for it."""
-        self.length += len(text)
+        """The text, if there is still room for it; nothing takes some room too."""
+        self.length += 1 + len(text)
         if self.length > LONGEST:
             raise _TooLong
         return text
@@ -101,7 +102,7 @@ class _Reader:
         letter = self._pattern[self._at]
         if self._taken(_FLAGS) or letter in "^$":
             self._at += letter in "^$"
-            return lambda _choices: ""
+            return lambda choices: choices.written("")
         if letter == "(":
             return self._group()
         if letter == "\\":
@@ -139,7 +140,7 @@ class _Reader:
             number = int(meant)
             return lambda choices: choices.written(choices.groups.get(number, ""))
         if meant in {"b", "B"}:
-            return lambda _choices: ""
+            return lambda choices: choices.written("")
         if meant[:1].isalpha() and meant not in _CONTROLS:
             return _one_of(escape, "")
         return lambda choices: choices.written(_CONTROLS.get(meant, meant))
@@ -174,4 +175,4 @@ def _one_of(kind: str, own: str) -> _Made:
     except regex.error:
         return lambda choices: choices.written(kind)
     letters = [each for each in dict.fromkeys((*_LETTERS, *own)) if compiled.fullmatch(each)]
-    return lambda choices: choices.written(choices.of(letters)) if letters else ""
+    return lambda choices: choices.written(choices.of(letters) if letters else "")

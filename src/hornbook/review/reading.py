@@ -21,6 +21,7 @@ from hornbook.model.review import (
 from hornbook.review.extracting import KEYS, Unreadable, extract
 
 Choice = TypeVar("Choice", bound=StrEnum)
+MOST_PATTERNS = 20
 _ENTRY_KEYS = ("sop_id", "status", "evidence", "violations", "citations", "search")
 _INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u2800\u3164\u115f\u1160\uffa0")
 
@@ -244,7 +245,10 @@ def _patterns(reading: Reading, facts: dict[str, object]) -> tuple[LearnedPatter
             )
             continue
         read_ones.append(LearnedPattern(*map(str, texts)))
-    return tuple(read_ones)
+    if len(read_ones) > MOST_PATTERNS:
+        said = f"{len(read_ones) - MOST_PATTERNS} patterns are ignored: {MOST_PATTERNS} are read."
+        reading.notes.append(said)
+    return tuple(read_ones[:MOST_PATTERNS])
 
 
 def _unknown(reading: Reading, facts: dict[str, object], known: tuple[str, ...], at: str) -> None:

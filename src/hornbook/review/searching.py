@@ -9,11 +9,15 @@ import regex
 from hornbook.errors import BadGlob
 from hornbook.model.review import JudgedRule, Search
 from hornbook.review.pattern_example import example
+from hornbook.review.pattern_size import size_of
 from hornbook.review.search_words import indented, loosened, shared_words
 from hornbook.text.globs import parse_set
 
 PATIENCE_SECONDS = 2
 LONGEST_PATTERN = 1000
+MOST_GLOBS = 100
+MOST_PIECES = 10_000
+DEEPEST = 40
 FEWEST_LETTERS = 2
 # Kinds of files that hold prose, data or pictures, and no code.
 _PROSE = "adoc md mdc pdf rst txt LICENSE"
@@ -23,7 +27,7 @@ _BETWEEN_FILES = "\n\0\n"
 # What lets a pattern look like a search and find nothing ever: look-around, comments, the
 # ends of a text, conditions. Groups, names and the flags i, m, s stay.
 _TRICKS = re.compile(r"\\[AZzG]|\(\?(?!:|P<\w+>|[ims]*\)|[ims]*:)")
-_LETTERS = re.compile(r"\\.|\[[^\]]*\]|\(\?[^)]*\)|\{[^}]*\}")
+_LETTERS = re.compile(r"\\.|\[[^\]]*\]|\(\?(?:[ims]*[:)]|P<\w+>)|\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,8 @@ class Searches:
 
     def look(self, search: Search, rule: JudgedRule) -> Looked:
         """Run a search: it may prove nothing, look elsewhere, or find what must not be there."""
+        if len(search.paths) > MOST_GLOBS:
+            return Looked((f"the search names over {MOST_GLOBS} globs: write fewer.",))
         try:
             chosen = self._chosen(search.paths)
         except BadGlob as problem:
@@ -153,6 +159,9 @@ class Searches:
 def _weakness(pattern: str) -> str:
     if len(pattern) > LONGEST_PATTERN:
         return f"it has over {LONGEST_PATTERN} characters: write a simpler one."
+    size = size_of(pattern)
+    if size.pieces > MOST_PIECES or size.depth > DEEPEST:
+        return "it repeats or nests too much: write a simpler one."
     trick = _TRICKS.search(pattern)
     if trick is not None:
         return f"`{trick[0]}` can keep it from ever matching: write it without."

@@ -16,10 +16,11 @@ from hornbook.errors import BadGlob, NotFound, StoreError, UsageError
 from hornbook.git import reader as git
 from hornbook.model.conventions import Convention, SeenIn, Standing
 from hornbook.model.review import Judgement, LearnedPattern, Ruling
-from hornbook.model.sealing import broken_seals, sealed, unsealed
+from hornbook.model.sealing import broken_seals, printed_in, sealed, unsealed
 from hornbook.review.reading import read
 from hornbook.text.globs import parse
 from hornbook.workspace.places import Places
+from hornbook.workspace.record_check import read_record
 
 MOST_EVIDENCE = 20
 
@@ -60,9 +61,14 @@ class Conventions:
         ]
 
     def learn(self, judgement: Judgement, review_id: str, at: str) -> list[Convention]:
-        """Note the patterns of an approved review; what a person decided stays decided."""
+        """Note the patterns of an approved review; what a person decided stays decided.
+
+        A record that was altered is left as it is, so that nothing seals it anew.
+        """
         found = []
         for pattern in judgement.patterns:
+            if self._altered(_slug(pattern.name)):
+                continue
             seen = tuple(self._seen_in(pattern, judgement))
             known = self._find(_slug(pattern.name))
             fresh = Convention(
@@ -141,7 +147,7 @@ class Conventions:
     def _doubts(self, convention: Convention) -> Iterator[str]:
         """Why a convention does not count."""
         path = self._folder / f"{convention.slug}.json"
-        broken = unsealed(json.loads(path.read_bytes()))
+        broken = self._altered(convention.slug)
         if broken:
             yield f"{self._shown(path)}: {broken}"
         told = {each: self._review(each, convention) for each in convention.reviews}
@@ -150,18 +156,26 @@ class Conventions:
             if not told:
                 yield f"{self._shown(path)}: no review is named that it was learned from"
 
+    def _altered(self, slug: str) -> str:
+        """Why a convention's record is not as it was written; empty if it is, or is not there."""
+        path = self._folder / f"{slug}.json"
+        if not path.is_file():
+            return ""
+        self._read(path)
+        return unsealed(json.loads(path.read_bytes()))
+
     def _review(self, review_id: str, convention: Convention) -> str:
         """Why a review taught no such convention; empty if it did."""
         name = review_id.removeprefix("review.")
         path = self._places.records / "reviews" / f"{name}.json"
-        if "/" in name or not path.is_file():
-            return f"{self._shown(path)} is gone"
-        record = json.loads(path.read_bytes())
+        record = read_record(path) if "/" not in name else None
+        if record is None:
+            return f"{self._shown(path)} is gone or damaged"
         broken = next(broken_seals(record), "")
         if broken:
             return f"{self._shown(path)}: {broken}"
-        names = {each.name for printed in record["reviews"] for each in _patterns(printed)}
-        if record["outcome"] != Ruling.APPROVED or convention.slug not in map(_slug, names):
+        names = {each.name for printed in printed_in(record) for each in _patterns(printed)}
+        if record.get("outcome") != Ruling.APPROVED or convention.slug not in map(_slug, names):
             return f"{self._shown(path)}: it approves no such pattern"
         return ""
 
@@ -189,8 +203,8 @@ class Conventions:
         Path(name).replace(self._folder / f"{convention.slug}.json")
 
 
-def _patterns(printed: dict[str, str]) -> tuple[LearnedPattern, ...]:
-    review = read(printed["printed"].encode()).review
+def _patterns(printed: str) -> tuple[LearnedPattern, ...]:
+    review = read(printed.encode("utf-8", "replace")).review
     return review.patterns if review is not None else ()
 
 

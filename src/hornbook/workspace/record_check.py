@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from hornbook.execute.events import Event
 from hornbook.execute.run_kinds import CHECKED
@@ -23,14 +24,17 @@ class BadRecord:
 
 def read_records(places: Places) -> dict[str, Record | None]:
     """The recorded reviews by id; none for a file that is no record."""
-    found: dict[str, Record | None] = {}
-    for path in sorted((places.records / "reviews").glob("*.json")):
-        try:
-            record = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            record = None
-        found[f"review.{path.stem}"] = record if isinstance(record, dict) else None
-    return found
+    paths = sorted((places.records / "reviews").glob("*.json"))
+    return {f"review.{path.stem}": read_record(path) for path in paths}
+
+
+def read_record(path: Path) -> Record | None:
+    """What a record says; none if the file is none."""
+    try:
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def of_runs(records: Mapping[str, Record | None]) -> bool:

@@ -15,6 +15,7 @@ from hornbook.review.reading import read
 from hornbook.temporary import draft_of
 from hornbook.workspace.conventions import Conventions
 from hornbook.workspace.places import Places
+from hornbook.workspace.record_check import read_record
 from hornbook.workspace.reviewing import Printed
 
 SCHEMA = "hornbook.review.v1"
@@ -90,11 +91,8 @@ def _kept(
 
 def _is(path: Path, record: Mapping[str, object]) -> bool:
     """Whether a file is the record, though perhaps of another time."""
-    try:
-        known = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    if not isinstance(known, dict) or unsealed(known):
+    known = read_record(path)
+    if known is None or unsealed(known):
         return False
     ours, theirs = (
         {key: value for key, value in each.items() if key not in {"at", RECORD}}
