@@ -96,7 +96,8 @@ def settings(of: Any, above: str = "") -> Iterator[tuple[str, tuple[str, str]]]:
         if is_dataclass(value):
             yield from settings(value, f"{above}{each.name}.")
         else:
-            shown = "[]" if value == () else str(value) or '""'
+            plain = str(value).lower() if isinstance(value, bool) else str(value)
+            shown = "[]" if value == () else plain or '""'
             yield f"{above}{each.name}", (shown, each.metadata["meaning"])
 
 

@@ -1,6 +1,7 @@
 """Before each attempt of a run rules are looked for in all that a blind developer can read."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ SENTENCE = "Every greeting MUST name the person whom it is for, and nobody else 
 WELL = writes({"src/greet.py": GREET})
 
 
-def sights(stage: Stage) -> list[dict[str, object]]:
+def sights(stage: Stage) -> list[dict[str, Any]]:  # events are JSON
     return [dict(event.data) for event in stage.log() if event.kind == "blindness.checked"]
 
 
@@ -37,7 +38,7 @@ def test_a_prompt_that_quotes_a_rule_is_never_sent_and_a_person_decides(tmp_path
     assert RULE_ID in outcome.message
     assert "the prompt quotes" in outcome.message
     (sight,) = sights(stage)
-    assert {leak["where"] for leak in sight["prompt"]} == {"the prompt", "a criterion"}  # type: ignore[index, union-attr]  # an event is JSON
+    assert {leak["where"] for leak in sight["prompt"]} == {"the prompt", "a criterion"}
 
 
 def test_a_developer_who_may_see_rules_is_asked_all_the_same(tmp_path: Path) -> None:
@@ -67,6 +68,19 @@ def test_a_file_that_quotes_a_rule_may_be_worked_on(tmp_path: Path) -> None:
     assert stage.developer.seen[0].withheld == {}
 
 
+def test_what_a_rule_quotes_of_the_code_may_stand_in_prompts_and_feedback(tmp_path: Path) -> None:
+    code = 'def announce(name, place):\n    return f"{name} has come to {place}"\n'
+    rule = f"{RULE}\n```python\n{code}```\n"
+    plan = PLAN.replace("src/greet.py (new)", "src/app.py")
+    more = {".hornbook/sources/docs/sops/greetings.md": rule, "src/app.py": code}
+    said = reviews("rejected", "fixable", violated=True, feedback=f"Mend\n```python\n{code}```\n")
+    better = writes({"src/app.py": code + GREET})
+    stage = Stage(repository(tmp_path, plan, **more), [better], [said, reviews()])
+    assert stage.go().status == "approved"
+    assert code in stage.developer.seen[1].feedback
+    assert not any("left out" in each for each in warnings(tmp_path))
+
+
 def test_feedback_that_quotes_a_rule_reaches_the_developer_without_it(tmp_path: Path) -> None:
     said = f"Line 1 breaks this: {SENTENCE} Name the person."
     rejected = reviews("rejected", "fixable", violated=True, feedback=said)
@@ -85,12 +99,12 @@ def test_later_looks_read_changed_files_alone_and_know_the_others(tmp_path: Path
     stage = Stage(repository(tmp_path, **{"docs/notes.md": f"{SENTENCE}\n"}), [broken, WELL, WELL])
     assert stage.go().status == "approved"
     first, second = sights(stage)
-    assert [leak["where"] for leak in first["leaks"]] == ["docs/notes.md"]  # type: ignore[index, union-attr]  # as above
-    assert [leak["where"] for leak in second["leaks"]] == ["docs/notes.md", "src/greet.py"]  # type: ignore[index, union-attr]  # as above
+    assert [leak["where"] for leak in first["leaks"]] == ["docs/notes.md"]
+    assert [leak["where"] for leak in second["leaks"]] == ["docs/notes.md", "src/greet.py"]
     assert first["commit"] != second["commit"]
     third = Stage(stage.root, [WELL], clock=stage.clock)
     third.go("run-2", "2")
-    assert [leak["where"] for leak in sights(third)[-1]["leaks"]] == ["docs/notes.md"]  # type: ignore[index, union-attr]  # as above
+    assert [leak["where"] for leak in sights(third)[-1]["leaks"]] == ["docs/notes.md"]
 
 
 def test_a_model_is_not_sent_a_step_that_quotes_a_withheld_rule() -> None:

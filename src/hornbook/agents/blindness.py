@@ -115,9 +115,24 @@ class RuleTexts:
                 told.add(each.rule_id)
                 yield Leak(where, each.rule_id, text[each.start : each.end])
 
-    def without(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The text with a word in the place of each run, and the rules that stood there."""
-        found = sorted(self.runs(text), key=lambda each: (each.start, -each.end))
+    def covers(self, passage: str) -> bool:
+        """Whether these texts show a passage, but for pieces that are too short to be a run."""
+        place = 0
+        for each in sorted(self.runs(passage), key=lambda each: each.start):
+            if each.start - place >= RUN:
+                return False
+            place = max(place, each.end)
+        return len(passage) - place < RUN
+
+    def without(
+        self, text: str, is_known: Callable[[str], bool] = lambda _: False
+    ) -> tuple[str, tuple[str, ...]]:
+        """The text with a word in the place of each run, and the rules that stood there.
+
+        What is known anyway stays.
+        """
+        every = sorted(self.runs(text), key=lambda each: (each.start, -each.end))
+        found = [each for each in every if not is_known(text[each.start : each.end])]
         pieces: list[str] = []
         place = 0
         for each in found:

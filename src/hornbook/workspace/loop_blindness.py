@@ -1,8 +1,8 @@
 """Looks before each attempt for what a blind developer could read of the rules."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -12,8 +12,9 @@ from hornbook.execute import run_kinds as kinds
 from hornbook.execute.events import Data
 from hornbook.git.touched import changed_names
 from hornbook.ingest.reading import is_rule_file
+from hornbook.model.agents import Assignment
 from hornbook.workspace.judging import graph_at
-from hornbook.workspace.loop_ground import Ground, Scene
+from hornbook.workspace.loop_ground import Scene
 
 MOST_TOLD = 200
 """How many files of each kind an event names; beyond that the next look begins anew."""
@@ -27,16 +28,76 @@ class Veil:
     texts: RuleTexts
     paths: Mapping[str, str]
 
-    def without(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The text with a word in the place of each quoted rule, and the ids of those."""
-        return self.texts.without(text)
+
+class Sighting:
+    """The files of a worktree that show rules; a passage that they show is no secret any more."""
+
+    def __init__(self, top: Path, files: Mapping[str, list[Any]]) -> None:
+        self._top = top
+        self.files = files
+
+    @cached_property
+    def _texts(self) -> RuleTexts:
+        quoting = {leak["where"] for leak in self.files["leaks"]}
+        paths = sorted({*quoting, *self.files["host_files"]})
+        return RuleTexts({path: _text(self._top / path) for path in paths})
+
+    def shows(self, passage: str) -> bool:
+        """Whether some file shows a passage of a rule."""
+        return self._texts.covers(passage)
 
 
-def veil_of(ground: Ground, base: str) -> Veil | None:
-    """The rules that a developer must not read; None if the settings let it see some."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a developer is told beside the task; `left_out` are rules that the feedback quoted.
+
+    Without a veil it may see rules.
+    """
+
+    feedback: str
+    veil: Veil | None = None
+    seen: Sighting | None = None
+    left_out: tuple[str, ...] = ()
+
+
+def told_to(scene: Scene, feedback: str, *, base: str, commit: str, folder: Path) -> Told:
+    """The feedback for a developer, without passages of rules if it is blind.
+
+    `base` has the rules, `commit` the files of the worktree. Files are looked at once for a plan;
+    later only those that git says are others by now.
+    """
+    ground = scene.ground
     if ground.settings.developer_sees != Sight.BLIND:
-        return None
-    return _rules_at(str(ground.root), base)
+        return Told(feedback)
+    veil = _rules_at(str(ground.root), base)
+    top = _top(folder)
+    seen = Sighting(top, _files(scene, veil.texts, commit, top))
+    shown, left_out = veil.texts.without(feedback, seen.shows)
+    return Told(shown, veil, seen, left_out)
+
+
+def blind(
+    scene: Scene, name: str, assignment: Assignment, told: Told, commit: str
+) -> Assignment | str:
+    """The assignment, looked through where the developer is blind; or why it is not sent.
+
+    What was found is noted under the name. What a file of the worktree shows anyway is no leak of
+    the prompt that shows it too.
+    """
+    if told.veil is None or told.seen is None:
+        return assignment
+    prompts = {"the prompt": assignment.prompt, "a criterion": "\n".join(assignment.criteria)}
+    files = told.seen.files
+    data = {
+        "rules": told.veil.texts.digest,
+        "commit": commit,
+        **{kind: each[:MOST_TOLD] for kind, each in files.items()},
+        "whole": all(len(each) <= MOST_TOLD for each in files.values()),
+        "prompt": [_said(leak) for leak in _in_prompts(told.veil.texts, prompts, told.seen)],
+        "left_out": list(told.left_out),
+    }
+    scene.note(kinds.SIGHTED, f"sight-{name}", data)
+    return _refusal(data) or replace(assignment, withheld=_withheld(data, told.veil))
 
 
 @lru_cache(maxsize=2)
@@ -46,36 +107,6 @@ def _rules_at(root: str, commit: str) -> Veil:
     every = (*snapshot.rules.enforced, *snapshot.rules.not_enforced)
     texts = {entry.id: snapshot.document(entry.id).body for entry in every}
     return Veil(RuleTexts(texts), {entry.id: entry.path for entry in every})
-
-
-def look(
-    scene: Scene,
-    name: str,
-    veil: Veil,
-    *,
-    commit: str,
-    folder: Path,
-    prompts: Mapping[str, str],
-    left_out: Iterable[str] = (),
-) -> Data:
-    """What was found, noted under a name; a leak in a prompt forbids that it is sent.
-
-    Files are looked at once for a plan; later only those that git says are others by now. What a
-    file of the worktree shows anyway is no leak of the prompt that shows it too.
-    """
-    top = _top(folder)
-    files = _files(scene, veil.texts, commit, top)
-    told = _in_prompts(veil.texts, prompts, top, files)
-    data = {
-        "rules": veil.texts.digest,
-        "commit": commit,
-        **{name: each[:MOST_TOLD] for name, each in files.items()},
-        "whole": all(len(each) <= MOST_TOLD for each in files.values()),
-        "prompt": [_said(leak) for leak in told],
-        "left_out": sorted(left_out),
-    }
-    scene.note(kinds.SIGHTED, f"sight-{name}", data)
-    return data
 
 
 def _files(scene: Scene, rules: RuleTexts, commit: str, top: Path) -> dict[str, list[Any]]:
@@ -118,21 +149,14 @@ def _said(leak: Leak) -> dict[str, str]:
     return {"where": leak.where, "rule": leak.rule_id, "text": leak.text[:_SHOWN]}
 
 
-def _in_prompts(
-    rules: RuleTexts, prompts: Mapping[str, str], top: Path, files: Mapping[str, list[Any]]
-) -> list[Leak]:
+def _in_prompts(rules: RuleTexts, prompts: Mapping[str, str], seen: Sighting) -> list[Leak]:
     """What prompts quote that no file of the worktree shows."""
-    shown: list[str] | None = None
-    found = []
-    for name, text in sorted(prompts.items()):
-        for each in rules.runs(text):
-            if shown is None:
-                quoting = {leak["where"] for leak in files["leaks"]}
-                shown = [_text(top / path) for path in sorted({*quoting, *files["host_files"]})]
-            passage = text[each.start : each.end]
-            if not any(passage.strip() in other for other in shown):
-                found.append(Leak(name, each.rule_id, passage))
-    return found
+    return [
+        Leak(name, each.rule_id, text[each.start : each.end])
+        for name, text in sorted(prompts.items())
+        for each in rules.runs(text)
+        if not seen.shows(text[each.start : each.end])
+    ]
 
 
 def _text(path: Path) -> str:
@@ -147,7 +171,7 @@ def _top(folder: Path) -> Path:
     return next((each for each in (folder, *folder.parents) if (each / ".git").is_file()), folder)
 
 
-def refusal(found: Data) -> str | None:
+def _refusal(found: Data) -> str | None:
     """Why a prompt is not sent; None if it may be."""
     if not found["prompt"]:
         return None
@@ -158,7 +182,7 @@ def refusal(found: Data) -> str | None:
     )
 
 
-def withheld(found: Data, veil: Veil) -> dict[str, str]:
+def _withheld(found: Data, veil: Veil) -> dict[str, str]:
     """The rules that stand in no file of the worktree: nothing may show them later either."""
     seen = {each["rule"] for each in found["leaks"]}
     hosts = set(found["host_files"])

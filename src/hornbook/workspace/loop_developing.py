@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from hornbook.assemble.sop import header
@@ -26,7 +26,7 @@ from hornbook.workspace.contexts import bound_rules
 from hornbook.workspace.developing import DevelopmentContext, Situation, development_context
 from hornbook.workspace.gating import gates_for_change
 from hornbook.workspace.judging import graph_at
-from hornbook.workspace.loop_blindness import Veil, look, refusal, veil_of, withheld
+from hornbook.workspace.loop_blindness import blind, told_to
 from hornbook.workspace.loop_checkpointing import checkpoint_when_due
 from hornbook.workspace.loop_ground import Handed, Held, Scene, later
 from hornbook.workspace.loop_starting import begin_task_run
@@ -104,18 +104,18 @@ def _asked(scene: Scene) -> Data | Held | Handed | Erred:
     if worker is None:
         return Erred("no agent is configured for the role developer: name one with --agent.")
     base = ground.base_of(run)
-    folder = ground.worktrees.ensure(run.plan, str(run.task), _start(run, base))
-    brief = _told_to(scene, base)
-    made = _context(scene, base, Path(folder), brief.feedback)
+    start = _start(run, base)
+    folder = ground.worktrees.ensure(run.plan, str(run.task), start)
+    told = told_to(scene, _feedback(scene), base=base, commit=start, folder=Path(folder))
+    made = _context(scene, base, Path(folder), told.feedback)
     context = made.context
     if context.text is None:
         return _too_big(scene, context)
-    assignment = _assignment(scene, context, folder, brief)
-    if brief.veil is not None:
-        checked = _blinded(scene, assignment, brief, _start(run, base))
-        if isinstance(checked, Erred):
-            return checked
-        assignment = checked
+    assignment = _assignment(scene, context, folder, told.feedback)
+    blinded = blind(scene, _name(scene), assignment, told, start)
+    if isinstance(blinded, str):
+        return Erred(blinded)
+    assignment = blinded
     checkpoint_when_due(scene, _name(scene), due=made.due)
     ground.keep(run, "inputs", f"{scene.place}-developer.md", context.text)
     answer = worker.work(assignment, telling(scene))
@@ -141,42 +141,6 @@ def _asked(scene: Scene) -> Data | Held | Handed | Erred:
         "due": made.due,
     }
     return scene.note(DEVELOP, _name(scene), data, actor=worker.name)
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What a developer is told beside the task; `left_out` are rules that the feedback quoted."""
-
-    feedback: str
-    veil: Veil | None = None
-    left_out: tuple[str, ...] = ()
-
-
-def _told_to(scene: Scene, base: str) -> _Told:
-    feedback, veil = _feedback(scene), veil_of(scene.ground, base)
-    if veil is None:
-        return _Told(feedback)
-    told, left_out = veil.without(feedback)
-    return _Told(told, veil, left_out)
-
-
-def _blinded(scene: Scene, assignment: Assignment, told: _Told, start: str) -> Assignment | Erred:
-    """The assignment of a blind developer, looked through; one that shows a rule is not sent."""
-    if told.veil is None:
-        return assignment
-    found = look(
-        scene,
-        _name(scene),
-        told.veil,
-        commit=start,
-        folder=Path(assignment.folder),
-        prompts={"the prompt": assignment.prompt, "a criterion": "\n".join(assignment.criteria)},
-        left_out=told.left_out,
-    )
-    refused = refusal(found)
-    if refused is not None:
-        return Erred(refused)
-    return replace(assignment, withheld=withheld(found, told.veil))
 
 
 def _start(run: RunState, base: str) -> str:
@@ -244,7 +208,7 @@ def _rules(scene: Scene, base: str, files: list[str]) -> str:
     return "\n\n".join(header(snapshot.document(rule.unit.id)).rstrip() for rule in rules)
 
 
-def _assignment(scene: Scene, context: Context, folder: str, told: _Told) -> Assignment:
+def _assignment(scene: Scene, context: Context, folder: str, feedback: str) -> Assignment:
     run, ground = scene.run, scene.ground
     task, state = ground.task_of(run), ground.plan(run.plan)
     return Assignment(
@@ -257,7 +221,7 @@ def _assignment(scene: Scene, context: Context, folder: str, told: _Told) -> Ass
         files=task.files,
         criteria=task.criteria,
         constraints=state.plan.constraints,
-        feedback=told.feedback,
+        feedback=feedback,
         model=scene.do.action.model,
         limits=limits_of(scene),
     )

@@ -270,9 +270,8 @@ def template(gates: str = "") -> str:
         lines.append(f"# {each.name}:")
         for part in fields(default):
             value = getattr(default, part.name)
-            shown = (
-                {"": '""', (): "[]"}.get(value, value) if isinstance(value, str | tuple) else value
-            )
+            plain = {"": '""', (): "[]", False: "false", True: "true"}
+            shown = plain.get(value, value) if isinstance(value, str | tuple | bool) else value
             lines.append(f"#   {part.name}: {shown}  # {part.metadata['meaning']}")
         lines.append("")
     return "\n".join(lines)
