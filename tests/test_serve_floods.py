@@ -28,6 +28,7 @@ from hornbook.serve.patience import Patience
 from hornbook.serve.problems import Refusal
 from hornbook.serve.rules_of_files import MOST_LINES, PIECE, why_within
 from hornbook.serve.schema import graphql_schema
+from hornbook.workspace.executions import Executions
 from hornbook.workspace.report import IngestReport
 from tests.attacked import HOST, attacked, get, heard, post, query, served, talk
 from tests.serving import workspace
@@ -266,7 +267,7 @@ def test_one_request_ingests_at_a_time_and_the_watch_waits_for_it(tmp_path: Path
             began.set()
             return super().ingest_in_turn(paths)
 
-    desk = Telling(leases, Metrics(), 1)
+    desk = Telling(leases, Metrics(), Executions({}, lambda _run, _code: None), 1)
     with desk._ingesting:  # as the watch does
         first = threading.Thread(target=desk.ingest)
         first.start()
