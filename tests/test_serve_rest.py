@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -175,3 +176,16 @@ def test_metrics_count_requests_by_a_fixed_set_of_routes(local: TestClient) -> N
     assert 'hornbook_requests_total{method="GET",route="other",status="404"}' in text
     assert "made-up" not in text
     assert "hornbook_documents 4.0" in text
+
+
+def test_a_number_without_a_fraction_is_an_integer_as_described(local: TestClient) -> None:
+    def size(window: object) -> Any:
+        return local.post("/api/v1/size", json={"files": ["a.go"], "window": window})
+
+    assert size(100000.0).json() == size(100000).json()
+    assert size(100000.0).status_code == 200
+    for wrong in (100000.5, "100000", True, 1e400, -1.0):
+        content = json.dumps({"files": ["a.go"], "window": wrong})
+        headers = {"content-type": "application/json"}
+        answer = local.post("/api/v1/size", content=content, headers=headers)
+        assert answer.status_code in {400, 422}, wrong

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from hornbook.assemble.receipt import Circumstances
 from hornbook.model.context import Context
@@ -16,6 +16,14 @@ Path = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=_
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PLAIN)]
 Text = Annotated[str, StringConstraints(max_length=100_000)]
 Files = Annotated[list[Path], Field(min_length=1, max_length=MOST_FILES)]
+
+
+def _whole(value: object) -> object:
+    """The integer that a number is: to JSON Schema 4.0 is one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Integer = Annotated[int, BeforeValidator(_whole)]
 
 
 class Body(BaseModel):
@@ -44,7 +52,7 @@ class SizeBody(Body):
     description: Text = ""
     criteria: Annotated[list[Text], Field(max_length=100)] = []
     model: Name | None = None
-    window: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+    window: Annotated[Integer, Field(ge=1, le=1_000_000_000)] | None = None
 
 
 class ReviewBody(Body):
