@@ -1,7 +1,11 @@
 """What the engine costs: a step through it against a bare call, and the time to go on after a kill."""
 
+import os
 import signal
+import sqlite3
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -9,7 +13,7 @@ from pathlib import Path
 from hornbook.execute.engine.engine import Engine, Options, Scope
 from hornbook.execute.engine.runs import Request, RunPhase
 from hornbook.execute.stepping import StepKind, StepOutcome
-from tests.engines import RUN, engine_process, prepare
+from tests.engines import ROOT, RUN, engine_process, prepare
 
 STEPS = 200
 ROUNDS = 3
@@ -46,12 +50,15 @@ def measure() -> dict[str, float]:
     while bare.step(RUN).kind is StepKind.CONTINUED:
         pass
     direct = (time.perf_counter() - began) / STEPS
-    through = _through_the_engine()
+    through, commit = _through_the_engine(), _commit()
+    again, start = _after_a_kill(living=False), _start()
     return {
         "a bare call of a step, µs": direct * 1e6,
         "a step through the engine, SQLite, ms": through * 1e3,
+        "the same, in transactions that the disk has to keep": through / commit,
         "share of a step of one minute, %": through / 60 * 100,
-        "kill -9 to the same step in a new process, s": _after_a_kill(living=False),
+        "kill -9 to the same step in a new process, s": again,
+        "the same, in starts of a process that only imports the engine": again / start,
         "kill -9 to the same step in a living worker (heartbeat 0.2 s), s": _after_a_kill(
             living=True
         ),
@@ -71,14 +78,43 @@ def _through_the_engine() -> float:
     return statistics.median(later - sooner for sooner, later in pairs)
 
 
+def _commit() -> float:
+    """The median time of a transaction of one row, in seconds."""
+    took = []
+    with tempfile.TemporaryDirectory() as folder:
+        database = sqlite3.connect(Path(folder) / "one.db", isolation_level=None)
+        database.executescript(
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t(x)"
+        )
+        for number in range(STEPS):
+            began = time.perf_counter()
+            database.execute("INSERT INTO t VALUES (?)", (number,))
+            took.append(time.perf_counter() - began)
+        database.close()
+    return statistics.median(took)
+
+
+def _start() -> float:
+    """The median time of a process that imports the engine and ends, in seconds."""
+    took = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        command = [sys.executable, "-c", "import hornbook.execute.engine.engine"]
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})
+        took.append(time.perf_counter() - began)
+    return statistics.median(took)
+
+
 def _after_a_kill(*, living: bool) -> float:
     """The median time from a kill to the next attempt at the interrupted step."""
     return statistics.median(_killed(living=living) for _ in range(ROUNDS))
 
 
 def _killed(*, living: bool) -> float:
-    script = {RUN: ["continue", "wait 1", "end approved"]}
     with tempfile.TemporaryDirectory() as folder:
+        pipe = Path(folder) / "pipe"
+        os.mkfifo(pipe)  # the interrupted step would last until somebody writes to it
+        script = {RUN: ["continue", f"block {pipe}", "end approved"]}
         state = prepare(Path(folder) / "state", script)
         with engine_process(state, "", "execute") as first:
             first.until(f"effect {RUN} 1")

@@ -5,8 +5,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from hornbook.errors import UsageError
-from hornbook.execute.plan_files import records_of, risk_id
+from hornbook.execute.plan_files import records_of, render_task, risk_id
 from hornbook.execute.plan_state import PlanState, PlanStatus
+from hornbook.execute.plan_text import render
 from hornbook.model import revision_id
 from hornbook.model.context import LeftOut, Unit
 from hornbook.model.plan import Plan, PlanDecision, PlanTask, Risk
@@ -21,7 +22,6 @@ class Brief:
     """A committed plan with its decisions that stand, and one of its tasks if one is meant."""
 
     plan: Plan
-    head: str
     decisions: tuple[Unit, ...] = ()
     superseded: tuple[LeftOut, ...] = ()
     risks: tuple[Unit, ...] = ()
@@ -46,20 +46,20 @@ class Brief:
             ("Mission", self.plan.mission),
         )
         said = [f"## {name}\n\n{text.strip()}\n" for name, text in texts if text.strip()]
-        return Unit(self.plan.id, f"{self.plan.id}.rev.{self.head[:12]}", "\n".join(said))
+        return Unit(self.plan.id, _revision(self.plan.id, render(self.plan)), "\n".join(said))
 
     @property
     def work(self) -> Unit:
         """The task with its criteria, and the constraints of the plan."""
         lines = []
-        unit = f"{self.plan.id}.constraints"
+        unit, text = f"{self.plan.id}.constraints", render(self.plan)
         if self.task is not None:
-            unit = self.task.id_in(self.plan.slug)
+            unit, text = self.task.id_in(self.plan.slug), render_task(self.plan, self.task)
             lines += [f"## {self.task.title}", "", self.task.description, ""]
             lines += ["Acceptance criteria:", *(f"- {each}" for each in self.task.criteria), ""]
         if self.constraints:
             lines += ["Constraints:", *(f"- {each}" for each in self.constraints), ""]
-        return Unit(unit, f"{unit}.rev.{self.head[:12]}", "\n".join(lines))
+        return Unit(unit, _revision(unit, text), "\n".join(lines))
 
     def description(self) -> str:
         """The task in words."""
@@ -86,7 +86,6 @@ def brief_of(book: "PlanBook", plan: str, task: str | None, *, with_files: bool 
     meant = book.task(state, task) if task is not None else None
     return Brief(
         plan=state.plan,
-        head=state.head,
         decisions=tuple(_unit(each, files) for each in state.decisions if each.id in standing),
         superseded=tuple(_past(each, state) for each in state.decisions if each.id not in standing),
         risks=tuple(_risk(each, state.plan, files) for each in state.risks),
@@ -104,7 +103,7 @@ def _risk(each: Risk, plan: Plan, records: dict[str, str]) -> Unit:
     name = risk_id(plan, each.id)
     record = records[f"records/risks/{name}.json"]
     text = f"## {each.id}\n\n- Severity: {each.severity}\n- Risk: {each.text}\n"
-    return Unit(name, revision_id(name, sha256(record.encode()).hexdigest()), text)
+    return Unit(name, _revision(name, record), text)
 
 
 def _unit(each: PlanDecision, records: dict[str, str]) -> Unit:
@@ -113,4 +112,9 @@ def _unit(each: PlanDecision, records: dict[str, str]) -> Unit:
         f"## {each.decision}\n\n- Decision: {each.id}\n- Reason: {each.reason}\n"
         f"- Impact: {each.impact}\n"
     )
-    return Unit(each.id, revision_id(each.id, sha256(record.encode()).hexdigest()), text)
+    return Unit(each.id, _revision(each.id, record), text)
+
+
+def _revision(name: str, text: str) -> str:
+    """The revision of a thing whose file holds this text: as the graph has it."""
+    return revision_id(name, sha256(text.encode()).hexdigest())
