@@ -466,6 +466,20 @@ def test_a_replaced_object_is_shown_as_it_is(tmp_path: Path) -> None:
     assert "+func Load(id string) error {" in text
 
 
+def test_a_grafted_history_hides_nothing(tmp_path: Path) -> None:
+    start(tmp_path, {**cases.RULES, "README.md": "# It\n"})
+    bad = commit(tmp_path, cases.CHANGED)
+    commit(tmp_path, {"NEWS.md": "# News\n"})
+    whole = prepared(tmp_path)
+    main = git(tmp_path, "rev-parse", "main")
+    orphan = git(tmp_path, "commit-tree", "-m", "x", f"{bad}^{{tree}}")
+    head = git(tmp_path, "rev-parse", "work")
+    grafts = tmp_path / ".git" / "info" / "grafts"
+    grafts.write_text(f"{main} {orphan}\n{head} {orphan}\n")
+    assert git(tmp_path, "merge-base", "main", "work") == orphan
+    assert prepared(tmp_path) == whole
+
+
 def test_source_that_nobody_can_read_is_for_a_person(tmp_path: Path) -> None:
     found = hidden(tmp_path, {"tools/blob.py": "x = 1\n\0\n"})
     assert (found.outcome, found.route) == ("escalate", "human")
