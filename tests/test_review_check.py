@@ -426,6 +426,26 @@ def test_passes_of_one_rule_each_are_no_way_around_looking(
     assert check(tmp_path, receipts, *answers(receipts)).outcome == "approved"
 
 
+def test_the_same_line_in_passes_is_a_warning(passes: tuple[Path, list[Receipt]]) -> None:
+    root, receipts = passes
+    lines = {
+        cases.ERRORS: f"The cause is wrapped, handlers/user.go:7 `{cases.QUOTE}`",
+        cases.COVERAGE: "TestLoad covers the failing path, handlers/user_test.go:3-5.",
+        cases.PRINTS: f"Nothing is printed, handlers/user.go:7 `{cases.QUOTE}`",
+    }
+    reviews = []
+    for each in receipts:
+        ids = each["sop_ids"]
+        assert isinstance(ids, list)
+        entries = [{"sop_id": i, "status": "passed", "evidence": lines[i]} for i in ids]
+        reviews.append(json.dumps({**cases.GOOD, "sop_review": entries}).encode())
+    found = check(root, receipts, *reviews)
+    assert (found.outcome, [each.code for each in found.warnings]) == (
+        "approved",
+        ["shared_evidence"],
+    )
+
+
 # The change itself
 
 
