@@ -14,7 +14,7 @@ from hornbook.model.gates import GateReport, GateResult, GateStatus
 from hornbook.model.review import JudgedRule, Judgement, Route, Search
 from hornbook.review import searching
 from hornbook.review.case import Case
-from hornbook.review.integrity import CODES
+from hornbook.review.integrity import CODES, WARNINGS
 from hornbook.review.judging import judge
 from hornbook.workspace.reviewing import Printed, briefs, read_gates, recomputed
 from tests import review_cases as cases
@@ -167,6 +167,52 @@ def test_unknown_keys_are_reported_and_cost_nothing(root: Path, facts: Receipt) 
     found = check(root, [facts], json.dumps({**cases.GOOD, "feedbck": "x"}).encode())
     assert found.outcome == "approved"
     assert found.notes == ("unknown key `feedbck`: did you mean `feedback`?",)
+
+
+@pytest.mark.parametrize(
+    ("place", "entry", "told"),
+    [
+        (1, {"evidence": "README.md:1"}, ("outside_change", cases.COVERAGE)),
+        (
+            1,
+            {"evidence": "README.md:1", "status": "violated", "violations": ["No test for Save"]},
+            ("outside_change", cases.COVERAGE),
+        ),
+        (
+            1,
+            {"evidence": f"It is tested too, handlers/user.go:7 `{cases.QUOTE}`"},
+            ("shared_evidence", cases.ERRORS),
+        ),
+        (2, {"search": {"pattern": "zebra", "paths": []}}, ("unrelated_search", cases.PRINTS)),
+        (2, {"search": {"pattern": "PRINT|errorF", "paths": []}}, ("narrow_search", cases.PRINTS)),
+    ],
+)
+def test_what_a_person_should_look_at_is_a_warning(
+    root: Path, facts: Receipt, place: int, entry: dict[str, object], told: tuple[str, str]
+) -> None:
+    review = json.loads(GOOD)
+    review["sop_review"][place] |= entry
+    found = check(root, [facts], json.dumps(review).encode())
+    assert found.outcome == "approved", found.problems
+    assert [(each.code, each.sop_id) for each in found.warnings] == [told]
+
+
+def test_evidence_that_lies_partly_in_the_change_is_in_it(root: Path, facts: Receipt) -> None:
+    review = json.loads(GOOD)
+    review["sop_review"][1]["evidence"] = "README.md:1 asks for it, handlers/user_test.go:3 is it"
+    assert check(root, [facts], json.dumps(review).encode()).warnings == ()
+
+
+def test_every_warning_of_several_reviews_names_its_review(root: Path, facts: Receipt) -> None:
+    review = json.loads(GOOD)
+    review["sop_review"][1]["evidence"] = "README.md:1"
+    (warning,) = check(root, [facts], GOOD, json.dumps(review).encode()).warnings
+    assert warning.message.startswith("review 2: its evidence README.md:1")
+
+
+def test_every_code_is_explained() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "reviews.md").read_text(encoding="utf-8")
+    assert [code for code in (*CODES, *WARNINGS) if f"\n| `{code}` | " not in page] == []
 
 
 def test_a_review_teaches_a_few_patterns_at_most(root: Path, facts: Receipt) -> None:
@@ -380,6 +426,26 @@ def test_passes_of_one_rule_each_are_no_way_around_looking(
     assert check(tmp_path, receipts, *answers(receipts)).outcome == "approved"
 
 
+def test_the_same_line_in_passes_is_a_warning(passes: tuple[Path, list[Receipt]]) -> None:
+    root, receipts = passes
+    lines = {
+        cases.ERRORS: f"The cause is wrapped, handlers/user.go:7 `{cases.QUOTE}`",
+        cases.COVERAGE: "TestLoad covers the failing path, handlers/user_test.go:3-5.",
+        cases.PRINTS: f"Nothing is printed, handlers/user.go:7 `{cases.QUOTE}`",
+    }
+    reviews = []
+    for each in receipts:
+        ids = each["sop_ids"]
+        assert isinstance(ids, list)
+        entries = [{"sop_id": i, "status": "passed", "evidence": lines[i]} for i in ids]
+        reviews.append(json.dumps({**cases.GOOD, "sop_review": entries}).encode())
+    found = check(root, receipts, *reviews)
+    assert (found.outcome, [each.code for each in found.warnings]) == (
+        "approved",
+        ["shared_evidence"],
+    )
+
+
 # The change itself
 
 
@@ -464,6 +530,20 @@ def test_a_replaced_object_is_shown_as_it_is(tmp_path: Path) -> None:
         text = work.review_context(diff="main..work").text
     assert text is not None
     assert "+func Load(id string) error {" in text
+
+
+def test_a_grafted_history_hides_nothing(tmp_path: Path) -> None:
+    start(tmp_path, {**cases.RULES, "README.md": "# It\n"})
+    bad = commit(tmp_path, cases.CHANGED)
+    commit(tmp_path, {"NEWS.md": "# News\n"})
+    whole = prepared(tmp_path)
+    main = git(tmp_path, "rev-parse", "main")
+    orphan = git(tmp_path, "commit-tree", "-m", "x", f"{bad}^{{tree}}")
+    head = git(tmp_path, "rev-parse", "work")
+    grafts = tmp_path / ".git" / "info" / "grafts"
+    grafts.write_text(f"{main} {orphan}\n{head} {orphan}\n")
+    assert git(tmp_path, "merge-base", "main", "work") == orphan
+    assert prepared(tmp_path) == whole
 
 
 def test_source_that_nobody_can_read_is_for_a_person(tmp_path: Path) -> None:

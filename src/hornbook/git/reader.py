@@ -9,8 +9,14 @@ from hornbook.errors import UsageError
 
 # A repository's own configuration must not make git run programs while we only read.
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-# Plain messages, no locks, and objects as they are: a replacement would show another text.
-_PLAINLY = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
+# Plain messages, no locks, and objects as they are: a replacement would show another text, a
+# graft another history.
+_PLAINLY = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+}
 _RENAMES_SEEN = 200
 
 

@@ -10,24 +10,47 @@ from hornbook.review.tree import Tree
 FEWEST_ALIKE = 3
 
 
+def alike_over_passes(entries: Sequence[SopEntry]) -> Iterator[ReviewProblem]:
+    """The same over passes, whose reviewers do not know of each other.
+
+    Each may honestly quote the same line of a small change, so that only the same words count,
+    and from three rules on.
+    """
+    judged = [entry for entry in entries if entry.status is not Status.NOT_APPLICABLE]
+    if not judged:
+        yield from _waved_away(entries)
+    elif len(judged) >= FEWEST_ALIKE:
+        yield from _stamped(_same([_words(entry) for entry in judged], len(judged)))
+
+
 def alike(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
     """Reviews that look at nothing: every rule waved away, or answered with the same words."""
     if len(entries) < 2:
         return
     if all(entry.status is Status.NOT_APPLICABLE for entry in entries):
+        yield from _waved_away(entries)
+        return
+    judged = [entry for entry in entries if entry.status is not Status.NOT_APPLICABLE]
+    yield from _stamped(
+        max(
+            _same([_words(entry) for entry in entries], len(entries)),
+            _same([_words(entry) for entry in judged], len(judged)),
+            _same([_shown(entry, tree) for entry in judged], max(len(judged), FEWEST_ALIKE)),
+        )
+    )
+
+
+def _waved_away(entries: Sequence[SopEntry]) -> Iterator[ReviewProblem]:
+    if len(entries) > 1:
         yield ReviewProblem(
             "all_not_applicable",
             None,
             f"None of {len(entries)} rules is said to apply, and all of them bind: "
             "a person decides.",
         )
-        return
-    judged = [entry for entry in entries if entry.status is not Status.NOT_APPLICABLE]
-    count = max(
-        _same([_words(entry) for entry in entries], len(entries)),
-        _same([_words(entry) for entry in judged], len(judged)),
-        _same([_shown(entry, tree) for entry in judged], max(len(judged), FEWEST_ALIKE)),
-    )
+
+
+def _stamped(count: int) -> Iterator[ReviewProblem]:
     if count:
         yield ReviewProblem(
             "rubber_stamp",

@@ -18,7 +18,7 @@ from hornbook.model.review import (
     Status,
     Verdict,
 )
-from hornbook.review.alike import alike
+from hornbook.review.alike import alike_over_passes, shared
 from hornbook.review.case import Brief, Case, Checked, gates_stop
 from hornbook.review.evidence import shown
 from hornbook.review.explaining import disagreements, explanation
@@ -47,7 +47,14 @@ def judge(case: Case, briefs: Sequence[Brief]) -> Judgement:
     for each in checked:
         several = len(briefs) > 1
         problems += [_named(p, each.brief) if several else p for p in each.problems]
-    problems += _over_passes(case, checked)
+    together = list(_over_passes(checked))
+    known = {problem.code for problem in problems}
+    stamps = dict.fromkeys(each for entries in together for each in alike_over_passes(entries))
+    problems += [each for each in stamps if each.code not in known]
+    same = dict.fromkeys(
+        each for entries in together for each in shared(entries, case.reviewed.tree)
+    )
+    told = [warning for each in checked for warning in _told(each, len(briefs))]
     reviews = [each.review for each in checked if each.review is not None]
     outcome = _outcome(case, problems, reviews)
     kind = _rejection_type(case, reviews) if outcome is Ruling.REJECTED else None
@@ -62,7 +69,7 @@ def judge(case: Case, briefs: Sequence[Brief]) -> Judgement:
         patterns=_patterns(reviews) if outcome is Ruling.APPROVED else (),
         disagreements=tuple(disagreements(checked)),
         notes=tuple(note for each in checked for note in each.notes),
-        warnings=(*case.warnings, *(w for each in checked for w in _told(each, len(briefs)))),
+        warnings=tuple(dict.fromkeys((*case.warnings, *told, *same))),
         rules=case.rules,
         base=case.base,
         head=case.head,
@@ -91,22 +98,15 @@ def _told(checked: Checked, reviews: int) -> list[ReviewProblem]:
     return [_named(w, checked.brief) if reviews > 1 else w for w in checked.warnings]
 
 
-def _over_passes(case: Case, checked: Sequence[Checked]) -> Iterator[ReviewProblem]:
-    """What no single pass shows: the same evidence in all of them, or no rule that applies."""
+def _over_passes(checked: Sequence[Checked]) -> Iterator[list[SopEntry]]:
+    """What the passes of a review say together; nothing where there is one packet only."""
     passes: dict[frozenset[str], list[Review]] = {}
     for each in checked:
         if each.review is not None:
             passes.setdefault(each.brief.rule_ids, []).append(each.review)
-    if len(passes) < 2:
-        return
-    told = {problem.code for each in checked for problem in each.problems}
-    for turn in range(max(map(len, passes.values()))):
+    for turn in range(max(map(len, passes.values())) if len(passes) > 1 else 0):
         chosen = [reviews[min(turn, len(reviews) - 1)] for reviews in passes.values()]
-        entries = [entry for review in chosen for entry in review.entries]
-        for problem in alike(entries, case.reviewed.tree):
-            if problem.code not in told:
-                told.add(problem.code)
-                yield problem
+        yield [entry for review in chosen for entry in review.entries]
 
 
 def _unanswered(case: Case, briefs: Sequence[Brief]) -> Iterator[ReviewProblem]:
