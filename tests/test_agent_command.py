@@ -24,7 +24,8 @@ from hornbook.errors import ConfigError, UsageError
 from hornbook.model.agents import Answer, Assignment, Limits, Role, Subtask
 from hornbook.model.budget import Endpoint, Models
 from hornbook.process.confinement import Machine
-from hornbook.workspace.settings import Settings, parse_settings
+from hornbook.workspace.settings import Settings
+from hornbook.workspace.settings_loading import parse_settings
 from tests.workspaces import write
 
 UNCONFINED = Machine(None, 0, apart=False)

@@ -17,7 +17,8 @@ from hornbook.text.tokens import counter
 from hornbook.workspace.contexts import room
 from hornbook.workspace.embedded_crew import EmbeddedCrew
 from hornbook.workspace.role_prompts import shipped_instructions
-from hornbook.workspace.settings import ModelSettings, Settings, parse_settings
+from hornbook.workspace.settings import ModelSettings, Settings
+from hornbook.workspace.settings_loading import parse_settings
 from hornbook.workspace.staffing import WorkspaceStaff
 from tests.chat_server import ChatServer, Reply, chat_server
 from tests.model import served

@@ -23,7 +23,8 @@ from hornbook.workspace.embedded_crew import EmbeddedCrew
 from hornbook.workspace.gate_confining import Bounds, bounds_by_hand, bounds_in_run
 from hornbook.workspace.gate_running import run_for
 from hornbook.workspace.gating import gates_now
-from hornbook.workspace.settings import Settings, parse_settings
+from hornbook.workspace.settings import Settings
+from hornbook.workspace.settings_loading import parse_settings
 from hornbook.workspace.task_worktrees import TaskWorktrees
 from tests.fakes import git
 from tests.loops import CONFIG, Stage, repository

@@ -21,7 +21,7 @@ from hornbook.gates.shell import refusals
 from hornbook.gates.shipped import PRESETS, preset_gates
 from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
 from hornbook.workspace.gating import GateList, GateState, gate_settings
-from hornbook.workspace.settings import parse_settings, template
+from hornbook.workspace.settings_loading import parse_settings, template
 from tests.workspaces import write
 
 SOURCE = """\

@@ -37,7 +37,7 @@ from hornbook.serve.tokens import Tokens
 from hornbook.serve.turns import MOST_NAMES, Rates, Turns
 from hornbook.serve.visit import Visit
 from hornbook.workspace.executions import Executions
-from hornbook.workspace.settings import parse_settings
+from hornbook.workspace.settings_loading import parse_settings
 from hornbook.workspace.snapshot import Snapshot, Thing
 from tests.serving import HERE, READER, SOCKET, TOKENS, ask, client, workspace
 

@@ -20,7 +20,7 @@ from hornbook.model.budget import Endpoint
 from hornbook.model.review import Ruling
 from hornbook.review.schema import review_schema
 from hornbook.text.tokens import counter
-from hornbook.workspace.settings import load
+from hornbook.workspace.settings_loading import load
 from tests.model.served import Page, model_server, recorded, require_packages
 from tests.model.stories import BOUND, RULES, SLUG, Story, carried_out
 from tests.test_review_check import git

@@ -34,7 +34,7 @@ def _checkpoint(root: str) -> str | None:
     from hornbook.workspace.memory import Memory
     from hornbook.workspace.places import Places
     from hornbook.workspace.plan_pointer import active_plan
-    from hornbook.workspace.settings import load
+    from hornbook.workspace.settings_loading import load
 
     places = Places(Path(root))
     if active_plan(places.state) is None:

@@ -106,7 +106,7 @@ def _print_gates(stack: str, gates: str, *, written: bool) -> None:
 
 def _make(work: "Workspace", gates: str, *, examples: bool) -> list[str]:
     from hornbook import resources
-    from hornbook.workspace.settings import CONFIG, template
+    from hornbook.workspace.settings_loading import CONFIG, template
 
     made: list[str] = []
     work.places.prepare()

@@ -12,7 +12,7 @@ from hornbook.model.gates import GateReport, GateResult, GateStatus
 from hornbook.model.review import ReviewProblem
 from hornbook.workspace.gate_running import judge
 from hornbook.workspace.gating import GateList, GateState, gates_for_change
-from hornbook.workspace.settings import CONFIG, FOREIGN_CONFIG
+from hornbook.workspace.settings_loading import CONFIG, FOREIGN_CONFIG
 
 DEFINING = frozenset({CONFIG.as_posix(), FOREIGN_CONFIG.as_posix()})
 AGAIN = "run `gates run --diff BASE..HEAD --json` again."

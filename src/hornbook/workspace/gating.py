@@ -19,7 +19,7 @@ from hornbook.ingest.discover import Kind, walk
 from hornbook.model import Level
 from hornbook.model.gates import Gate
 from hornbook.model.plan import Constraints
-from hornbook.workspace.settings import (
+from hornbook.workspace.settings_loading import (
     CONFIG,
     FOREIGN_CONFIG,
     parse_foreign_gates,

@@ -10,7 +10,8 @@ from hornbook.execute.plan_store import PlanView
 from hornbook.model import Level, Problem
 from hornbook.workspace.places import Places
 from hornbook.workspace.plan_pointer import active_plan
-from hornbook.workspace.settings import Settings, load
+from hornbook.workspace.settings import Settings
+from hornbook.workspace.settings_loading import load
 
 
 def compile_guard(root: Path) -> Active:

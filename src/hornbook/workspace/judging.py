@@ -14,7 +14,8 @@ from hornbook.text.globs import parse
 from hornbook.workspace.building import Builder, too_large
 from hornbook.workspace.known import Known
 from hornbook.workspace.planning import Facts, plan
-from hornbook.workspace.settings import CONFIG, Settings, parse_settings
+from hornbook.workspace.settings import Settings
+from hornbook.workspace.settings_loading import CONFIG, parse_settings
 from hornbook.workspace.snapshot import Snapshot
 from hornbook.workspace.writing import Written, sign, write
 

@@ -25,7 +25,8 @@ from hornbook.model import Level, Problem
 from hornbook.text.globs import Glob, parse
 from hornbook.workspace.places import Places
 from hornbook.workspace.report import Progress
-from hornbook.workspace.settings import CONFIG, Settings
+from hornbook.workspace.settings import Settings
+from hornbook.workspace.settings_loading import CONFIG
 
 EVERY_RULE = "*"
 """Followed like a folder: the configured sources and every rule format in the repository."""

@@ -30,7 +30,7 @@ from hornbook.workspace.report import (
     ReserveReport,
     silent,
 )
-from hornbook.workspace.settings import find_root, load
+from hornbook.workspace.settings_loading import find_root, load
 from hornbook.workspace.snapshot import Snapshot, clean_path
 
 # A report on fit samples at most so many files of a repository.
