@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 from hornbook.errors import UsageError
 from hornbook.workspace.opened_graph import OpenedGraph
-from hornbook.workspace.report import (
-    FileAnswer,
-)
+from hornbook.workspace.report import FileAnswer
 from hornbook.workspace.snapshot import clean_path
 
 
