@@ -1,6 +1,5 @@
 """Our own records of reviews and of the conventions that were learned from them."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
@@ -8,7 +7,14 @@ from pathlib import PurePosixPath
 from hornbook.errors import BadGlob
 from hornbook.ingest.problems import Problems
 from hornbook.ingest.readers.protocol import Reading, SourceFile
-from hornbook.ingest.readers.records import altered
+from hornbook.ingest.readers.record_reading import (
+    DAMAGED,
+    RecordKind,
+    altered,
+    damaged,
+    read_record,
+    record_of,
+)
 from hornbook.model import Activation, Category, Pattern, Scope, Severity
 from hornbook.model.conventions import Standing
 from hornbook.model.sealing import broken_seals, unsealed
@@ -37,35 +43,8 @@ class ReviewReader:
 
     def read(self, file: SourceFile) -> Reading:
         """Return what the record says; one that is damaged is kept, with a problem."""
-        problems = Problems(file.parts.path)
-        problems.extend(file.parts.problems)
-        facts: Facts = ()
-        try:
-            record = _record(file)
-            facts = _review_facts(record)
-            broken = "; ".join(_broken(record, file.path.stem))
-            if broken:
-                facts = ()
-                problems.error(1, "altered_record", altered("review", broken))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
-            message = f"It is not a review as Hornbook records it ({problem}): delete it."
-            problems.error(1, "bad_record", message)
-        return Reading(
-            path=file.parts.path,
-            tool=self.tool,
-            desired_id=f"review.{file.path.stem}",
-            title=f"Review {file.path.stem}",
-            category=Category.REVIEW,
-            activation=Activation.MANUAL,
-            severity=Severity.INFO,
-            scope=Scope.CODE,
-            mime_type="application/json",
-            head=file.parts.head,
-            body=file.parts.body,
-            body_line=1,
-            facts=facts,
-            problems=problems.told(),
-        )
+        kind = RecordKind("review", Category.REVIEW, Scope.CODE, _review_facts, _broken)
+        return read_record(file, kind)
 
 
 class ConventionReader:
@@ -85,7 +64,7 @@ class ConventionReader:
         facts: Facts = ()
         patterns: tuple[Pattern, ...] = ()
         try:
-            record = _record(file)
+            record = record_of(file)
             facts = _convention_facts(record)
             broken = unsealed(record) or _other_name(record, file.path.stem)
             if broken:
@@ -95,9 +74,8 @@ class ConventionReader:
             patterns = () if broken else (Pattern(glob, glob, None),)
         except BadGlob as problem:
             problems.error(1, "bad_glob", f"{problem} Retire the convention.")
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
-            message = f"It is not a convention as Hornbook records it ({problem}): delete it."
-            problems.error(1, "bad_record", message)
+        except DAMAGED as problem:
+            problems.error(1, "bad_record", damaged("convention", problem))
         promoted = record.get("standing") == Standing.PROMOTED and bool(patterns)
         return Reading(
             path=file.parts.path,
@@ -131,13 +109,6 @@ def _broken(record: Mapping[str, object], name: str) -> Iterator[str]:
     yield from broken_seals(record)
 
 
-def _record(file: SourceFile) -> Mapping[str, object]:
-    record = json.loads(file.parts.body)
-    if not isinstance(record, dict):
-        raise TypeError("it is no object")
-    return record
-
-
 def _review_facts(record: Mapping[str, object]) -> Facts:
     found = [
         (p.REVIEW_OUTCOME.name, str(record["outcome"])),
@@ -161,7 +132,7 @@ def _review_facts(record: Mapping[str, object]) -> Facts:
     found += [(p.REVIEW_PROBLEM.name, str(each["code"])) for each in _list(record["problems"])]
     doubted = [str(w["sop_id"]) for w in _list(record.get("warnings", [])) if w.get("sop_id")]
     found += [(p.REVIEW_DOUBTED.name, each) for each in doubted]
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
 
 
 def _convention_facts(record: Mapping[str, object]) -> Facts:

@@ -1,18 +1,15 @@
 """Our own records of runs, and of what they asked people."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from hornbook.ingest.problems import Problems
 from hornbook.ingest.readers.protocol import Reading, SourceFile
-from hornbook.model import Activation, Category, Scope, Severity
+from hornbook.ingest.readers.record_reading import Fact, RecordKind, Said, read_record
+from hornbook.model import Category, Scope
 from hornbook.vocabulary import predicates as p
 
 RUNS = PurePosixPath(".hornbook/records/runs")
 ESCALATIONS = PurePosixPath(".hornbook/records/escalations")
-Said = Mapping[str, object]
-Fact = tuple[str, str]
 
 
 class RunReader:
@@ -26,7 +23,7 @@ class RunReader:
 
     def read(self, file: SourceFile) -> Reading:
         """Return what the record says; one that is damaged is kept, with a problem."""
-        return _reading(file, Category.RUN, "run", _run)
+        return read_record(file, RecordKind("run", Category.RUN, Scope.PLAN, _run))
 
 
 class EscalationReader:
@@ -40,37 +37,8 @@ class EscalationReader:
 
     def read(self, file: SourceFile) -> Reading:
         """Return what the record says; one that is damaged is kept, with a problem."""
-        return _reading(file, Category.ESCALATION, "escalation", _escalation)
-
-
-def _reading(
-    file: SourceFile, category: Category, family: str, facts_of: Callable[[Said], Iterator[Fact]]
-) -> Reading:
-    problems = Problems(file.parts.path)
-    problems.extend(file.parts.problems)
-    facts: tuple[Fact, ...] = ()
-    try:
-        said = json.loads(file.parts.head + file.parts.body)
-        facts = tuple(dict.fromkeys(facts_of(said)))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
-        message = f"It is not a record as Hornbook writes it ({problem!r}): delete it."
-        problems.error(1, "bad_record", message)
-    return Reading(
-        path=file.parts.path,
-        tool="record",
-        desired_id=f"{family}.{file.path.stem}",
-        title=f"{family.capitalize()} {file.path.stem}",
-        category=category,
-        activation=Activation.MANUAL,
-        severity=Severity.INFO,
-        scope=Scope.PLAN,
-        mime_type="application/json",
-        head=file.parts.head,
-        body=file.parts.body,
-        body_line=1,
-        facts=facts,
-        problems=problems.told(),
-    )
+        kind = RecordKind("escalation", Category.ESCALATION, Scope.PLAN, _escalation)
+        return read_record(file, kind)
 
 
 def _run(said: Said) -> Iterator[Fact]:
