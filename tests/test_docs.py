@@ -358,8 +358,37 @@ def example(tmp_path: Path) -> Path:
             ".hornbook/records/decisions/decision.a-1.json": json.dumps(
                 {**plan, "decision": "D", "reason": "r"}
             ),
+            ".hornbook/records/runs/a-t1-1.json": json.dumps(RUN),
+            ".hornbook/records/reviews/a-t1-1.1.json": json.dumps(REVIEW),
         },
     )
+
+
+RUN = {
+    "plan": "plan.a",
+    "task": "task.a.1",
+    "workflow": "plan-and-execute",
+    "parent": None,
+    "agent": "scripted",
+    "status": "asking",
+    "attempts": 1,
+    "started_at": "2026-11-16T08:00:00Z",
+    "ended_at": None,
+    "commit": None,
+    "asks": {"escalation": "escalation.a-t1-1-1-4", "question": "Which one?", "at": ""},
+    "answers": [],
+    "spent": {"tokens": 1200, "cost": 0.25},
+}
+REVIEW = {
+    "outcome": "escalate",
+    "at": "2026-11-16T08:00:00Z",
+    "run": "a-t1-1",
+    "plan": "plan.a",
+    "receipts": [],
+    "rules": [],
+    "findings": [],
+    "problems": [],
+}
 
 
 def test_every_sparql_example_finds_something(example: Path) -> None:
