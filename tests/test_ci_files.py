@@ -197,7 +197,7 @@ def test_the_environment_of_a_step_is_what_its_script_reads() -> None:
 def test_the_check_ends_as_the_command_ended(runner: Runner, code: int) -> None:
     (runner.answers / "json").write_text('{"outcome": "rejected"}')
     assert runner.run("Check the reviews", code, **INPUTS) == code
-    gates = f"--gates {runner.folder}/hornbook-gates.json"
+    gates = f"--gates {runner.folder}/hornbook-gates.json --require-bound-gates"
     told = f"review check one review.json two.json --receipt packet/receipt.json --diff b..h {gates} --format"
     assert runner.lines("calls") == [f"{told} {name}" for name in ("github", "json", "markdown")]
     assert runner.lines("outputs") == (["outcome=rejected"] if code < 2 else [])
