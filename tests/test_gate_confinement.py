@@ -110,9 +110,11 @@ def test_gates_over_a_change_reach_no_server_and_write_nothing_outside_their_cop
     assert "`writable` under `gates`" in messages["outside"]
 
 
+@pytest.mark.parametrize("most", [0, 10_000])
 def test_what_a_gate_needs_from_below_tmp_is_readable(
-    root: Path, tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    root: Path, tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
+    monkeypatch.setattr("hornbook.process.gate_shell._MOST_SEEN", most)
     tool = write(tmp_path / "venv" / "bin", {"own-tool": "#!/bin/sh\ncat kept/data\n"}) / "own-tool"
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")

@@ -35,7 +35,7 @@ _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 _SERVERS = ("docker.sock", "podman/podman.sock", "containerd/containerd.sock")
 # What a process needs for shared memory and terminals, and has of its own under bubblewrap.
 _SHARED = ("/dev/shm", "/dev/pts", "/dev/ptmx")  # noqa: S108
-_MOST_SEEN = 200
+_MOST_SEEN = 64
 _TRIAL_SECONDS = 30
 
 
