@@ -182,6 +182,9 @@ def test_a_number_without_a_fraction_is_an_integer_as_described(local: TestClien
     def size(window: object) -> Any:
         return local.post("/api/v1/size", json={"files": ["a.go"], "window": window})
 
+    described = local.get("/openapi.json").json()["components"]["schemas"]["SizeBody"]
+    bounds = {"type": "integer", "minimum": 1.0, "maximum": 1_000_000_000.0}
+    assert bounds in described["properties"]["window"]["anyOf"]
     assert size(100000.0).json() == size(100000).json()
     assert size(100000.0).status_code == 200
     for wrong in (100000.5, "100000", True, 1e400, -1.0):

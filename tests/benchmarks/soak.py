@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,7 +63,8 @@ def _family(process: int) -> list[int]:
     found = [process]
     for each in found:
         for task in Path(f"/proc/{each}/task").glob("*/children"):
-            found += map(int, task.read_text().split())
+            with suppress(OSError):  # threads come and go
+                found += map(int, task.read_text().split())
     return found
 
 

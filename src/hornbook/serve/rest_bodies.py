@@ -23,7 +23,8 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Integer = Annotated[int, BeforeValidator(_whole)]
+# The bounds come first: behind the validator they would not be described.
+Window = Annotated[int, Field(ge=1, le=1_000_000_000), BeforeValidator(_whole)]
 
 
 class Body(BaseModel):
@@ -52,7 +53,7 @@ class SizeBody(Body):
     description: Text = ""
     criteria: Annotated[list[Text], Field(max_length=100)] = []
     model: Name | None = None
-    window: Annotated[Integer, Field(ge=1, le=1_000_000_000)] | None = None
+    window: Window | None = None
 
 
 class ReviewBody(Body):
