@@ -364,7 +364,7 @@ def example(tmp_path: Path) -> Path:
     )
 
 
-RUN = {
+RUN: dict[str, object] = {
     "plan": "plan.a",
     "task": "task.a.1",
     "workflow": "plan-and-execute",
@@ -379,7 +379,7 @@ RUN = {
     "answers": [],
     "spent": {"tokens": 1200, "cost": 0.25},
 }
-REVIEW = {
+REVIEW: dict[str, object] = {
     "outcome": "escalate",
     "at": "2026-11-16T08:00:00Z",
     "run": "a-t1-1",

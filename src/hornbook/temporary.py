@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -44,10 +44,19 @@ def draft_of(path: Path) -> Path:
     What processes left that were killed while they wrote the same file is removed.
     """
     with suppress(FileNotFoundError):
-        for left in path.parent.glob(f".{_escaped(path.name)}.*.draft"):
-            if not _lives(left.name.split(".")[-2].partition("-")[0]):
-                left.unlink(missing_ok=True)
+        _remove_dead(path.parent.glob(f".{_escaped(path.name)}.*.draft"))
     return path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.draft")
+
+
+def sweep_drafts(folder: Path) -> None:
+    """Remove the drafts below a folder of processes that died while they wrote."""
+    _remove_dead(sorted(folder.rglob(".*.draft")))
+
+
+def _remove_dead(drafts: Iterable[Path]) -> None:
+    for draft in drafts:
+        if not _lives(draft.name.split(".")[-2].partition("-")[0]):
+            draft.unlink(missing_ok=True)
 
 
 def _escaped(name: str) -> str:

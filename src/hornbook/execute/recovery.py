@@ -1,6 +1,5 @@
 """Recovery: projects a plan's log again and compares it with what lies on disk."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -22,6 +21,7 @@ from hornbook.execute.plan_files import PLAN_FILE
 from hornbook.execute.plan_state import PlanState, PlanStatus, project
 from hornbook.execute.plan_text import parse
 from hornbook.model.tiers import CORE_FILES
+from hornbook.temporary import sweep_drafts
 
 
 class FileState(StrEnum):
@@ -154,7 +154,7 @@ def repair(state: Path, found: Recovery, reading: LogReading) -> Recovery:
         write_durably(root / each.path, texts[each.path])
         done.append(replace(each, state=FileState.REPAIRED))
     for folder in (state / "plans" / found.plan, state / "records"):
-        _sweep(folder)
+        sweep_drafts(folder)
     checkpoint = found.checkpoint
     if checkpoint is not None and not checkpoint.matches:
         checkpoint = CheckpointFound(now.seq, now.event_hash, matches=True)
@@ -169,24 +169,6 @@ def put_aside(state: Path, slug: str, path: Path) -> None:
     folder = quarantine_of(state, slug)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{path.name}.{digest_of(data)[:12]}").write_bytes(data)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove the drafts of processes that died while they wrote."""
-    for draft in sorted(folder.rglob(".*.draft")):
-        pid = draft.name.split(".")[-2]
-        if pid.isdigit() and not _is_alive(int(pid)):
-            draft.unlink(missing_ok=True)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # it is somebody else's
-    return True
 
 
 def _checkpoint(root: Path, slug: str) -> tuple[Checkpoint | None, str | None]:
