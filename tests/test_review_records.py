@@ -9,6 +9,7 @@ import pytest
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
 from hornbook.model.conventions import Standing
+from hornbook.model.gates import GateReport, GateResult, GateStatus
 from hornbook.workspace.review_records import Judged
 from hornbook.workspace.reviewing import Printed
 from tests import review_cases as cases
@@ -163,3 +164,15 @@ def test_an_unknown_convention_and_a_bad_pattern_are_refused(root: Path) -> None
             work.conventions().decide("convention.wrap-errors", Standing.PROMOTED, AT)
         report = work.ingest()
         assert [problem.code for problem in report.problems] == ["bad_glob"]
+
+
+def test_a_record_names_logs_from_the_root(root: Path) -> None:
+    log = root / ".hornbook" / "logs" / "gates" / "x.log"
+    result = GateResult("x", required=True, status=GateStatus.PASSED, log=str(log))
+    reviews, receipts = [Printed("review", REJECTION)], prepared(root)
+    with Workspace.open(root) as work:
+        judgement = work.check_review(reviews, receipts)
+        gates = GateReport(passed=True, gates=(result,))
+        path = work.record_review(Judged(judgement, reviews, receipts, gates), at=AT)
+    assert json.loads(path.read_bytes())["gates"]["gates"][0]["log"] == ".hornbook/logs/gates/x.log"
+    assert str(root) not in path.read_text("utf-8")

@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def record_review(places: Places, judged: Judged, occasion: Occasion) -> Path:
     if not _NAME.fullmatch(run):
         run = "without-receipt"
     at = occasion.at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    facts = _facts(judged, occasion, at)
+    facts = _facts(replace(judged, gates=_told_here(judged.gates, places)), occasion, at)
     path, review_id = _kept(folder, run, occasion.number, facts)
     if judged.judgement.outcome is Ruling.APPROVED:
         Conventions(places).learn(judged.judgement, review_id, at)
@@ -99,6 +99,15 @@ def _is(path: Path, record: Mapping[str, object]) -> bool:
         for each in (record, known)
     )
     return ours == theirs
+
+
+def _told_here(gates: GateReport | None, places: Places) -> GateReport | None:
+    """Results whose logs are named from the root: records are kept, and read elsewhere."""
+    if gates is None:
+        return None
+    root = str(places.root) + os.sep
+    results = (replace(e, log=e.log and e.log.removeprefix(root)) for e in gates.gates)
+    return replace(gates, gates=tuple(results))
 
 
 def _facts(judged: Judged, occasion: Occasion, at: str) -> dict[str, object]:
