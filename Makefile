@@ -35,11 +35,11 @@ contracts: setup
 	$(BIN)/deptry .
 
 pytest: setup
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 # Other examples than the steady ones of `make test`, in search of more.
 fuzz: setup
-	HYPOTHESIS_PROFILE=exploring $(BIN)/pytest -n auto
+	HYPOTHESIS_PROFILE=exploring $(BIN)/pytest -n auto --dist worksteal
 
 # A plan carried out with a model on this machine, as docs/local-model.md shows it.
 test-model: $(MODEL)
@@ -54,7 +54,7 @@ $(MODEL): $(STAMP) requirements-model.lock
 
 # Kills `execute` before and inside of every effect that it has, on both databases: takes hours.
 test-kills: setup
-	HORNBOOK_KILLS=every $(BIN)/pytest -n auto tests/test_loop_kills.py
+	HORNBOOK_KILLS=every $(BIN)/pytest -n auto tests/test_loop_kills.py tests/test_loop_routes.py
 
 demo: setup
 	$(BIN)/python -m tests.demo --port $(PORT)

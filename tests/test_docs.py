@@ -25,6 +25,7 @@ from hornbook.graph.asking import answer as sparql_answer
 from hornbook.ingest.keys import OWN_KEYS
 from hornbook.ingest.readers import READERS
 from hornbook.ingest.reading import is_rule_file, read
+from hornbook.model.sealing import hashes_of, sealed
 from hornbook.serve.schema import execute
 from hornbook.text.globs import parse, parse_set
 from hornbook.vocabulary.predicates import PREDICATES
@@ -359,7 +360,7 @@ def example(tmp_path: Path) -> Path:
                 {**plan, "decision": "D", "reason": "r"}
             ),
             ".hornbook/records/runs/a-t1-1.json": json.dumps(RUN),
-            ".hornbook/records/reviews/a-t1-1.1.json": json.dumps(REVIEW),
+            ".hornbook/records/reviews/a-t1-1.1.json": json.dumps(as_recorded(REVIEW)),
         },
     )
 
@@ -389,6 +390,12 @@ REVIEW: dict[str, object] = {
     "findings": [],
     "problems": [],
 }
+
+
+def as_recorded(review: dict[str, object]) -> dict[str, object]:
+    """A review with the hashes that a recorded one has."""
+    named: dict[str, object] = {"id": f"review.{review['run']}.1", "reviews": [], **review}
+    return sealed({**named, "hashes": {**hashes_of(named), "receipts": []}})
 
 
 def test_every_sparql_example_finds_something(example: Path) -> None:

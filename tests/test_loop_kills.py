@@ -68,7 +68,6 @@ CHOSEN = [
     ("approved", "sqlite", Kill(f"{EVENT} agent.task.development")),
     ("approved", "sqlite", Kill("run python3", 1, "inside")),
     ("approved", "postgres", Kill("git update-ref", 5, "inside")),
-    ("misscoped", "sqlite", Kill(f"{EVENT} plan.superseded")),
 ]
 
 

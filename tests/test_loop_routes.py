@@ -1,6 +1,7 @@
 """Every route of the loop ends in the right place, and its events tell the whole story."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -709,7 +710,8 @@ def test_a_run_that_is_killed_anywhere_comes_to_the_same_end(
     plans = sorted({event.plan for slug in SLUGS for event in whole.log(slug)})
     expected = [story(whole.log(plan)) for plan in plans]
     assert len(places) >= len([e for e in whole.log() if e.data.get("run") == run]) > 10
-    for root in places:
+    # Real processes are killed in `test_loop_kills`; of these places every fourth is tried here.
+    for root in places if EVERY else places[::4]:
         stage = replaced(whole, root)
         before = stage.log()
         carried_through(stage)
@@ -721,6 +723,7 @@ def test_a_run_that_is_killed_anywhere_comes_to_the_same_end(
 
 
 SLUGS = ("hello", "hello-revision-2")
+EVERY = os.environ.get("HORNBOOK_KILLS") == "every"
 
 
 def replaced(stage: Stage, root: Path) -> Stage:

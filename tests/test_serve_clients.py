@@ -116,7 +116,7 @@ def check_all(schema: Any, check: Callable[[Any], None], number: int) -> int:
 @pytest.mark.parametrize("number", SEEDS)
 def test_rest_answers_as_it_is_described(fuzzed: str, number: int) -> None:
     schema = schemathesis.openapi.from_url(f"{fuzzed}/openapi.json")
-    assert check_all(schema, rest_call, number) == 18
+    assert check_all(schema, rest_call, number) == 19
 
 
 @pytest.mark.parametrize("number", SEEDS)

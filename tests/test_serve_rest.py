@@ -135,6 +135,7 @@ def test_the_description_names_every_route_and_no_other(local: TestClient) -> No
         "/api/v1/reviews/check",
         "/api/v1/runs",
         "/api/v1/runs/{id}",
+        "/api/v1/runs/{id}/answer",
         "/api/v1/runs/{id}/events",
         "/api/v1/size",
         "/api/v1/why",

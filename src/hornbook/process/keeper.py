@@ -26,6 +26,7 @@ DUMPABLE = 4
 GRACE = 2.0
 LATE = 4 * GRACE
 TICK = 0.02
+SETTLING = 0.15
 
 
 def main(arguments: list[str]) -> None:
@@ -63,6 +64,8 @@ def _keep(words: list[str], told: int, limit: float, word: str) -> None:
     end = time.monotonic() + limit
     command = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
     why = _wait(command, woken, end)
+    if why == "ended":
+        _settle(command)
     left = _sweep(command)
     code = command.wait()
     answer = {"code": code, "timed_out": why == "time", "cut_off": why == "lifeline", "left": left}
@@ -110,6 +113,13 @@ def _wait(command: "subprocess.Popen[bytes]", woken: int, end: float) -> str:
         elif time.monotonic() >= end:
             return "time"
     return "ended"
+
+
+def _settle(command: "subprocess.Popen[bytes]") -> None:
+    """Let what ends with the command end: a sandbox, for one, does so a moment later."""
+    until = time.monotonic() + SETTLING
+    while _living(command) and time.monotonic() < until:
+        time.sleep(TICK)
 
 
 def _sweep(command: "subprocess.Popen[bytes] | None") -> int:
