@@ -1,12 +1,15 @@
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pyoxigraph import Literal, Store
 
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
 from hornbook.graph import recall
 from hornbook.model import Activation
+from hornbook.workspace.ingesting import canonical_time
 from hornbook.workspace.report import IngestReport
 from tests.workspaces import ERROR_HANDLING, SOPS, with_the_example_sop, write
 
@@ -303,3 +306,18 @@ def test_derived_folders_are_ignored_by_git(root: Path) -> None:
     ingest(root)
     ignored = (root / ".hornbook/.gitignore").read_text().splitlines()
     assert {"/store/", "/objects/"} <= set(ignored)
+
+
+@pytest.mark.parametrize(
+    ("micro", "shown"), [(866060, "11:49:26.86606Z"), (0, "11:49:26Z"), (1, "11:49:26.000001Z")]
+)
+def test_times_are_written_as_the_store_gives_them_back(micro: int, shown: str) -> None:
+    moment = datetime(2026, 11, 16, 11, 49, 26, micro, tzinfo=UTC)
+    text = canonical_time(moment)
+    assert text == f"2026-11-16T{shown}"
+    store = Store()
+    time = "<http://www.w3.org/2001/XMLSchema#dateTime>"
+    store.update(f'INSERT DATA {{ <urn:a> <urn:b> "{text}"^^{time} }}')
+    (quad,) = store
+    assert isinstance(quad.object, Literal)
+    assert quad.object.value == text

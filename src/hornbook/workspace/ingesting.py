@@ -181,4 +181,9 @@ def _was_known(known: Known, path: str) -> bool:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return canonical_time(datetime.now(UTC))
+
+
+def canonical_time(moment: datetime) -> str:
+    """A time in UTC as a store gives it back: without zeros that say nothing."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".") + "Z"
