@@ -380,3 +380,18 @@ def test_an_unknown_path_of_ours_is_a_problem(local: TestClient) -> None:
     answer = local.get(f"{HERE}/graphql/more")
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("key", ["predicatePrefix", "idPrefix"])
+@pytest.mark.parametrize("prefix", ["source.doc", "source.doc.sops", "decision", "source.meta"])
+def test_a_prefix_may_end_with_its_dot_and_never_in_a_word(
+    local: TestClient, key: str, prefix: str
+) -> None:
+    text = '{{ entities(filter: {{ {0}: "{1}" }}) {{ id triples(predicatePrefix: "{1}") {{ object }} }} }}'
+    plain, dotted, cut = (
+        data(local, text.format(key, each))["entities"]
+        for each in (prefix, f"{prefix}.", prefix[:-1])
+    )
+    assert plain == dotted
+    assert cut == []
+    assert plain or (key, prefix) == ("idPrefix", "source.meta")

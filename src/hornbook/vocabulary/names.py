@@ -77,5 +77,5 @@ def name_of(iri: str) -> str:
 
 
 def within(name: str, prefix: str) -> bool:
-    """Whether a dotted name equals the prefix or lies below it at a dot boundary."""
-    return name == prefix or name.startswith(prefix + ".")
+    """Whether a dotted name equals the prefix or lies below it; the dot at its end may be there."""
+    return name == prefix or name.startswith(prefix if prefix.endswith(".") else f"{prefix}.")
