@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.errors import EventLogError, UsageError
+from hornbook.execute.engine.tables import connect, database_url
 from hornbook.execute.event_log import EventLog
 from hornbook.execute.events import (
     SCHEMA,
@@ -382,3 +383,18 @@ Then.
 ## Coordination
 None.
 """
+
+
+def _meet(folder: str, database: str, _name: str) -> None:
+    """Open everything that has tables in a database that may be empty."""
+    for _ in range(3):
+        log_in(Path(folder), database=database).close()
+        connect(database_url(Path(folder), database)).dispose()
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_machines_that_meet_at_an_empty_database_all_find_their_tables(
+    tmp_path: Path, kind: str
+) -> None:
+    with database_for(kind) as url:
+        at_once(_meet, machines(tmp_path, url), url)

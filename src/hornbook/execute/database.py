@@ -11,6 +11,7 @@ BUSY_SECONDS = 30
 POSTGRES = "postgresql+psycopg"
 _POSTGRES_NAMES = frozenset({"postgres", "postgresql", POSTGRES})
 _SQLITE_NAMES = frozenset({"sqlite", "sqlite+pysqlite"})
+_TURN = 0x686F726E  # a number of ours, for the lock around making tables
 
 
 def checked_url(text: str) -> sql.URL:
@@ -43,6 +44,20 @@ def checked_url(text: str) -> sql.URL:
             "add its name after the host, such as postgresql+psycopg://host/name."
         )
     return url.set(drivername=POSTGRES)
+
+
+def make_tables(engine: sql.Engine, tables: sql.MetaData) -> None:
+    """Make tables that are not there yet; several machines may do so at once.
+
+    Postgres looks and makes in two steps, so that one who looks at the wrong moment fails: they
+    take turns.
+    """
+    if engine.dialect.name == "sqlite":
+        tables.create_all(engine)
+        return
+    with engine.begin() as connection:
+        connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_TURN)))
+        tables.create_all(connection)
 
 
 def patient(text: str) -> sql.Engine:

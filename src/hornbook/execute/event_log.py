@@ -17,7 +17,7 @@ from typing import Any
 import sqlalchemy as sql
 
 from hornbook.errors import EventLogError
-from hornbook.execute.database import patient
+from hornbook.execute.database import make_tables, patient
 from hornbook.execute.events import (
     Data,
     Event,
@@ -77,7 +77,7 @@ class EventLog:
         self._engine = patient(database or f"sqlite:///{state / 'events.db'}")
         try:
             with self.alone():
-                _TABLES.create_all(self._engine)
+                make_tables(self._engine, _TABLES)
         except sql.exc.DatabaseError as problem:
             shown = self._engine.url.render_as_string()
             self._engine.dispose()

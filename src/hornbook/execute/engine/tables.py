@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sql
 
 from hornbook.errors import EngineError
-from hornbook.execute.database import checked_url
+from hornbook.execute.database import checked_url, make_tables
 
 FILE = "engine.db"
 BUSY_SECONDS = 30
@@ -71,7 +71,7 @@ def connect(url: sql.URL) -> sql.Engine:
         sql.event.listen(engine, "connect", _on_connect)
         sql.event.listen(engine, "begin", _on_begin)
     try:
-        _TABLES.create_all(engine)
+        make_tables(engine, _TABLES)
     except sql.exc.DBAPIError as problem:
         shown = url.render_as_string(hide_password=True)
         raise EngineError(f"the database {shown} cannot be used: {problem.orig}") from problem
