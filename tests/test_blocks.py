@@ -82,7 +82,7 @@ def test_finds_the_blocks_of_examples(name: str, end: str) -> None:
     assert markdown_blocks("\ufeff" + body) == top_blocks("\ufeff" + body)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(strange_bodies)
 def test_finds_the_blocks_of_strange_bodies(body: str) -> None:
     assert markdown_blocks(body) == top_blocks(body)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sql
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -397,4 +398,10 @@ def test_machines_that_meet_at_an_empty_database_all_find_their_tables(
     tmp_path: Path, kind: str
 ) -> None:
     with database_for(kind) as url:
-        at_once(_meet, machines(tmp_path, url), url)
+        folders = machines(tmp_path, url)
+        at_once(_meet, folders, url)
+        engine = connect(database_url(folders[0], url))
+        found = sql.inspect(engine).get_table_names()
+        engine.dispose()
+        assert {"hornbook_workers", "hornbook_runs", "hornbook_holds"} <= set(found)
+        assert log_in(folders[0], database=url).plans() == []

@@ -207,6 +207,10 @@ def test_decisions_and_risks_become_entities_derived_from_the_plan(root: Path) -
         assert family["task.limits.2"]["task.depends_on"] == ["task.limits.1"]
         assert family["task.limits.1"]["task.criterion"] == ["request 101 gets 429"]
         assert family["risk.limits-r1"]["risk.severity"] == ["high"]
+        shown = json.loads(run(root, "show", "plan.limits", "--json").stdout)["derived"]
+        assert shown == {name: said for name, said in family.items() if name != "plan.limits"}
+        assert "request 101 gets 429" in run(root, "show", "plan.limits").stdout
+        assert "derived" not in json.loads(run(root, "show", "task.limits.1", "--json").stdout)
         assert work.snapshot().superseded == {"decision.limits-1": "decision.limits-2"}
         assert [each.id for each in work.decisions("plan.limits")] == ["decision.limits-2"]
         before = work.export()

@@ -103,6 +103,21 @@ def nothing_runs_for(root: Path) -> None:
     raise AssertionError(f"these outlived the server: {working_for(root)}")
 
 
+def asks(root: Path, address: str, run: str, *, answers: int) -> Any:
+    """A run that asks after so many answers, as soon as it does."""
+    pause = threading.Event()
+    for _ in range(600):
+        line = next((e for e in get(address, "/runs")["runs"] if e["id"] == run), None)
+        if line is not None and line["status"] == "asking":
+            events = json.loads(hornbook(root, "runs", "events", run, "--json").stdout)
+            kinds = [event["kind"] for event in events["events"]]
+            if kinds.count("run.answered") == answers:
+                assert kinds.count("agent.task.development") == 3 * (answers + 1)
+                return line
+        pause.wait(0.1)
+    raise AssertionError(f"{run} does not ask: {line}")
+
+
 def test_a_plan_is_begun_over_http_and_followed_to_its_end(tmp_path: Path) -> None:
     root = with_the_tax_plan(tmp_path)
     with on_a_port(root) as address:
@@ -206,12 +221,7 @@ def test_a_run_that_asks_is_answered_over_http(tmp_path: Path) -> None:
     root = with_the_tax_plan(tmp_path, **{".hornbook/config.yaml": broken})
     with on_a_port(root) as address:
         post(address, "/plans/add-tax/execute", agent="scripted")
-        asking = threading.Event()
-        while not asking.wait(0.1):
-            runs = {each["id"]: each for each in get(address, "/runs?plan=add-tax")["runs"]}
-            if runs.get("add-tax-t1-1", {}).get("status") == "asking":
-                break
-        line = runs["add-tax-t1-1"]
+        line = asks(root, address, "add-tax-t1-1", answers=0)
         assert "3 attempts" in line["message"]
         assert ask(address, '{ run(id: "add-tax-t1-1") { status attempt } }')["data"]["run"] == {
             "status": "asking",
@@ -220,6 +230,10 @@ def test_a_run_that_asks_is_answered_over_http(tmp_path: Path) -> None:
         code, told = refused(address, "/runs/add-tax-1/answer", text="go on")
         assert (code, told["code"]) == (422, "refused")
         assert refused(address, "/runs/nope/answer", text="go on")[0] == 404
+        _, _, answered = post(address, "/runs/add-tax-t1-1/answer", text="Try it again.")
+        assert answered["status"] == "running"
+        post(address, "/plans/add-tax/execute", agent="scripted")  # at once: nobody may be left out
+        assert "3 attempts" in asks(root, address, "add-tax-t1-1", answers=1)["message"]
         query = 'mutation { answerRun(id: "add-tax-t1-1", text: "stop") { id status } }'
         answered = ask(address, query)["data"]["answerRun"]
         assert answered == {"id": "add-tax-t1-1", "status": "stopped"}

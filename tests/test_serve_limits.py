@@ -204,15 +204,15 @@ def test_turns_are_kept_and_too_many_are_turned_away() -> None:
 
 
 def test_a_stream_gives_its_turn_up() -> None:
-    async def scene() -> None:
+    async def scene() -> bool:
         turns = Turns(at_once=1, waiting=5)
         async with turns.turn() as mine:
             mine.give_up()
             mine.give_up()
             async with asyncio.timeout(30), turns.turn():
-                pass
+                return True
 
-    asyncio.run(scene())
+    assert asyncio.run(scene())
 
 
 def test_a_rate_refills() -> None:

@@ -16,7 +16,7 @@ from hornbook.errors import NotFound, UsageError
 @json_option
 @root_of
 def show(root: str | None, entity_id: str, *, as_json: bool) -> None:
-    """Show one entity with its triples; of a revision also the text."""
+    """Show one entity with its triples; of a revision also the text, of a plan what it led to."""
     from hornbook.vocabulary.predicates import CONTENT_HASH
     from hornbook.workspace.workspace import Workspace
 
@@ -24,12 +24,25 @@ def show(root: str | None, entity_id: str, *, as_json: bool) -> None:
         thing = work.snapshot().thing(entity_id)
         digest = next((value for name, value in thing.triples if name == CONTENT_HASH.name), None)
         text = work.text_of(digest).decode("utf-8", "replace") if digest else None
+        family = work.snapshot().plan_family(entity_id)
+        family.pop(entity_id, None)
     if as_json:
         triples = [{"predicate": name, "object": value} for name, value in thing.triples]
-        print_json({"id": thing.id, "triples": triples, **({"text": text} if text else {})})
+        more = {name: said for name, said in (("text", text), ("derived", family)) if said}
+        print_json({"id": thing.id, "triples": triples, **more})
         return
     write(f"{thing.id}\n")
     columns(thing.triples, heads=("predicate", "object"))
+    if family:
+        write("derived from it\n")
+        rows = [
+            (each, name, value)
+            for each, said in family.items()
+            for name, values in said.items()
+            for value in values
+            if value != entity_id
+        ]
+        columns(rows, heads=("entity", "predicate", "object"), whole=1)
     if text:
         write(harmless(text) if sys.stdout.isatty() else text)
 

@@ -19,7 +19,7 @@ from hornbook.workspace.staffing import loop_of
 from hornbook.workspace.workspace import Workspace
 
 START_SECONDS = 20.0
-"""How long a process may take until it has taken up its plan."""
+"""How long is waited for a process to take up its plan; a slower one is told by its run alone."""
 STOP_SECONDS = 5.0
 _LOOK_SECONDS = 0.05
 
@@ -34,15 +34,17 @@ class Executions:
         self._environment = dict(environment)
         self._tell = tell
         self._lock = threading.Lock()
+        self._turns: dict[str, threading.Lock] = {}
         self._started: dict[str, Apart] = {}
-        self._closed = False
+        self._closing = threading.Event()
 
     def begin(
         self, work: Workspace, given: str, *, task: str | None = None, agent: str | None = None
     ) -> str:
         """Begin to carry out a plan, or one of its tasks, as `hornbook execute` does; the run's id.
 
-        It returns as soon as a process is at it. One that is executed already is left alone.
+        It returns as soon as a process is at it, or after `START_SECONDS` while that still starts.
+        A run that is executed already is left alone.
 
         Raises:
             NotFound: There is no such plan or task.
@@ -54,44 +56,57 @@ class Executions:
         view = book.view(given)
         slug = view.plan.slug
         number = None if task is None else PlanBook.task(view.state, task).number
-        with self._lock:  # two requests at once begin one run
-            if self._closed:
-                raise EngineError("this server is stopping: nothing is begun any more.")
-            with _Engine(work) as engine:
-                found = wanted_run(engine.runs.of_plan(slug), slug, number)
-                holder = engine.roster.holder(slug)
-                over = found.run is None or found.run.phase is RunPhase.ENDED
-                if holder is not None and over:
-                    raise PlanHeld(
-                        f"plan {slug} is being executed already ({holder}): wait for it."
-                    )
-                _start(work, slug, number, agent, found.name)
-                if holder is None:
-                    self._run(work, _command(work.root, slug, number, agent), slug, found.name)
-                    self._await(engine, slug, found.name)
-                return found.name
+        with self._turn(slug), _Engine(work) as engine:  # two requests at once begin one run
+            holder = self._holder(engine, slug)
+            found = wanted_run(engine.runs.of_plan(slug), slug, number)
+            over = found.run is None or found.run.phase is RunPhase.ENDED
+            if holder is not None and over:
+                raise PlanHeld(f"plan {slug} is being executed already ({holder}): wait for it.")
+            _start(work, slug, number, agent, found.name)
+            if holder is None:
+                process = self._run(work, slug, number, agent, found.name)
+                self._await(engine, process, slug, found.name)
+            return found.name
 
     def close(self) -> None:
         """End what was started; what was done is kept, and `execute` goes on with it."""
-        with self._lock:
-            self._closed = True
+        self._closing.set()
+        with self._lock:  # from here on nothing is started
             for each in self._started.values():
                 if each.code is None:
                     each.stop(STOP_SECONDS)
             self._started.clear()
 
-    def _run(self, work: Workspace, command: list[str], slug: str, run: str) -> None:
-        self._started[slug] = Apart(
-            command,
-            folder=work.root,
-            environment=self._environment,
-            log=work.places.state / "logs" / "executions" / f"{slug}.log",
-            ended=lambda code: self._tell(run, code),
-        )
+    def _turn(self, slug: str) -> threading.Lock:
+        with self._lock:
+            return self._turns.setdefault(slug, threading.Lock())
 
-    def _await(self, engine: "_Engine", slug: str, run: str) -> None:
+    def _run(
+        self, work: Workspace, slug: str, number: int | None, agent: str | None, run: str
+    ) -> Apart:
+        with self._lock:
+            if self._closing.is_set():
+                raise EngineError("this server is stopping: nothing is begun any more.")
+            self._started[slug] = Apart(
+                _command(work.root, slug, number, agent),
+                folder=work.root,
+                environment=self._environment,
+                log=work.places.state / "logs" / "executions" / f"{slug}.log",
+                ended=lambda code: self._tell(run, code),
+            )
+            return self._started[slug]
+
+    def _holder(self, engine: "_Engine", slug: str) -> str | None:
+        """Who executes a plan, once that is clear: one that has nothing to do is about to end."""
+        until = time.monotonic() + START_SECONDS
+        while (holder := engine.roster.holder(slug)) is not None:
+            busy = any(run.needs_nobody for run in engine.runs.of_plan(slug))
+            if busy or time.monotonic() > until or self._closing.wait(_LOOK_SECONDS):
+                return holder
+        return None
+
+    def _await(self, engine: "_Engine", process: Apart, slug: str, run: str) -> None:
         """Wait until the process has taken up its plan, or is over already."""
-        process = self._started[slug]
         until = time.monotonic() + START_SECONDS
         while time.monotonic() < until:
             code = process.code
@@ -105,7 +120,8 @@ class Executions:
                     f"the process that was to execute plan {slug} ended with {code}: {said[-1]}; "
                     f"all of it is in .hornbook/logs/executions/{slug}.log."
                 )
-            time.sleep(_LOOK_SECONDS)
+            if self._closing.wait(_LOOK_SECONDS):
+                return
 
 
 class _Engine:

@@ -161,7 +161,12 @@ class Snapshot:
         return recall.code_file(self.document(entry.id))
 
     def plan_family(self, plan_id: str) -> dict[str, dict[str, list[str]]]:
-        """A plan and its tasks, decisions and risks, as the graph has them."""
+        """A plan and its tasks, decisions, risks, runs and reviews, as the graph has them.
+
+        Of anything that is no plan it is empty.
+        """
+        if not plan_id.startswith("plan."):
+            return {}
         found: dict[str, dict[str, list[str]]] = {}
         for subject, name, value in sorted(self.store.rows("plan_family", plan=entity(plan_id))):
             found.setdefault(subject, {}).setdefault(name, []).append(value)
