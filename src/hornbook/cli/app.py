@@ -25,13 +25,55 @@ from hornbook.cli import (
     workflows,
 )
 from hornbook.cli.output import note
+from hornbook.cli.read import FILE_NAME
 from hornbook.errors import ConfigError, HornbookError, UsageError
 
+# Commands by what people want; `hornbook --help` and docs/index.md show them in this order.
+GROUPS = {
+    "Rules": ("init", "ingest", "why", "match", "chunks", "tokens"),
+    "Changes": ("context", "gates", "review", "reviews"),
+    "Plans": (
+        *("explore", "plan", "promote", "plans", "decide", "risk", "tasks", "size"),
+        *("execute", "auto", "runs", "answer", "resume", "worker", "template", "workflow"),
+    ),
+    "Memory": ("checkpoint", "recover", "invariants", "conventions"),
+    "Graph": ("show", "history", "query", "sparql", "export"),
+    "Service": ("serve", "mcp", "hook"),
+    "Deprecated": ("propose", "design", "spec"),
+}
+COMPLETION = (
+    "Completion in bash, for this shell or in ~/.bashrc (docs/commands.md has zsh and fish):"
+    '\n\n\b\neval "$(_HORNBOOK_COMPLETE=bash_source hornbook)"'
+)
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class GroupedCommands(click.Group):
+    """A group whose help lists its commands below the titles of `GROUPS`."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each title with its commands; a command without a title comes last."""
+        titled = {name for names in GROUPS.values() for name in names}
+        rest = {"Other": tuple(name for name in self.list_commands(ctx) if name not in titled)}
+        longest = max(map(len, self.commands))
+        for title, names in {**GROUPS, **rest}.items():
+            rows = [
+                (name.ljust(longest), self.commands[name].get_short_help_str(78 - 6 - longest))
+                for name in names
+            ]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+@click.group(
+    cls=GroupedCommands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=COMPLETION,
+)
 @click.option(
     "--root",
     metavar="DIR",
+    type=FILE_NAME,
     help="The repository; else HORNBOOK_ROOT, else the nearest parent with .hornbook or .git.",
 )
 @click.version_option(__version__, prog_name="hornbook", message="%(prog)s %(version)s")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hornbook.cli.output import columns, harmless, note, print_json, write, write_bytes
-from hornbook.cli.read import json_option, root_of
+from hornbook.cli.read import FILE_NAME, json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 
@@ -16,7 +16,10 @@ from hornbook.errors import NotFound, UsageError
 @json_option
 @root_of
 def show(root: str | None, entity_id: str, *, as_json: bool) -> None:
-    """Show one entity with its triples; of a revision also the text, of a plan what it led to."""
+    """Show one entity with its triples.
+
+    A revision is shown with its text, a plan with what it led to.
+    """
     from hornbook.vocabulary.predicates import CONTENT_HASH
     from hornbook.workspace.workspace import Workspace
 
@@ -52,7 +55,7 @@ def show(root: str | None, entity_id: str, *, as_json: bool) -> None:
 @json_option
 @root_of
 def history(root: str | None, document_id: str, *, as_json: bool) -> None:
-    """Show what happened to a document: its revisions, oldest first."""
+    """Show the revisions of a document, the oldest first."""
     from hornbook.workspace.workspace import Workspace
 
     with Workspace.open(root) as work:
@@ -71,12 +74,15 @@ def history(root: str | None, document_id: str, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("file", metavar="[FILE|-]", required=False)
+@click.argument("file", metavar="[FILE|-]", required=False, type=FILE_NAME)
 @click.option("--text", metavar="Q", help="The query itself.")
 @click.option("--variables", metavar="JSON", help="Values for its variables.")
 @root_of
 def query(root: str | None, file: str | None, text: str | None, variables: str | None) -> None:
-    """Ask the graph in GraphQL; prints {data, errors}, exit 1 on errors."""
+    """Ask the graph in GraphQL.
+
+    Prints one JSON document {data, errors}. Exit 1 on errors.
+    """
     from hornbook.serve.schema import execute
     from hornbook.workspace.workspace import Workspace
 
@@ -90,7 +96,7 @@ def query(root: str | None, file: str | None, text: str | None, variables: str |
 
 
 @click.command()
-@click.argument("file", metavar="[FILE|-]", required=False)
+@click.argument("file", metavar="[FILE|-]", required=False, type=FILE_NAME)
 @click.option("--text", metavar="Q", help="The query itself.")
 @click.option(
     "--format", "result_format", help="json, csv, tsv or xml; turtle or ntriples for graphs."
@@ -119,7 +125,10 @@ def sparql(root: str | None, file: str | None, text: str | None, result_format: 
 @click.option("--output", metavar="F", type=click.Path(path_type=Path), help="Write to a file.")
 @root_of
 def export(root: str | None, export_format: str, output: Path | None) -> None:
-    """Print the whole graph in canonical order: same content, same bytes."""
+    """Print the whole graph in canonical order.
+
+    The same content gives the same bytes.
+    """
     from hornbook.graph.export import FORMATS
     from hornbook.workspace.workspace import Workspace
 

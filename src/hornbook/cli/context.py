@@ -9,7 +9,7 @@ import click
 
 from hornbook.cli.output import columns, console, counted, note, print_json, write
 from hornbook.cli.paths import inside
-from hornbook.cli.read import json_option, root_of
+from hornbook.cli.read import FILE_NAME, json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hornbook.workspace.workspace import Workspace
 
 files_option = click.option(
-    "--files", metavar="F", multiple=True, help="A file or glob; may be repeated."
+    "--files", metavar="F", multiple=True, type=FILE_NAME, help="A file or glob; may be repeated."
 )
 model_option = click.option(
     "--model", metavar="M", help="A model of the registry, or a capability such as reviewing."
@@ -51,7 +51,10 @@ def size(  # noqa: PLR0917  # click passes every argument by name
     *,
     as_json: bool,
 ) -> None:
-    """Say whether a task fits a model's window; exit 1 if not, 2 if the window is too small."""
+    """Say whether a task fits a model's window.
+
+    Exit 1 if it does not, 2 if the window is too small for any task.
+    """
     from hornbook.workspace.workspace import Workspace
 
     with Workspace.open(root) as work:
@@ -86,7 +89,7 @@ def _print_sizing(answer: "Sizing") -> None:
 
 @click.group()
 def context() -> None:
-    """Assemble what a reviewer sees, whole or not at all; verify a receipt."""
+    """Assemble what a reviewer must see, whole or not at all."""
 
 
 @context.command("review")
@@ -116,7 +119,7 @@ def review(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     passes: bool,
     as_json: bool,
 ) -> None:
-    """Assemble the reviewer's context; exit 1 unless it is complete."""
+    """Assemble the reviewer's context. Exit 1 unless it is complete."""
     from hornbook.workspace.workspace import Workspace
 
     if bool(files) == bool(span):
@@ -230,7 +233,10 @@ def develop(  # noqa: PLR0917  # click passes every argument by name
     *,
     as_json: bool,
 ) -> None:
-    """Assemble the developer's context: the task and its files, no rule's text."""
+    """Assemble the developer's context.
+
+    It holds the task and its files, and no text of a rule.
+    """
     from hornbook.workspace.workspace import Workspace
 
     with Workspace.open(root) as work:
@@ -256,7 +262,10 @@ def develop(  # noqa: PLR0917  # click passes every argument by name
 @click.argument("prompt_file", metavar="PROMPT", type=click.Path(path_type=Path))
 @json_option
 def verify_receipt(receipt_file: Path, prompt_file: Path, *, as_json: bool) -> None:
-    """Check a prompt against its receipt from its bytes alone; exit 1 if they differ."""
+    """Check a prompt against its receipt.
+
+    Only the bytes of the two files count. Exit 1 if they differ.
+    """
     from hornbook.assemble.receipt import verify
     from hornbook.text.tokens import counter
 

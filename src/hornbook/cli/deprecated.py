@@ -25,7 +25,7 @@ reason_option = click.option(
 @json_option
 @root_of
 def propose(root: str | None, topic: str, source: str | None, *, as_json: bool) -> None:
-    """Begin an exploration, as `explore` does (deprecated)."""
+    """Deprecated: begin an exploration, as `explore` does."""
     note("Use /explore or /plan instead")
     with opened(root) as work:
         book = work.plan_book()
@@ -42,7 +42,7 @@ def propose(root: str | None, topic: str, source: str | None, *, as_json: bool) 
 def design(
     root: str | None, slug: str | None, source: str | None, reason: str, *, as_json: bool
 ) -> None:
-    """Show a plan's execution section, or take it from a file (deprecated)."""
+    """Deprecated: show or take a plan's execution section."""
     note("Design is now part of /plan")
     _section(root, slug, source, reason, ("Execution",), as_json=as_json)
 
@@ -56,7 +56,7 @@ def design(
 def spec(
     root: str | None, slug: str | None, source: str | None, reason: str, *, as_json: bool
 ) -> None:
-    """Show a plan's mission and constraints, or take them from a file (deprecated)."""
+    """Deprecated: show or take a plan's mission and constraints."""
     note("Specs are now part of /plan")
     _section(root, slug, source, reason, ("Mission", "Constraints"), as_json=as_json)
 

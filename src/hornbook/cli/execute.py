@@ -39,9 +39,10 @@ agent_option = click.option("--agent", metavar="NAME", help="Who develops, by na
 def execute(
     root: str | None, slug: str, task: str | None, agent: str | None, *, as_json: bool
 ) -> None:
-    """Carry out a plan: each task developed, gated and reviewed; exit 0 if all is approved.
+    """Carry out a plan: develop, gate and review each task.
 
-    What was begun before is gone on with. Independent tasks run side by side.
+    What was begun before is continued. Independent tasks run side by side. Exit 0 if all tasks
+    are approved.
     """
     with _engine(root) as engine, _interruptible(f"hornbook execute {slug}"), _shown() as look:
         ended = engine.execute(slug, task=task, agent=agent, look=look)
@@ -53,7 +54,7 @@ def execute(
 @json_option
 @root_of
 def resume(root: str | None, run_id: str, *, as_json: bool) -> None:
-    """Go on with a run that was interrupted, failed, or was answered."""
+    """Continue a run that was interrupted, failed or answered."""
     with _engine(root) as engine, _interruptible(f"hornbook resume {run_id}"), _shown() as look:
         ended = engine.resume(run_id, look=look)
     _finish(ended, as_json=as_json)
@@ -65,7 +66,7 @@ def resume(root: str | None, run_id: str, *, as_json: bool) -> None:
 @json_option
 @root_of
 def auto(root: str | None, topic: str, agent: str | None, *, as_json: bool) -> None:
-    """Have a topic planned, checked, committed to and carried out."""
+    """Plan a topic, check the plan and carry it out."""
     from hornbook.cli.plans import print_check
     from hornbook.workspace.plans import PlanCheck
 
@@ -85,9 +86,10 @@ def auto(root: str | None, topic: str, agent: str | None, *, as_json: bool) -> N
 @click.command()
 @root_of
 def worker(root: str | None) -> None:
-    """Work on the runs of all plans, with other workers, until told to end.
+    """Work on the runs of all plans, beside other workers.
 
-    SIGTERM and ^C let steps that were begun come to their end; a second one does not.
+    It works until it is stopped. SIGTERM or ^C lets the steps that were begun come to their end;
+    a second one does not.
     """
     until = threading.Event()
 

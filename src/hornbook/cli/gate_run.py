@@ -48,7 +48,10 @@ def run_command(
     confine: bool | None,
     as_json: bool,
 ) -> None:
-    """Run the gates, and with --diff the floors; exit 1 unless all that is required passed."""
+    """Run the gates, and with --diff the floors.
+
+    Exit 1 unless everything that is required passed.
+    """
     from hornbook.workspace.workspace import Workspace
 
     if in_place and span is None:

@@ -31,7 +31,7 @@ diff_option = click.option(
 
 @click.group()
 def gates() -> None:
-    """Checks that run before a reviewer looks, and that can fail."""
+    """List and run the checks that come before a review."""
 
 
 gates.add_command(run_command)

@@ -9,7 +9,7 @@ from hornbook.execute.hooks.entry import EVENTS
 
 
 @click.command(
-    help=f"Answer a hook of an agent host, whose payload is on stdin: {', '.join(EVENTS)}."
+    help=f"Answer a hook of an agent host.\n\nIts payload is on stdin. Events: {', '.join(EVENTS)}."
 )
 @click.argument("event", metavar="EVENT", type=click.Choice(EVENTS))
 @root_of

@@ -10,7 +10,10 @@ from hornbook.cli.read import root_of
 @click.option("--ingest", is_flag=True, help="Read what changed into the graph first.")
 @root_of
 def mcp(root: str | None, *, ingest: bool) -> None:
-    """Answer an agent over MCP on stdin and stdout, until stdin ends."""
+    """Answer an agent over MCP on stdin and stdout.
+
+    It ends when stdin ends.
+    """
     from hornbook.serve.mcp_stdio import serve_stdio
     from hornbook.workspace.workspace import Workspace
 

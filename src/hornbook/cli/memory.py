@@ -7,7 +7,7 @@ import click
 
 from hornbook.cli.output import columns, console, counted, note, print_json, write
 from hornbook.cli.plans import opened, plans, slug_argument
-from hornbook.cli.read import json_option, root_of
+from hornbook.cli.read import FILE_NAME, json_option, root_of
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,7 +46,10 @@ def checkpoint(root: str | None, slug: str | None, *, automatic: bool, as_json: 
 @json_option
 @root_of
 def recover(root: str | None, slug: str | None, *, mend: bool, check: bool, as_json: bool) -> None:
-    """Restore a plan from its log and compare hashes; exit 1 if something differs."""
+    """Restore a plan from its log and compare hashes.
+
+    Exit 1 if a file differs from what the events say.
+    """
     if mend and check:
         raise UsageError("--repair writes and --check only looks: give one of them.")
     with opened(root) as work:
@@ -102,7 +105,7 @@ def _print_recovery(found: "Recovery") -> None:
 @json_option
 @click.pass_context
 def invariants(here: click.Context, *, as_json: bool) -> None:
-    """List what plans propose to hold always; propose one, let one into the core."""
+    """List, propose and promote what always holds."""
     if here.invoked_subcommand is not None:
         return
     with opened(here.obj) as work:
@@ -137,7 +140,7 @@ def _plain(value: object) -> dict[str, object]:
 def propose_invariant(
     root: str | None, slug: str | None, text: str, reason: str, *, as_json: bool
 ) -> None:
-    """Propose that something holds always; it binds nobody yet."""
+    """Propose that something always holds. It binds nobody yet."""
     with opened(root) as work:
         made = work.memory().propose(slug, text=text, reason=reason)
     if as_json:
@@ -151,7 +154,7 @@ def propose_invariant(
 @json_option
 @root_of
 def promote_invariant(root: str | None, invariant_id: str, *, as_json: bool) -> None:
-    """Let a proposed invariant into the core: for people."""
+    """Write a proposed invariant into the core. For people only."""
     from hornbook.model.tiers import CONTEXT_CORE
 
     with opened(root) as work:
@@ -163,11 +166,14 @@ def promote_invariant(root: str | None, invariant_id: str, *, as_json: bool) -> 
 
 
 @plans.command("import")
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", metavar="DIR", type=FILE_NAME)
 @json_option
 @root_of
 def import_tracks(root: str | None, folder: str, *, as_json: bool) -> None:
-    """Take over the tracks of another layout: docs/tracks, ACTIVE_TRACK, artifacts."""
+    """Take over the tracks of another layout.
+
+    DIR holds docs/tracks, ACTIVE_TRACK and artifacts.
+    """
     from pathlib import Path
 
     from hornbook.workspace.track_import import import_tracks as take_over

@@ -17,7 +17,7 @@ from hornbook.cli.output import (
     print_json,
     write,
 )
-from hornbook.cli.read import json_option, root_of
+from hornbook.cli.read import FILE_NAME, json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 STATUS_STYLE = {"exploring": "bold yellow", "committed": "green", "superseded": "dim"}
 
 from_option = click.option(
-    "--from", "source", metavar="FILE", help="A plan as Markdown; - is standard input."
+    "--from",
+    "source",
+    metavar="FILE",
+    type=FILE_NAME,
+    help="A plan as Markdown; - is standard input.",
 )
 slug_argument = click.argument("slug", metavar="[SLUG]", required=False)
 
@@ -67,7 +71,10 @@ def text_from(source: str | None) -> str | None:
 def explore(
     root: str | None, topic: str, source: str | None, supersedes: str | None, *, as_json: bool
 ) -> None:
-    """Begin an exploration: an uncommitted plan to edit, invisible to execution."""
+    """Begin an exploration: a plan to edit, not yet committed.
+
+    Nothing executes an exploration; `promote` commits to it.
+    """
     with opened(root) as work:
         book = work.plan_book()
         view = book.explore(topic, text_from(source), path=source or "", supersedes=supersedes)
@@ -92,7 +99,7 @@ def plan(root: str | None, title: str, source: str | None, *, as_json: bool) -> 
 @json_option
 @root_of
 def promote(root: str | None, slug: str | None, *, as_json: bool) -> None:
-    """Commit to an exploration: its text is frozen from now on."""
+    """Commit to an exploration; its text is frozen."""
     with opened(root) as work:
         book = work.plan_book()
         tell_change(book, book.promote(slug), "committed", as_json=as_json)
@@ -102,7 +109,7 @@ def promote(root: str | None, slug: str | None, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def plans(here: click.Context, *, as_json: bool) -> None:
-    """List the plans, explorations first; show, choose and check them."""
+    """List, show, choose and check plans."""
     if here.invoked_subcommand is not None:
         return
     with opened(here.obj) as work:
@@ -166,7 +173,7 @@ def use(root: str | None, slug: str, *, as_json: bool) -> None:
 @json_option
 @root_of
 def check(root: str | None, slug: str | None, *, as_json: bool) -> None:
-    """Say whether a plan is fit to be carried out; exit 1 if not."""
+    """Say whether a plan can be carried out. Exit 1 if not."""
     with opened(root) as work:
         found = work.plan_book().check(slug)
     if as_json:
@@ -227,7 +234,10 @@ def decide(  # noqa: PLR0917  # click passes every argument by name
 def risk(  # click passes every argument by name
     root: str | None, slug: str | None, name: str, severity: str, text: str, *, as_json: bool
 ) -> None:
-    """Record a risk of a plan; the last word on an id counts."""
+    """Record a risk of a plan.
+
+    The newest text and severity of an id count.
+    """
     with opened(root) as work:
         view = work.plan_book().risk(slug, name=name, severity=severity, text=text)
     if as_json:
@@ -241,7 +251,10 @@ def risk(  # click passes every argument by name
 @json_option
 @root_of
 def tasks(root: str | None, slug: str | None, *, as_json: bool) -> None:
-    """Read the tasks of a plan from its execution section, sized; exit 1 if one does not fit."""
+    """List the tasks of a plan with their sizes.
+
+    They are read from its execution section. Exit 1 if one does not fit.
+    """
     with opened(root) as work:
         view, sized = work.plan_book().tasks(slug)
     if as_json:

@@ -22,18 +22,37 @@ from hornbook.cli.paths import inside
 from hornbook.errors import NotFound
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from hornbook.model import Problem
     from hornbook.workspace.report import FileAnswer, IngestReport, ReserveReport
     from hornbook.workspace.workspace import Workspace
 
 RANK = {"error": 0, "warning": 1, "info": 2}
 
+
+class FileName(click.types.StringParamType):
+    """A text that a shell completes with the names of files; nothing is checked.
+
+    `click.Path` would check what it is given, and files to ask about need not exist.
+    """
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem]":
+        """Leave it to the shell to look for files."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+FILE_NAME = FileName()
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 root_of = click.pass_obj
 
 
 @click.command()
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=FILE_NAME)
 @click.option("--watch", is_flag=True, help="Follow changes until stopped.")
 @click.option(
     "--strict", is_flag=True, help="Check the shapes too; exit 1 on any error or warning."
@@ -159,7 +178,7 @@ def print_reserve(report: "ReserveReport") -> None:
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE_NAME)
 @click.option("--at", metavar="REV", help="Judge by the rules of a commit.")
 @json_option
 @root_of
@@ -218,10 +237,10 @@ def _print_not_enforced(answers: "list[FileAnswer]") -> None:
 
 @click.command()
 @click.argument("pattern")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=FILE_NAME)
 @json_option
 def match(pattern: str, paths: tuple[str, ...], *, as_json: bool) -> None:
-    """Tell which paths a pattern matches in our dialect; exit 1 unless all do."""
+    """Tell which paths a pattern matches. Exit 1 unless all do."""
     from hornbook.text.globs import parse_set
 
     globs = parse_set([pattern])
@@ -237,7 +256,7 @@ def match(pattern: str, paths: tuple[str, ...], *, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", type=FILE_NAME)
 @json_option
 def chunks(file: str, *, as_json: bool) -> None:
     """Show how a document would be chunked; nothing is stored."""
@@ -257,7 +276,7 @@ def chunks(file: str, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE_NAME)
 @click.option("--counter", metavar="NAME", help="heuristic, cl100k or o200k.")
 @json_option
 def tokens(files: tuple[str, ...], counter: str | None, *, as_json: bool) -> None:

@@ -27,7 +27,7 @@ existing_file = click.Path(path_type=Path, dir_okay=False)
 
 @click.group()
 def review() -> None:
-    """Prepare a review for any reviewer; check that it proves it looked."""
+    """Prepare a review; check that the reviewer looked."""
 
 
 @review.command("prepare")
@@ -55,7 +55,7 @@ def prepare(
     passes: bool,
     as_json: bool,
 ) -> None:
-    """Write the packet for a reviewer, whole; exit 1 if it cannot be."""
+    """Write the packet for a reviewer. Exit 1 if it cannot be whole."""
     from hornbook.review.schema import review_schema
     from hornbook.workspace.workspace import Workspace
 
@@ -119,7 +119,10 @@ def check(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     record: bool,
     as_json: bool,
 ) -> None:
-    """Judge a review by git and its receipt; exit 0 only if the change is approved."""
+    """Check a review against git and its receipt.
+
+    Exit 0 only if the change is approved.
+    """
     from hornbook.workspace.review_records import Judged
     from hornbook.workspace.reviewing import Printed
     from hornbook.workspace.workspace import Workspace
@@ -221,7 +224,10 @@ def reviews(here: click.Context, root: str | None, revision: str | None, *, as_j
 @json_option
 @root_of
 def rules(root: str | None, days: int, *, as_json: bool) -> None:
-    """List the rules in force by how often reviews found them violated, and those never cited."""
+    """List rules by how often reviews found them violated.
+
+    Rules in force that no review cited are listed too.
+    """
     from hornbook.workspace.workspace import Workspace
 
     with Workspace.open(root) as work:
@@ -257,7 +263,10 @@ def _tell(bad: "Sequence[BadRecord]") -> None:
 @root_of
 @click.pass_context
 def conventions(here: click.Context, root: str | None, *, as_json: bool) -> None:
-    """List what reviews learned; only what a person promotes enters a context."""
+    """List what reviews learned, to promote or retire it.
+
+    Only what a person promotes enters a context.
+    """
     if here.invoked_subcommand is not None:
         return
     from hornbook.workspace.workspace import Workspace

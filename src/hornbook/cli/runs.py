@@ -37,7 +37,7 @@ def _book(root: str | None) -> "Iterator[RunBook]":
 @json_option
 @click.pass_context
 def runs(here: click.Context, *, as_json: bool) -> None:
-    """List the runs, the newest first; show one, or its audit trail."""
+    """List the runs, show one, or print its audit trail."""
     if here.invoked_subcommand is not None:
         return
     with _book(here.obj) as book:
@@ -64,7 +64,7 @@ def runs(here: click.Context, *, as_json: bool) -> None:
 @json_option
 @root_of
 def show(root: str | None, run_id: str, *, as_json: bool) -> None:
-    """Show a run: its attempts, what gates and reviewers said, and how it stands."""
+    """Show a run: attempts, gates, reviews and status."""
     with _book(root) as book:
         report = book.report(run_id)
     if as_json:
@@ -101,7 +101,7 @@ def events(root: str | None, run_id: str, *, as_json: bool) -> None:
 @json_option
 @root_of
 def answer(root: str | None, run_id: str, text: str, *, as_json: bool) -> None:
-    """Answer what a run asks; it goes on with that."""
+    """Answer the question of a run, which then continues."""
     from hornbook.workspace.workspace import Workspace
 
     with Workspace.open(root) as work, work.run_book() as book:

@@ -40,7 +40,7 @@ class HooksAnswer(TypedDict):
 @json_option
 @root_of
 def init(root: str | None, stack: str, *, examples: bool, hooks: str | None, as_json: bool) -> None:
-    """Create .hornbook/ here, and report the rule files that are already in the repository.
+    """Create .hornbook/ and report the rule files already there.
 
     Nothing that exists is overwritten.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.cli.output import coloured, columns, print_json, write
-from hornbook.cli.read import json_option
+from hornbook.cli.read import FILE_NAME, json_option
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 @click.group()
 def template() -> None:
-    """Look at task templates."""
+    """Check a task template."""
 
 
 @template.command()
-@click.argument("file", metavar="FILE.xml")
+@click.argument("file", metavar="FILE.xml", type=FILE_NAME)
 @json_option
 def check(file: str, *, as_json: bool) -> None:
-    """Load a template and tell its settings, or everything that is wrong; exit 1 if it is refused.
+    """Load a template and show its settings.
 
+    Everything that is wrong is listed at once. Exit 1 if the template is refused.
     FILE may be - for standard input.
     """
     from hornbook.execute.templates import load_template

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.cli.output import coloured, columns, print_json, write
-from hornbook.cli.read import json_option
+from hornbook.cli.read import FILE_NAME, json_option
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 @click.group()
 def workflow() -> None:
-    """Look at workflows."""
+    """Check a workflow definition."""
 
 
 @workflow.command()
-@click.argument("file", metavar="FILE.json")
+@click.argument("file", metavar="FILE.json", type=FILE_NAME)
 @json_option
 def check(file: str, *, as_json: bool) -> None:
-    """Load a workflow and tell its steps, or everything that is wrong; exit 1 if it is refused.
+    """Load a workflow and show its steps.
 
+    Everything that is wrong is listed at once. Exit 1 if the workflow is refused.
     FILE may be - for standard input.
     """
     from hornbook.execute.workflow.loading import load_workflow
