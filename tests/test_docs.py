@@ -19,6 +19,7 @@ from rdflib import Graph, Literal
 from rdflib.namespace import RDFS, SKOS
 
 from hornbook import Workspace, errors, resources
+from hornbook.cli.app import GROUPS
 from hornbook.cli.main import app
 from hornbook.errors import BadGlob, HornbookError, UsageError
 from hornbook.graph.asking import answer as sparql_answer
@@ -108,11 +109,43 @@ def test_every_setting_is_documented_with_its_default_and_meaning() -> None:
     assert documented == dict(settings(Settings()))
 
 
-def test_every_command_has_its_section_and_its_line_in_the_readme() -> None:
-    sections = re.findall(r"^## (.+)$", prose(text_of("commands")), re.MULTILINE)
-    assert sorted(sections) == COMMANDS
-    listed = rows((ROOT / "README.md").read_text(encoding="utf-8"), "command", "does")
-    assert sorted(codes(cell)[0].split()[1] for cell, _ in listed) == COMMANDS
+def test_every_command_has_its_section_and_its_line_in_the_order_of_the_help() -> None:
+    text = text_of("commands")
+    ordered = [name for names in GROUPS.values() for name in names]
+    assert re.findall(r"^## (.+)$", prose(text), re.MULTILINE) == ordered
+    assert sorted(ordered) == COMMANDS
+    listed = rows(text.partition("\n## ")[0], "command", "does")
+    assert [codes(cell)[0].split()[1] for cell, _ in listed] == ordered
+
+
+def members(of: type, root: Path) -> dict[str, list[str] | None]:
+    """The public members of a class with the names of their arguments; None for plain values."""
+    with Workspace.open(root) as opened:
+        names = {*dir(of), *vars(opened)}
+    found: dict[str, list[str] | None] = {}
+    for name in sorted(names):
+        member = getattr(of, name, None)
+        if not name.startswith("_"):
+            arguments = [*inspect.signature(member).parameters] if callable(member) else None
+            found[name] = arguments and [each for each in arguments if each != "self"]
+    return found
+
+
+def documented_members(text: str) -> dict[str, list[str] | None]:
+    found: dict[str, list[str] | None] = {}
+    for cell, _ in rows(text, "member", "gives"):
+        head, called, rest = codes(cell)[0].removeprefix("Workspace.").partition("(")
+        given = [each.partition("=")[0].strip() for each in rest.rstrip(")").split(", ")]
+        found[head] = [each for each in given if each not in {"", "*"}] if called else None
+    return found
+
+
+def test_every_public_member_of_the_workspace_is_documented_with_its_arguments(
+    tmp_path: Path,
+) -> None:
+    wanted = members(Workspace, tmp_path)
+    assert len(wanted) > 30
+    assert documented_members(text_of("python")) == wanted
 
 
 def options(command: click.Command) -> set[str]:
