@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hornbook.cli.main import main
-from hornbook.workspace.auto_planning import Draft
-from hornbook.workspace.workspace import Workspace
+from hornbook.loop.planner import Draft
+from hornbook.workspace import Workspace
 from tests.engine_loop import ScriptedLoop
 
 
@@ -34,7 +34,7 @@ def planner_of(work: Workspace) -> Planner | None:
 
 
 if __name__ == "__main__":
-    staffing = types.ModuleType("hornbook.workspace.staffing")
+    staffing = types.ModuleType("hornbook.loop.staff")
     vars(staffing).update(loop_of=loop_of, planner_of=planner_of)
-    sys.modules["hornbook.workspace.staffing"] = staffing
+    sys.modules["hornbook.loop.staff"] = staffing
     main()

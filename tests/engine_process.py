@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from hornbook.errors import EngineError
-from hornbook.execute.engine.engine import EVERYTHING, Engine, Options, Scope
-from hornbook.execute.engine.runs import Request, Run
+from hornbook.loop.engine.engine import EVERYTHING, Engine, Options, Scope
+from hornbook.loop.engine.runs import Request, Run
 from tests.engine_loop import ScriptedLoop
 
 PLAN = "alpha"

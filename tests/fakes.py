@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hornbook.agents.assignment import Answer, Assignment, Role
 from hornbook.errors import UsageError
-from hornbook.execute.working import Record, Snapshot, Worker
-from hornbook.model.agents import Answer, Assignment, Role
+from hornbook.loop.protocol import Record, Snapshot, Worker
 
 WHO = {
     "GIT_AUTHOR_NAME": "Fake",

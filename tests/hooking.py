@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hornbook.execute.hooks.entry import Answer, Surroundings, respond
-from hornbook.workspace.guarding import compile_guard
+from hornbook.hooks.compiler import compile_guard
+from hornbook.hooks.entry import Answer, Surroundings, respond
 from tests.workspaces import write
 
 PLAN = """\

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.run_kinds import kinds_for
-from hornbook.workspace.auto_planning import TRIES, Draft, planned, planning_prompt
-from hornbook.workspace.engine import PlanEngine
-from hornbook.workspace.plans import PlanCheck
+from hornbook.loop.engine.plan_engine import PlanEngine
+from hornbook.loop.plan_book import PlanCheck
+from hornbook.loop.planner import TRIES, Draft, planned, planning_prompt
+from hornbook.plans.log import EventLog
+from hornbook.plans.run_kinds import kinds_for
 from tests.plans import PLAN, with_a_plan
 
 UNREADABLE = "# Plan: any\n\n## Mission\n\nOne.\n\n## Mission\n\nTwo.\n"

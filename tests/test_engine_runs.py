@@ -12,15 +12,13 @@ from pathlib import Path
 import pytest
 
 from hornbook.errors import EngineError, NotFound, PlanHeld, UsageError
-from hornbook.execute.database import checked_url
-from hornbook.execute.engine import durable
-from hornbook.execute.engine.engine import Engine, Options, Scope
-from hornbook.execute.engine.roster import Roster
-from hornbook.execute.engine.runs import Request, Run, RunPhase
-from hornbook.execute.engine.tables import connect, database_url
-from hornbook.workspace.places import Places
-from hornbook.workspace.settings import Settings
-from hornbook.workspace.waking import wake
+from hornbook.loop.engine import durable
+from hornbook.loop.engine.engine import Engine, Options, Scope
+from hornbook.loop.engine.runs import Request, Run, RunPhase, wake
+from hornbook.loop.engine.workers import Roster, connect, database_url
+from hornbook.plans.log import checked_url
+from hornbook.settings.layout import Places
+from hornbook.settings.values import Settings
 from tests.engine_loop import ScriptedLoop
 from tests.engines import DATABASES, RUN, attempts, database_for, effects, prepare, tried
 
@@ -240,7 +238,7 @@ def test_a_database_that_we_cannot_use_is_refused_with_a_remedy(url: str, said: 
 
 
 def test_a_missing_driver_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hornbook.execute.database.find_spec", lambda _name: None)
+    monkeypatch.setattr("hornbook.plans.log.find_spec", lambda _name: None)
     with pytest.raises(UsageError, match=r"install hornbook\[postgres\]"):
         checked_url("postgresql://host/name")
 

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.errors import EventLogError, UsageError
-from hornbook.execute.engine.tables import connect, database_url
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import (
+from hornbook.loop.engine.workers import connect, database_url
+from hornbook.plans.events import (
     SCHEMA,
     Data,
     Event,
@@ -26,11 +25,12 @@ from hornbook.execute.events import (
     read_lines,
     verify,
 )
-from hornbook.execute.plan_state import PLAN_KINDS, PlanStatus, plan_data, project
-from hornbook.execute.plan_store import PlanStore
-from hornbook.execute.run_kinds import kinds_for
-from hornbook.execute.task_ledger import ledger_of
-from hornbook.model.plan import Constraints, Plan, PlanTask
+from hornbook.plans.log import EventLog
+from hornbook.plans.plan import Constraints, Plan, PlanTask
+from hornbook.plans.run_kinds import kinds_for
+from hornbook.plans.state import PLAN_KINDS, PlanStatus, plan_data, project
+from hornbook.plans.store import PlanStore
+from hornbook.plans.tasks import ledger_of
 from tests.engines import DATABASES, database_for
 
 NOW = "2026-11-16T08:00:00Z"

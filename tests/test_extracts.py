@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from hornbook import Workspace
 from hornbook.errors import StoreError
-from hornbook.graph.extract_writing import MOST_SEGMENTS
-from hornbook.graph.extracts import FOLDER, PLACES, Extracts, extract
+from hornbook.graph.extracts import FOLDER, MOST_SEGMENTS, PLACES, Extracts, extract
 from hornbook.graph.generations import Generation
+from hornbook.graph.snapshot import Snapshot
+from hornbook.graph.statements import Subject, entity
 from hornbook.graph.store import NamedGraph, OxigraphStore
-from hornbook.graph.terms import Subject, entity
 from hornbook.vocabulary import predicates as p
-from hornbook.workspace.snapshot import Snapshot
 from tests.serving import DECISIONS
 from tests.workspaces import SOPS, with_the_example_sop, write
 

@@ -13,19 +13,17 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
+from hornbook.agents.embedded.crew import EmbeddedCrew
 from hornbook.errors import ConfigError, UsageError
-from hornbook.gates.confined_failure import NO_NETWORK, NO_WRITING, why_confined
-from hornbook.gates.running import run_gates
-from hornbook.model.gates import Gate, GateReport, GateStatus
+from hornbook.gates.change_run import Bounds, bounds_by_hand, bounds_in_run, run_for
+from hornbook.gates.confined_shell import gate_shell
+from hornbook.gates.effective import gates_now
+from hornbook.gates.runner import NO_NETWORK, NO_WRITING, run_gates, why_confined
+from hornbook.gates.values import Gate, GateReport, GateStatus
+from hornbook.loop.worktrees import TaskWorktrees
 from hornbook.process.confinement import Machine, Means, this_machine
-from hornbook.process.gate_shell import gate_shell
-from hornbook.workspace.embedded_crew import EmbeddedCrew
-from hornbook.workspace.gate_confining import Bounds, bounds_by_hand, bounds_in_run
-from hornbook.workspace.gate_running import run_for
-from hornbook.workspace.gating import gates_now
-from hornbook.workspace.settings import Settings
-from hornbook.workspace.settings_loading import parse_settings
-from hornbook.workspace.task_worktrees import TaskWorktrees
+from hornbook.settings.load import parse_settings
+from hornbook.settings.values import Settings
 from tests.fakes import git
 from tests.loops import CONFIG, Stage, repository
 from tests.machines import MEANS, machine_with
@@ -114,7 +112,7 @@ def test_gates_over_a_change_reach_no_server_and_write_nothing_outside_their_cop
 def test_what_a_gate_needs_from_below_tmp_is_readable(
     root: Path, tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr("hornbook.process.gate_shell._MOST_SEEN", most)
+    monkeypatch.setattr("hornbook.gates.confined_shell._MOST_SEEN", most)
     tool = write(tmp_path / "venv" / "bin", {"own-tool": "#!/bin/sh\ncat kept/data\n"}) / "own-tool"
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
@@ -262,7 +260,7 @@ def test_a_run_whose_settings_confine_no_gate_warns_of_it(tmp_path: Path, server
     stage = Stage(repository(tmp_path, config=config, **{"try.py": TRY}))
     assert stage.go().status == "approved"
     assert stage.newest("gates.ran").data["confined_by"] is None
-    from hornbook.workspace.runs import RunBook
+    from hornbook.loop.runs.book import RunBook
 
     with Workspace.open(tmp_path) as work:
         report = RunBook(work.places, work.settings).report("run-1")

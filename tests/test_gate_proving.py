@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.gates.injecting import Injection, injections
-from hornbook.gates.proving import Proof, Verdict
-from hornbook.git.content import content, copy_of
-from hornbook.model.gates import Gate
-from hornbook.workspace.gate_running import prove_for
+from hornbook.commits.trees import content, copy_of
+from hornbook.gates.change_run import prove_for
+from hornbook.gates.proof import Injection, Proof, Verdict, injections
+from hornbook.gates.values import Gate
 from tests.workspaces import write
 
 PYTHON = sys.executable

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from hornbook import Workspace
-from hornbook.model.gates import GateReport, GateResult, GateStatus
-from hornbook.model.review import Judgement
-from hornbook.workspace.reviewing import Printed, read_gates
+from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.review.check import Printed, read_gates
+from hornbook.review.values import Judgement
 from tests import review_cases as cases
 from tests.test_review_check import GOOD, Receipt, codes, commit, prepared, start
 

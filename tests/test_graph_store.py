@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from hornbook import resources
 from hornbook.errors import BadQuery
-from hornbook.graph import queries
-from hornbook.graph.asking import answer
+from hornbook.graph import store as queries
 from hornbook.graph.export import FORMATS, export
+from hornbook.graph.sparql import answer
+from hornbook.graph.statements import Subject, entity, iri
 from hornbook.graph.store import NamedGraph, OxigraphStore
-from hornbook.graph.terms import Subject, entity, iri
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import graph_iri
 

@@ -11,16 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hornbook.execute.hooks import active as activity
-from hornbook.execute.hooks.active import Active, load
-from hornbook.execute.hooks.constraints import read_constraints
-from hornbook.execute.hooks.entry import EVENTS, Surroundings, respond
-from hornbook.execute.hooks.scope import Scope
-from hornbook.execute.hooks.tools import DEFAULT_TOOLS
-from hornbook.execute.plan_text import render
-from hornbook.model.plan import Constraints, Plan
+from hornbook.hooks import active as activity
+from hornbook.hooks.active import Active, load
+from hornbook.hooks.compiler import compile_guard, read_constraints
+from hornbook.hooks.entry import EVENTS, Surroundings, respond
+from hornbook.hooks.scope import Scope
+from hornbook.hooks.tools import DEFAULT_TOOLS
+from hornbook.plans.plan import Constraints, Plan
+from hornbook.plans.text import render
 from hornbook.text.globs import parse
-from hornbook.workspace.guarding import compile_guard
 from tests.hooking import PLAN, ask, decision, events, guarded, payload
 
 CASES = json.loads((Path(__file__).parent / "data" / "cases" / "guardrail.json").read_text())

@@ -1,14 +1,8 @@
 import pytest
 
-from hornbook.execute.plan_check import (
-    Criterion,
-    Surroundings,
-    check_plan,
-    fails,
-    success_criteria,
-)
-from hornbook.execute.plan_text import parse
-from hornbook.model.context import Reason
+from hornbook.context.plan_check import Criterion, Surroundings, check_plan, fails, success_criteria
+from hornbook.context.values import Reason
+from hornbook.plans.text import parse
 from tests.plans import PLAN
 
 FILES = ["handlers/user.go", "handlers/legacy.go", "handlers/admin/a.go", "main.go"]

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.assemble.receipt import own_hash, receipt
+from hornbook.context.receipt import own_hash, receipt
 from hornbook.errors import UsageError
-from hornbook.model.gates import GateReport, GateResult, GateStatus
-from hornbook.model.review import JudgedRule, Judgement, Route, Search
-from hornbook.review import searching
+from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.review import search
 from hornbook.review.case import Case
+from hornbook.review.check import Printed, briefs, read_gates, recomputed
 from hornbook.review.integrity import CODES, WARNINGS
-from hornbook.review.judging import judge
-from hornbook.workspace.reviewing import Printed, briefs, read_gates, recomputed
+from hornbook.review.judge import judge
+from hornbook.review.values import JudgedRule, Judgement, Route, Search
 from tests import review_cases as cases
 from tests.workspaces import write
 
@@ -93,8 +93,8 @@ def test_a_review_gets_the_outcome_it_deserves(
 
 
 def test_a_search_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "PATIENCE_SECONDS", 0.001)
-    searches = searching.Searches({"a.txt": "word word " * 100_000})
+    monkeypatch.setattr(search, "PATIENCE_SECONDS", 0.001)
+    searches = search.Searches({"a.txt": "word word " * 100_000})
     rule = JudgedRule("r", "error", "r.rev.1", files=("a.txt",))
     (said,) = searches.look(Search(r"(word )+\1+wordx?wordz", ()), rule).problems
     assert "takes too long" in said

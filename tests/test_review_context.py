@@ -6,10 +6,10 @@ from hashlib import sha256
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.assemble.packet import Part, lay_out
-from hornbook.assemble.receipt import Circumstances, receipt, verify
-from hornbook.assemble.review import Extra, Review, Room, Rule, assemble
-from hornbook.model.context import Context, Outcome, Unit
+from hornbook.context.packet import Part, lay_out
+from hornbook.context.receipt import Circumstances, receipt, verify
+from hornbook.context.review import Extra, Review, Room, Rule, assemble
+from hornbook.context.values import Context, Outcome, Unit
 from hornbook.text.tokens import counter
 
 COUNT = counter("cl100k")

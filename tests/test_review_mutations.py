@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.model.review import Judgement
 from hornbook.review.case import Case
-from hornbook.review.judging import judge
-from hornbook.workspace.reviewing import Printed, briefs, recomputed
+from hornbook.review.check import Printed, briefs, recomputed
+from hornbook.review.judge import judge
+from hornbook.review.values import Judgement
 from tests import review_cases as cases
 from tests.test_review_check import Receipt, commit, prepared, start
 

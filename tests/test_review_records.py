@@ -8,10 +8,10 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
-from hornbook.model.conventions import Standing
-from hornbook.model.gates import GateReport, GateResult, GateStatus
-from hornbook.workspace.review_records import Judged
-from hornbook.workspace.reviewing import Printed
+from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.review.check import Printed
+from hornbook.review.records import Judged
+from hornbook.vocabulary.terms import Standing
 from tests import review_cases as cases
 from tests.test_review_check import commit, git, prepared, start
 from tests.workspaces import write

@@ -10,12 +10,12 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
-from hornbook.execute.engine.runs import Run, RunPhase
-from hornbook.execute.events import Event
-from hornbook.execute.run_files import told
-from hornbook.workspace.engine import Execution, Seen
-from hornbook.workspace.run_progress import Progress
-from hornbook.workspace.runs import RunBook
+from hornbook.loop.engine.plan_engine import Execution, Seen
+from hornbook.loop.engine.runs import Run, RunPhase
+from hornbook.loop.runs.book import RunBook
+from hornbook.loop.runs.files import told
+from hornbook.loop.runs.log import Progress
+from hornbook.plans.events import Event
 from tests.fakes import fails, reviews, writes
 from tests.loops import BROKEN, GREET, Stage, repository
 

@@ -16,20 +16,20 @@ from websockets.sync.client import connect
 
 from hornbook import Workspace
 from hornbook.errors import UsageError
-from hornbook.serve import connections
-from hornbook.serve.bodies import MOST_LARGE, Bodies
-from hornbook.serve.context import Context
-from hornbook.serve.desk import Desk
-from hornbook.serve.documents import _KEPT_CHARACTERS, Documents
-from hornbook.serve.engine import Asked, Engine, Ready
+from hornbook.graph.ingest.report import IngestReport
+from hornbook.loop.engine.background_runs import Executions
+from hornbook.serve.graph_updates import Desk
+from hornbook.serve.graphql.context import Context
+from hornbook.serve.graphql.documents import _KEPT_CHARACTERS, Documents
+from hornbook.serve.graphql.executor import Asked, Engine, Ready
+from hornbook.serve.graphql.schema import graphql_schema
+from hornbook.serve.http import connections
+from hornbook.serve.http.bodies import MOST_LARGE, Bodies
+from hornbook.serve.http.logs import Metrics
+from hornbook.serve.http.problems import Refusal
+from hornbook.serve.http.request import Patience
 from hornbook.serve.leases import Leases
-from hornbook.serve.metrics import Metrics
-from hornbook.serve.patience import Patience
-from hornbook.serve.problems import Refusal
-from hornbook.serve.rules_of_files import MOST_LINES, PIECE, why_within
-from hornbook.serve.schema import graphql_schema
-from hornbook.workspace.executions import Executions
-from hornbook.workspace.report import IngestReport
+from hornbook.serve.why import MOST_LINES, PIECE, why_within
 from tests.attacked import HOST, attacked, get, heard, post, query, served, talk
 from tests.serving import workspace
 

@@ -19,26 +19,30 @@ from starlette.websockets import WebSocketDisconnect
 
 from hornbook import Workspace
 from hornbook.errors import ConfigError, TooSlow
+from hornbook.graph.snapshot import Snapshot, Thing
+from hornbook.loop.engine.background_runs import Executions
 from hornbook.serve.app import create_app
-from hornbook.serve.context import Context
-from hornbook.serve.desk import Desk
-from hornbook.serve.documents import Documents, Limits
-from hornbook.serve.engine import Asked, Engine, Ready
-from hornbook.serve.graphql_http import GraphQLRoom
+from hornbook.serve.graph_updates import Desk
+from hornbook.serve.graphql.context import Context
+from hornbook.serve.graphql.documents import Documents, Limits
+from hornbook.serve.graphql.executor import Asked, Engine, Ready
+from hornbook.serve.graphql.fast_path import Swift
+from hornbook.serve.graphql.measure import Measuring, Size
+from hornbook.serve.graphql.schema import graphql_schema
+from hornbook.serve.graphql.transport import GraphQLRoom
+from hornbook.serve.http.logs import Metrics
+from hornbook.serve.http.problems import Refusal
+from hornbook.serve.http.rate_limit import MOST_NAMES, Rates, Turns
+from hornbook.serve.http.request import Patience, Visit
+from hornbook.serve.http.tokens import (
+    MOST_NAMELESS,
+    MOST_NAMELESS_OF_ONE,
+    Porter,
+    Tokens,
+    address_of,
+)
 from hornbook.serve.leases import Leases
-from hornbook.serve.measure import Measuring, Size
-from hornbook.serve.metrics import Metrics
-from hornbook.serve.patience import Patience
-from hornbook.serve.porter import MOST_NAMELESS, MOST_NAMELESS_OF_ONE, Porter, address_of
-from hornbook.serve.problems import Refusal
-from hornbook.serve.schema import graphql_schema
-from hornbook.serve.swift import Swift
-from hornbook.serve.tokens import Tokens
-from hornbook.serve.turns import MOST_NAMES, Rates, Turns
-from hornbook.serve.visit import Visit
-from hornbook.workspace.executions import Executions
-from hornbook.workspace.settings_loading import parse_settings
-from hornbook.workspace.snapshot import Snapshot, Thing
+from hornbook.settings.load import parse_settings
 from tests.serving import HERE, READER, SOCKET, TOKENS, ask, client, workspace
 
 

@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from hornbook import Workspace
 from hornbook.cli.main import app as command
-from hornbook.workspace.review_records import Judged
-from hornbook.workspace.reviewing import Printed
+from hornbook.review.check import Printed
+from hornbook.review.records import Judged
 from tests import review_cases as cases
 from tests.plans import PLAN, with_a_plan
 from tests.serving import READER, TOKENS, WRITER, ask, client

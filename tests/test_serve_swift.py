@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from hypothesis_graphql import queries
 
 from hornbook import Workspace
-from hornbook.serve.context import Context
-from hornbook.serve.engine import Asked, Engine, Ready
-from hornbook.serve.rows import OVERHEAD, RowCache, Rows
-from hornbook.serve.schema import graphql_schema
-from hornbook.serve.sending import as_json
-from hornbook.serve.shapes import Part, render
-from hornbook.serve.swift import Swift
+from hornbook.serve.graphql.context import Context
+from hornbook.serve.graphql.executor import Asked, Engine, Ready
+from hornbook.serve.graphql.fast_path import OVERHEAD, RowCache, Rows, Swift
+from hornbook.serve.graphql.schema import graphql_schema
+from hornbook.serve.graphql.shapes import Part, render
+from hornbook.serve.http.response import as_json
 from tests.serving import workspace
 from tests.workspaces import SOPS, write
 

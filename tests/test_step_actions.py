@@ -11,15 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.agents.embedded.actions import Action, Misread, load_item, read_action
-from hornbook.agents.embedded.checks import Verification, is_test_gate, obstacles
-from hornbook.agents.embedded.failures import FailedTest, issues, read_tests
-from hornbook.agents.embedded.loading import Shelf
-from hornbook.agents.embedded.performing import Situation, baseline, perform
+from hornbook.agents.embedded.checks import (
+    FailedTest,
+    Verification,
+    is_test_gate,
+    issues,
+    obstacles,
+    read_tests,
+)
+from hornbook.agents.embedded.loaded import Shelf
+from hornbook.agents.embedded.perform import Situation, baseline, perform
 from hornbook.agents.embedded.records import Result, StepRecord, as_json, from_json
 from hornbook.agents.embedded.task import Phase, StepTask
 from hornbook.agents.embedded.workbench import Edit, Refused, Workbench
-from hornbook.model.gates import GateReport, GateResult, GateStatus
-from hornbook.model.plan import Constraints
+from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.plans.plan import Constraints
 from tests.step_runs import act, gate, report
 from tests.workspaces import write
 

@@ -9,21 +9,23 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.agents.embedded.compression import (
+from hornbook.agents.embedded.context import StepContext, build, system_prompt
+from hornbook.agents.embedded.fitting import (
     COMPRESSION,
+    Error,
+    Many,
+    Text,
+    fit,
     fit_actions,
     fit_file,
     omitted,
     one_line,
     short_error,
     short_list,
+    to_yaml,
 )
-from hornbook.agents.embedded.context import StepContext, build, system_prompt
-from hornbook.agents.embedded.describing import task_of
-from hornbook.agents.embedded.fitting import Error, Many, Text, fit
 from hornbook.agents.embedded.memory import LOADED_ITEMS, MAX_ITEMS, loaded
 from hornbook.agents.embedded.records import Change, Result, StepRecord
-from hornbook.agents.embedded.rendering import to_yaml
 from hornbook.agents.embedded.schemas import View
 from hornbook.agents.embedded.task import (
     SCHEMA_TOKENS,
@@ -33,9 +35,10 @@ from hornbook.agents.embedded.task import (
     StepTask,
     Violation,
     phase_of,
+    task_of,
 )
 from hornbook.errors import UsageError
-from hornbook.model.plan import Constraints
+from hornbook.plans.plan import Constraints
 from hornbook.text.tokens import counter
 from tests.step_runs import COUNT, PROMPT, assignment, gate
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.assemble.settings import SUBTYPES, Operator, effective
-from hornbook.execute.shipped import SHIPPED, shipped_template
-from hornbook.execute.template_shape import (
+from hornbook.context.templates.roles import SHIPPED, shipped_template
+from hornbook.context.templates.settings import SUBTYPES, Operator, effective
+from hornbook.context.templates.structure import (
     CHILD_TASKS,
     NAME_PATTERN,
     SHAPES,
@@ -18,7 +18,7 @@ from hornbook.execute.template_shape import (
     Shape,
     Text,
 )
-from hornbook.execute.templates import load_template
+from hornbook.context.templates.template import load_template
 
 FOLDER = Path(__file__).parents[1] / "src" / "hornbook" / "execute" / "templates"
 FILES = sorted(FOLDER.rglob("*.xml"))

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.assemble.settings import Operator
-from hornbook.errors import ConfigError
-from hornbook.execute.template_shape import SHAPES
-from hornbook.execute.templates import (
+from hornbook.context.templates.settings import Operator
+from hornbook.context.templates.structure import SHAPES
+from hornbook.context.templates.template import (
     Loaded,
     PromptPart,
     TaskInput,
@@ -20,6 +19,7 @@ from hornbook.execute.templates import (
     load_template,
     require_template,
 )
+from hornbook.errors import ConfigError
 
 TESTS = Path(__file__).parent
 XML_CASES = json.loads((TESTS / "data/cases/xml_templates.json").read_text(encoding="utf-8"))

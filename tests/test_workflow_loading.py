@@ -10,18 +10,14 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from hornbook.errors import ConfigError
-from hornbook.execute.workflow.definition import seconds_of
-from hornbook.execute.workflow.json_reading import (
-    MAX_BYTES,
-    MAX_DEPTH,
-    Document,
-    Refusal,
-    read_json,
-)
-from hornbook.execute.workflow.loading import MAX_STEPS, load_workflow, require_workflow
-from hornbook.execute.workflow.shipped import (
+from hornbook.loop.workflow.definition import seconds_of
+from hornbook.loop.workflow.json_nodes import MAX_BYTES, MAX_DEPTH, Document, Refusal, read_json
+from hornbook.loop.workflow.load import (
+    MAX_STEPS,
     SHIPPED,
+    load_workflow,
     load_workflows,
+    require_workflow,
     shipped_workflow,
     shipped_workflows,
 )

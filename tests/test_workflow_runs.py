@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from hornbook.errors import ConfigError, UsageError
-from hornbook.execute.workflow.definition import Workflow
-from hornbook.execute.workflow.interpreter import (
+from hornbook.loop.workflow.definition import Workflow
+from hornbook.loop.workflow.interpreter import (
     Do,
     Ended,
     Erred,
@@ -25,20 +25,18 @@ from hornbook.execute.workflow.interpreter import (
     advance,
     start,
 )
-from hornbook.execute.workflow.json_reading import Json, Kind
-from hornbook.execute.workflow.loading import load_workflow, require_workflow
-from hornbook.execute.workflow.shipped import SHIPPED, shipped_workflow
-from hornbook.execute.workflow.subjects import (
+from hornbook.loop.workflow.json_nodes import Json, Kind
+from hornbook.loop.workflow.load import SHIPPED, load_workflow, require_workflow, shipped_workflow
+from hornbook.loop.workflow.subjects import (
     ASSEMBLE,
     COMPLETE,
-    DEVELOP,
     GATES,
-    REVIEW,
     VALIDATE,
     ActionType,
     Field,
     subject_named,
 )
+from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from tests.workflow_texts import FOLDER, Definition, action, definition, step, text_of
 
 TASK: dict[str, Json] = {

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.agents.confining import Surroundings
-from hornbook.errors import UsageError
-from hornbook.gates.floors import scope
-from hornbook.git.approving import Proof, advance, begin, start_of
-from hornbook.git.seal import broken
-from hornbook.git.touched import links
-from hornbook.git.worktrees import (
+from hornbook.agents.confinement import Surroundings
+from hornbook.commits.change import links
+from hornbook.commits.seal import broken
+from hornbook.commits.worktrees import (
     Worktree,
     change_set,
     discard,
@@ -24,10 +21,21 @@ from hornbook.git.worktrees import (
     reset,
     worktree_place,
 )
-from hornbook.git.writing import Conflict, branch_tip, make_commit, merged
-from hornbook.model.gates import GateStatus
-from hornbook.model.plan import Constraints
-from hornbook.workspace.task_worktrees import TaskWorktrees
+from hornbook.commits.writer import (
+    Conflict,
+    Proof,
+    advance,
+    begin,
+    branch_tip,
+    make_commit,
+    merged,
+    start_of,
+)
+from hornbook.errors import UsageError
+from hornbook.gates.floors import scope
+from hornbook.gates.values import GateStatus
+from hornbook.loop.worktrees import TaskWorktrees
+from hornbook.plans.plan import Constraints
 from tests.workspaces import SOPS, with_the_example_sop, write
 
 PROOF = Proof("plan.auth", "task.auth.1", "run.1", "sha256:ab", "sha256:cd")
@@ -206,7 +214,7 @@ def test_a_reset_makes_the_base_again_after(root: Path, damage: str) -> None:
 CUT_OFF = """
 import os, signal, sys
 from pathlib import Path
-from hornbook.git import worktrees, writing
+from hornbook.commits import worktrees, writer as writing
 real = writing.write
 left = [int(sys.argv[2])]
 def counted(*arguments, **rest):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.execute.xml_reading import (
+from hornbook.context.templates.xml import (
     MAX_BYTES,
     MAX_DEPTH,
     MAX_NODES,

@@ -10,9 +10,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from hornbook.execute.engine.engine import Engine, Options, Scope
-from hornbook.execute.engine.runs import Request, RunPhase
-from hornbook.execute.stepping import StepKind, StepOutcome
+from hornbook.loop.engine.engine import Engine, Options, Scope
+from hornbook.loop.engine.runs import Request, RunPhase
+from hornbook.loop.protocol import StepKind, StepOutcome
 from tests.engines import ROOT, RUN, engine_process, prepare
 
 STEPS = 200
@@ -99,7 +99,7 @@ def _start() -> float:
     took = []
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        command = [sys.executable, "-c", "import hornbook.execute.engine.engine"]
+        command = [sys.executable, "-c", "import hornbook.loop.engine.engine"]
         subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})
         took.append(time.perf_counter() - began)
     return statistics.median(took)

@@ -5,27 +5,27 @@ import sys
 
 import click
 
-from hornbook import __version__
 from hornbook.cli import (
-    ask,
     context,
     deprecated,
     execute,
     gates,
+    graph,
     hook,
     mcp_command,
     memory,
     plans,
-    read,
-    reviewing,
+    reviews,
+    rules,
     runs,
-    serving,
+    serve,
     setup,
     templates,
     workflows,
 )
 from hornbook.cli.output import note
 from hornbook.errors import ConfigError, HornbookError, UsageError
+from hornbook.version import __version__
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,9 +43,9 @@ def app(here: click.Context, root: str | None) -> None:
 
 for command in (
     *setup.COMMANDS,
-    *read.COMMANDS,
+    *rules.COMMANDS,
     *context.COMMANDS,
-    *reviewing.COMMANDS,
+    *reviews.COMMANDS,
     *gates.COMMANDS,
     *plans.COMMANDS,
     *memory.COMMANDS,
@@ -53,8 +53,8 @@ for command in (
     *runs.COMMANDS,
     *templates.COMMANDS,
     *workflows.COMMANDS,
-    *ask.COMMANDS,
-    *serving.COMMANDS,
+    *graph.COMMANDS,
+    *serve.COMMANDS,
     *mcp_command.COMMANDS,
     *hook.COMMANDS,
     *deprecated.COMMANDS,

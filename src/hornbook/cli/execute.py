@@ -12,12 +12,12 @@ import click
 
 from hornbook.cli.output import Styled, columns, counted, harmless, note, print_json, write
 from hornbook.cli.plans import opened
-from hornbook.cli.read import json_option, root_of
+from hornbook.cli.rules import json_option, root_of
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hornbook.workspace.engine import Execution, Look, PlanEngine, Seen
+    from hornbook.loop.engine.plan_engine import Execution, Look, PlanEngine, Seen
 
 STYLES = {
     "approved": "green",
@@ -67,7 +67,7 @@ def resume(root: str | None, run_id: str, *, as_json: bool) -> None:
 def auto(root: str | None, topic: str, agent: str | None, *, as_json: bool) -> None:
     """Have a topic planned, checked, committed to and carried out."""
     from hornbook.cli.plans import print_check
-    from hornbook.workspace.plans import PlanCheck
+    from hornbook.loop.plan_book import PlanCheck
 
     with _engine(root) as engine, _interruptible("hornbook execute SLUG"), _shown() as look:
         ended = engine.auto(topic, agent=agent, look=look)
@@ -108,7 +108,7 @@ def _engine(root: str | None) -> "Iterator[PlanEngine]":
     from sqlalchemy.exc import DBAPIError
 
     from hornbook.errors import EngineError
-    from hornbook.workspace.engine import PlanEngine
+    from hornbook.loop.engine.plan_engine import PlanEngine
 
     with opened(root) as work:
         try:
@@ -181,7 +181,7 @@ def _line(seen: "Seen") -> str:
 
 def _state(seen: "Seen") -> str:
     """One word on where a run stands."""
-    from hornbook.execute.engine.runs import RunPhase
+    from hornbook.loop.engine.runs import RunPhase
 
     run = seen.run
     return run.status or run.phase if run.phase is RunPhase.ENDED else str(run.phase)

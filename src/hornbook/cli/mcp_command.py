@@ -3,7 +3,7 @@
 import click
 
 from hornbook.cli.output import note
-from hornbook.cli.read import root_of
+from hornbook.cli.rules import root_of
 
 
 @click.command()
@@ -11,8 +11,8 @@ from hornbook.cli.read import root_of
 @root_of
 def mcp(root: str | None, *, ingest: bool) -> None:
     """Answer an agent over MCP on stdin and stdout, until stdin ends."""
-    from hornbook.serve.mcp_stdio import serve_stdio
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.serve.mcp.stdio import serve_stdio
+    from hornbook.workspace import Workspace
 
     with Workspace.open(root) as work:
         place = str(work.root)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.cli.output import coloured, columns, print_json, write
-from hornbook.cli.read import json_option
+from hornbook.cli.rules import json_option
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
-    from hornbook.execute.templates import Loaded, TaskTemplate
+    from hornbook.context.templates.template import Loaded, TaskTemplate
 
 
 @click.group()
@@ -28,7 +28,7 @@ def check(file: str, *, as_json: bool) -> None:
 
     FILE may be - for standard input.
     """
-    from hornbook.execute.templates import load_template
+    from hornbook.context.templates.template import load_template
 
     loaded = load_template(_start_of(file))
     if as_json:
@@ -41,7 +41,7 @@ def check(file: str, *, as_json: bool) -> None:
 
 def _start_of(file: str) -> bytes:
     """As much of a file as shows that it is too large, if it is."""
-    from hornbook.execute.xml_reading import MAX_BYTES
+    from hornbook.context.templates.xml import MAX_BYTES
 
     if file == "-":
         return sys.stdin.buffer.read(MAX_BYTES + 1)

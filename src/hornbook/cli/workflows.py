@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.cli.output import coloured, columns, print_json, write
-from hornbook.cli.read import json_option
+from hornbook.cli.rules import json_option
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
-    from hornbook.execute.workflow.definition import Step
-    from hornbook.execute.workflow.loading import Loaded
+    from hornbook.loop.workflow.definition import Step
+    from hornbook.loop.workflow.load import Loaded
 
 
 @click.group()
@@ -29,7 +29,7 @@ def check(file: str, *, as_json: bool) -> None:
 
     FILE may be - for standard input.
     """
-    from hornbook.execute.workflow.loading import load_workflow
+    from hornbook.loop.workflow.load import load_workflow
 
     loaded = load_workflow(_start_of(file))
     if as_json:
@@ -42,7 +42,7 @@ def check(file: str, *, as_json: bool) -> None:
 
 def _start_of(file: str) -> bytes:
     """As much of a file as shows that it is too large, if it is."""
-    from hornbook.execute.workflow.json_reading import MAX_BYTES
+    from hornbook.loop.workflow.json_nodes import MAX_BYTES
 
     if file == "-":
         return sys.stdin.buffer.read(MAX_BYTES + 1)

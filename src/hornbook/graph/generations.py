@@ -25,11 +25,10 @@ from pathlib import Path
 import msgspec
 
 from hornbook.errors import StoreError
-from hornbook.graph.extract_writing import ExtractWriter
 from hornbook.graph.extracts import FOLDER as EXTRACTS
-from hornbook.graph.extracts import PLACES, Extracts
+from hornbook.graph.extracts import PLACES, Extracts, ExtractWriter
 from hornbook.graph.store import OxigraphStore, copy_closed
-from hornbook.model import Catalog
+from hornbook.rules.catalog import Catalog
 
 _NAME = re.compile(r"\d+-[0-9a-f]+")
 _DECODER = msgspec.msgpack.Decoder(Catalog)

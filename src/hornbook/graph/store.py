@@ -7,20 +7,52 @@ lock, and one that is touched in another thread aborts the process.
 import gc
 import io
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 import pyoxigraph as ox
 
+from hornbook import resources
 from hornbook.errors import StoreError
-from hornbook.graph import queries
-from hornbook.graph.terms import iri, literal
-from hornbook.vocabulary.names import name_of
-from hornbook.vocabulary.prefixes import PREFIXES
+from hornbook.graph.statements import iri, literal
+from hornbook.vocabulary.names import PREFIXES, name_of
+
+_PARAMETER = re.compile(r"\$(\w+)")
+_COMMENT = re.compile(r"^\s*#.*\n?", re.MULTILINE)
+
+
+@cache
+def text(name: str) -> str:
+    """The text of a named query without its comments."""
+    return _COMMENT.sub("", resources.text("queries", "sparql", f"{name}.rq")).strip()
+
+
+def parameters(name: str) -> frozenset[str]:
+    """The names of the parameters that a named query takes."""
+    return frozenset(_PARAMETER.findall(text(name)))
+
+
+def fill(name: str, terms: dict[str, str]) -> str:
+    """A named query with its parameters replaced by N-Triples terms.
+
+    Raises:
+        KeyError: A parameter is missing or not one of the query's.
+    """
+    if parameters(name) != terms.keys():
+        raise KeyError(f"query {name!r} takes {sorted(parameters(name))}, not {sorted(terms)}")
+    return _PARAMETER.sub(lambda match: terms[match.group(1)], text(name))
+
+
+def prologue() -> str:
+    """The prefix declarations that make a named query complete for any SPARQL processor."""
+    return "".join(f"PREFIX {label}: <{base}>\n" for label, base in PREFIXES.items())
+
 
 Rows = list[tuple[str, ...]]
 
@@ -75,7 +107,7 @@ class OxigraphStore:
 
     def rows(self, name: str, /, **terms: str) -> Rows:
         """The rows of a named query."""
-        text = queries.fill(name, terms)
+        text = fill(name, terms)
         with sound():
             solutions = self._store.query(text, prefixes=PREFIXES)
             if not isinstance(solutions, ox.QuerySolutions):

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hornbook.model.gates import GateReport
-from hornbook.model.review import Citation, JudgedRule, Review, ReviewProblem
+from hornbook.gates.values import GateReport
 from hornbook.review.integrity import Reviewed, Standard
+from hornbook.review.values import Citation, JudgedRule, Review, ReviewProblem
 
 
 @dataclass(frozen=True, slots=True)

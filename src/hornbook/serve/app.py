@@ -11,24 +11,22 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
 from hornbook.errors import UsageError
-from hornbook.serve.desk import Desk
-from hornbook.serve.documents import Limits
-from hornbook.serve.doors import Doors
-from hornbook.serve.engine import Engine
-from hornbook.serve.framework import make_framework
-from hornbook.serve.gateway import Gateway, House
-from hornbook.serve.graphql_http import GraphQLRoom
+from hornbook.graph.snapshot import Snapshot
+from hornbook.loop.engine.background_runs import Executions
+from hornbook.serve.graph_updates import Desk
+from hornbook.serve.graphql.documents import Limits
+from hornbook.serve.graphql.executor import Engine
+from hornbook.serve.graphql.schema import graphql_schema
+from hornbook.serve.graphql.transport import GraphQLRoom
+from hornbook.serve.http.framework import make_framework
+from hornbook.serve.http.gateway import Gateway, House
+from hornbook.serve.http.host_check import Doors
+from hornbook.serve.http.logs import Metrics, log
+from hornbook.serve.http.tokens import VARIABLE, Porter, load_tokens
 from hornbook.serve.leases import Leases
-from hornbook.serve.logs import log
-from hornbook.serve.mcp_http import McpHttp
-from hornbook.serve.mcp_server import build_server
-from hornbook.serve.metrics import Metrics
-from hornbook.serve.porter import Porter
-from hornbook.serve.schema import graphql_schema
-from hornbook.serve.sparql import Askers, SparqlRoom
-from hornbook.serve.tokens import VARIABLE, load_tokens
-from hornbook.workspace.executions import Executions
-from hornbook.workspace.snapshot import Snapshot
+from hornbook.serve.mcp.http import McpHttp
+from hornbook.serve.mcp.server import build_server
+from hornbook.serve.sparql.endpoint import Askers, SparqlRoom
 
 LOOPBACK = "127.0.0.1"
 WORKERS = 8

@@ -7,10 +7,17 @@ from importlib.resources import files
 from typing import Final
 
 from hornbook.agents.embedded.actions import ACTIONS, described
-from hornbook.agents.embedded.compression import RECENT, Count, fit_actions, one_line, short_error
-from hornbook.agents.embedded.fitting import Many, fit
+from hornbook.agents.embedded.fitting import (
+    RECENT,
+    Count,
+    Many,
+    fit,
+    fit_actions,
+    one_line,
+    short_error,
+    to_yaml,
+)
 from hornbook.agents.embedded.records import StepRecord
-from hornbook.agents.embedded.rendering import to_yaml
 from hornbook.agents.embedded.schemas import View, current_state
 from hornbook.agents.embedded.task import SCHEMA_TOKENS, TOKEN_BUDGET, Phase, StepTask
 

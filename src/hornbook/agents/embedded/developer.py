@@ -9,23 +9,22 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from hornbook.agents.assignment import Answer, Assignment, Role, Usage
 from hornbook.agents.embedded.actions import Action, Misread, read_action
-from hornbook.agents.embedded.asking import Ask
 from hornbook.agents.embedded.checks import verified
-from hornbook.agents.embedded.compression import Count, one_line
 from hornbook.agents.embedded.context import MOST_TOKENS, build
-from hornbook.agents.embedded.describing import task_of
-from hornbook.agents.embedded.loading import Related, Shelf
-from hornbook.agents.embedded.loops import LoopRules, changed_paths, stuck
+from hornbook.agents.embedded.fitting import Count, one_line
+from hornbook.agents.embedded.loaded import Related, Shelf
 from hornbook.agents.embedded.memory import loaded
-from hornbook.agents.embedded.performing import Check, Situation, baseline, perform
+from hornbook.agents.embedded.pace import Ask
+from hornbook.agents.embedded.perform import Check, Situation, baseline, perform
 from hornbook.agents.embedded.records import Result, StepRecord
 from hornbook.agents.embedded.schemas import View
 from hornbook.agents.embedded.store import StepStore
-from hornbook.agents.embedded.task import Schema, StepTask
+from hornbook.agents.embedded.stuck import LoopRules, changed_paths, stuck
+from hornbook.agents.embedded.task import Schema, StepTask, task_of
 from hornbook.agents.embedded.workbench import Refused, Workbench
 from hornbook.errors import UsageError
-from hornbook.model.agents import Answer, Assignment, Role, Usage
 
 Record = Callable[[Mapping[str, object]], None]
 """Is told what each step did; the `key` of an event is the same if it is told again."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from hornbook.agents.embedded.compression import RECENT
+from hornbook.agents.embedded.fitting import RECENT
 from hornbook.agents.embedded.records import StepRecord
 
 MAX_ITEMS: Final = 5

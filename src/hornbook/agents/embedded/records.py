@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from hornbook.model.gates import GateResult, GateStatus
+from hornbook.gates.values import GateResult, GateStatus
 
 
 class Result(StrEnum):

@@ -6,9 +6,9 @@ from typing import Final
 
 from hornbook.agents.embedded.checks import Verification, obstacles, verified
 from hornbook.agents.embedded.fitting import Error, Many, Text
-from hornbook.agents.embedded.loading import last_error, numbered
-from hornbook.agents.embedded.loops import changed_paths
+from hornbook.agents.embedded.loaded import last_error, numbered
 from hornbook.agents.embedded.records import StepRecord
+from hornbook.agents.embedded.stuck import changed_paths
 from hornbook.agents.embedded.task import Schema, StepTask, Violation
 
 MOST_FILES: Final = 8

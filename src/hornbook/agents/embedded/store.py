@@ -8,16 +8,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from hornbook.agents.embedded.compression import RECENT
+from hornbook.agents.embedded.fitting import RECENT, to_yaml
 from hornbook.agents.embedded.memory import EXPIRES_AFTER_STEPS, MAX_ITEMS, loaded
 from hornbook.agents.embedded.records import StepRecord, as_json, from_json
-from hornbook.agents.embedded.rendering import to_yaml
 from hornbook.agents.embedded.schemas import View
 from hornbook.agents.embedded.task import StepTask
 from hornbook.agents.embedded.workbench import Edit, Workbench
-from hornbook.agents.embedded.writing import write_whole
+from hornbook.disk import write_whole
 from hornbook.errors import StoreError, UsageError
-from hornbook.model.gates import GateStatus
+from hornbook.gates.values import GateStatus
 
 ARTIFACTS: Final = ("inputs", "outputs", "snapshots")
 

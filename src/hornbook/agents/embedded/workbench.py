@@ -11,9 +11,9 @@ from typing import Final
 import regex
 
 from hornbook.agents.embedded.records import Change
-from hornbook.agents.embedded.writing import write_whole
-from hornbook.git.reader import inside_repository, run, sure
-from hornbook.model.plan import Constraints
+from hornbook.commits.git import inside_repository, run, sure
+from hornbook.disk import write_whole
+from hornbook.plans.plan import Constraints
 from hornbook.text.globs import GlobSet, parse, parse_set
 
 CLOSED: Final = frozenset({".git", ".hornbook", ".semspec"})

@@ -1,0 +1,349 @@
+"""The loop: projects a run from its events, decides, takes one step, and notes what came of it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from hornbook.agents.assignment import Role
+from hornbook.errors import EventLogError, HornbookError, NotFound, UsageError
+from hornbook.gates.definitions import check_gates
+from hornbook.graph.repository import Repository
+from hornbook.loop.plan_book import PlanBook
+from hornbook.loop.protocol import Loop, Staff, StepKind, StepOutcome, Worktrees
+from hornbook.loop.runs.files import write_task_files
+from hornbook.loop.runs.snapshots import write_snapshots
+from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
+from hornbook.loop.steps import decompose as splitting
+from hornbook.loop.steps import refine as refining
+from hornbook.loop.steps.coordinate import coordinate, follow
+from hornbook.loop.steps.develop import develop
+from hornbook.loop.steps.gates import run_gates, size
+from hornbook.loop.steps.publish import publish, signal
+from hornbook.loop.steps.review import assemble, review, validate
+from hornbook.loop.steps.services import (
+    Clock,
+    Ground,
+    Handed,
+    Held,
+    Scene,
+    outcome_of,
+    seconds_until,
+    spawned_by,
+    timed,
+    workflows_of,
+)
+from hornbook.loop.steps.start import EXECUTE, answer_run, begin_plan, begin_task, refusal, trigger
+from hornbook.loop.workflow.interpreter import Do, Ended, Erred, Outcome, Result
+from hornbook.loop.workflow.json_nodes import Json
+from hornbook.loop.workflow.subjects import ASSEMBLE, GATES, VALIDATE, ActionType
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.log import EventLog
+from hornbook.plans.run_kinds import DEVELOP, ESCALATE, REVIEW
+from hornbook.plans.run_records import spent, write_run_records
+from hornbook.plans.state import PlanState, PlanStatus
+from hornbook.plans.store import PlanStore
+from hornbook.settings.layout import Places
+from hornbook.settings.values import Settings
+
+PAUSE = 10.0
+"""Seconds between two looks at a plan that is being refined."""
+
+Effect = Callable[[Scene], Result | Held | Handed]
+
+EFFECTS: Mapping[str, Effect] = {
+    DEVELOP: develop,
+    REVIEW: review,
+    kinds.PLAN: refining.plan,
+    GATES: run_gates,
+    ASSEMBLE: assemble,
+    VALIDATE: validate,
+    "workflow.plan.pause": refining.pause,
+    "workflow.plan.draft": refining.draft,
+    "workflow.plan.check": refining.check,
+    "workflow.plan.supersede": refining.supersede,
+    "workflow.plan.decide": refining.decide,
+    "workflow.task.read": splitting.read_task,
+    "workflow.task.split": splitting.propose,
+    "workflow.task.cover": splitting.check_cover,
+    "workflow.task.size": splitting.check_sizes,
+    "workflow.context.check": splitting.check_contexts,
+    "workflow.task.create": splitting.create,
+}
+"""What is done for each subject that is no event and no question."""
+
+
+def open_loop(
+    places: Places, settings: Settings, agents: Staff, clock: Clock, *, worktrees: Worktrees
+) -> Loop:
+    """The loop of a workspace; everything that it knows, it reads from events again each time."""
+    return _Loop(places, settings, agents, clock, worktrees)
+
+
+class _Loop:
+    def __init__(
+        self,
+        places: Places,
+        settings: Settings,
+        agents: Staff,
+        clock: Clock,
+        worktrees: Worktrees,
+    ) -> None:
+        self._places = places
+        self._settings = settings
+        self._agents = agents
+        self._clock = clock
+        self._worktrees = worktrees
+
+    def start(self, plan: str, task: str | None, *, agent: str | None, run_id: str) -> StepOutcome:
+        """Begin a run of a task, or of a whole plan; one that was begun already is left alone."""
+        with self._opened() as ground:
+            try:
+                return outcome_of(ground.run(run_id))
+            except NotFound:
+                pass
+            slug = ground.book.slug(plan)
+            why = refusal(ground, slug)
+            if why is None and self._agents.worker(Role.DEVELOPER, agent) is None:
+                why = "nobody develops: name an agent with --agent, or in `engine.agent`."
+            if why is not None:
+                return StepOutcome(StepKind.ENDED, run_id, status="refused", message=why)
+            ground.book.tasks(slug)
+            ground.worktrees.begin(slug)
+            if task is None:
+                begin_plan(ground, slug, run_id, agent=agent)
+            else:
+                number = PlanBook.task(ground.plan(slug), task).number
+                begin_task(ground, slug, number, run_id, agent=agent, parent=None)
+            return outcome_of(ground.run(run_id))
+
+    def step(self, run_id: str) -> StepOutcome:
+        """Do the one thing that comes next; after a crash the interrupted one is done again."""
+        with self._opened() as ground:
+            outcome = _stepped(ground, ground.run(run_id))
+            run = ground.run(run_id)
+            if run.task is not None:
+                every = [each for each in ground.runs(run.plan) if each.task == run.task]
+                folder = ground.task_folder(run)
+                write_task_files(folder, every)
+                write_snapshots(ground.root, folder / "artifacts" / "snapshots", every)
+            write_run_records(ground.places.state, run.events)
+            return replace(outcome, spawned=spawned_by(run))
+
+    def answer(self, run_id: str, text: str) -> StepOutcome:
+        """Tell a run that asks what a person says; it goes on with the next step."""
+        with self._opened() as ground:
+            outcome = answer_run(ground.log, ground.run(run_id), text, ground.workflows)
+            write_run_records(ground.places.state, ground.run(run_id).events)
+            return outcome
+
+    @contextmanager
+    def _opened(self) -> Iterator[Ground]:
+        self._places.prepare()
+        workflows = workflows_of(self._places, self._settings)
+        log = EventLog(
+            self._places.state,
+            self._clock,
+            database=self._settings.engine.database,
+            kinds=kinds.kinds_for(workflows),
+        )
+        work = Repository(self._places.root, check_gates)
+        try:
+            yield Ground(
+                places=self._places,
+                settings=self._settings,
+                staff=self._agents,
+                worktrees=self._worktrees,
+                clock=self._clock,
+                log=log,
+                store=PlanStore(self._places.state, log),
+                book=PlanBook(self._places, self._settings, work.ingested, self._clock),
+                workflows=workflows,
+            )
+        finally:
+            log.close()
+            work.close()
+
+
+def _stepped(ground: Ground, run: RunState) -> StepOutcome:
+    """The outcome of one step of a run."""
+    held = _held(ground, run)
+    if held is not None:
+        return held
+    if run.machine is None:
+        return coordinate(ground, run)
+    do = run.machine.upcoming
+    if run.workflow == EXECUTE and isinstance(do, Do) and not _fits(run):
+        return _sized(ground, run)
+    if isinstance(do, Ended):
+        return _finished(ground, run, do)
+    over = _over_limit(ground, run)
+    if over is not None:
+        return _halted(ground, run, do.number, over)
+    return _done(ground, run, do)
+
+
+def _fits(run: RunState) -> bool:
+    """Whether the task was sized in this round, and fits."""
+    sized = run.fact(0, "sized")
+    return sized is not None and bool(sized.data["fits"])
+
+
+def _held(ground: Ground, run: RunState) -> StepOutcome | None:
+    """Why nothing is done now: the run ended, asks, waits, or its plan is changed."""
+    if run.ended is not None:
+        return outcome_of(run)
+    state = ground.plan(run.plan)
+    if state.status is PlanStatus.SUPERSEDED and not _supersedes(run, state):
+        return end(ground, run, "superseded", f"plan {state.superseded_by} took its plan's place.")
+    if run.is_asking and run.asked is not None and run.asked.kind != kinds.PROMOTE:
+        return outcome_of(run)
+    first = next(pauses(ground.runs(run.plan)), run)
+    if first.id != run.id:
+        told = "asking" if first.is_asking else "paused"
+        said = f"the plan is being refined by {first.id}"
+        return StepOutcome(StepKind.WAITING, run.id, PAUSE, told, said)
+    if run.waits_until is not None:
+        left = seconds_until(run.waits_until, ground.clock())
+        if left > 0:
+            return StepOutcome(StepKind.WAITING, run.id, left, "waiting", "waits for the agent")
+    return None
+
+
+def _supersedes(run: RunState, state: PlanState) -> bool:
+    """Whether the plan's successor is the one that this run wrote."""
+    drafted = {event.data["successor"] for event in run.of(kinds.DRAFTED)}
+    return state.superseded_by in drafted
+
+
+def _sized(ground: Ground, run: RunState) -> StepOutcome:
+    """Size the task; one that is too large is split, and no agent runs."""
+    try:
+        data = size(ground, run)
+    except EventLogError:
+        raise
+    except HornbookError as problem:
+        return _halted(ground, run, 0, f"The task cannot be sized: {problem}")
+    if data["fits"]:
+        said = f"sized: {data['sizing']['estimate']} of {data['sizing']['limit']} tokens"
+        return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=said)
+    reasons = " ".join(data["sizing"]["reasons"])
+    return _handed(ground, run, Handed("task-decomposition", f"The task does not fit: {reasons}"))
+
+
+def _done(ground: Ground, run: RunState, do: Do) -> StepOutcome:
+    """Do a step, note its result, and say where the run stands."""
+    scene = Scene(ground, run, do)
+    if not (run.is_asking or do.action.type is ActionType.ASK):
+        _begin(scene)
+    with timed() as seconds:
+        result = _effect(scene)
+        took = seconds()
+    if isinstance(result, Held):
+        return StepOutcome(
+            result.kind, run.id, result.seconds, result.status or "running", result.message
+        )
+    if isinstance(result, Handed):
+        return _handed(ground, run, result)
+    finish(scene, replace(result, seconds=took))
+    return outcome_of(ground.run(run.id))
+
+
+def _begin(scene: Scene) -> None:
+    """Note that a step is begun; if it was cut off, that it is begun again."""
+    execution = scene.run.executions(scene.number) + 1
+    data = {
+        "step": scene.do.step,
+        "subject": scene.do.action.subject,
+        "execution": execution,
+    }
+    scene.note(kinds.STEP_STARTED, f"started-{execution}", data)
+
+
+def finish(scene: Scene, result: Result) -> None:
+    """Note the result of a step."""
+    data = {
+        "step": scene.do.step,
+        "subject": scene.do.action.subject,
+        **result_data(result),
+    }
+    scene.note(kinds.STEP_FINISHED, "finished", data)
+
+
+def _effect(scene: Scene) -> Result | Held | Handed:
+    action = scene.do.action
+    try:
+        if action.type is ActionType.PUBLISH:
+            return publish(scene)
+        if action.type is ActionType.ASK:
+            return refining.ask(scene)
+        return EFFECTS[action.subject](scene)
+    except EventLogError:
+        raise
+    except (HornbookError, OSError) as problem:
+        return Erred(str(problem))
+
+
+def _handed(ground: Ground, run: RunState, handed: Handed) -> StepOutcome:
+    """End a run whose task another workflow goes on with."""
+    machine = run.machine
+    if machine is None or isinstance(machine.upcoming, Ended):
+        raise UsageError(f"run {run.id} has nothing to hand on.")
+    scene = Scene(ground, run, machine.upcoming)
+    payload: dict[str, Json] = {
+        "original_task_id": run.task,
+        "feedback": handed.reason,
+        "plan_slug": run.plan,
+    }
+    trigger(scene, handed.to, payload, "handed")
+    return end(ground, run, Outcome.HANDED_ON, handed.reason, to=[handed.to])
+
+
+def _finished(ground: Ground, run: RunState, ended: Ended) -> StepOutcome:
+    """The end of a workflow: the run ends, or a person has to look."""
+    if ended.outcome is not Outcome.ESCALATED:
+        follow(ground, run)
+        return end(ground, run, ended.outcome, ended.reason, to=list(ended.to))
+    if last_escalation(run) is None:
+        number = len(run.machine.trail) + 1 if run.machine is not None else 1
+        payload = {"task_id": run.task, "reason": ended.reason}
+        signal(ground, run, number, ESCALATE, payload)
+    return outcome_of(ground.run(run.id))
+
+
+def _halted(ground: Ground, run: RunState, number: int, reason: str) -> StepOutcome:
+    """Stop before a step until a person has answered."""
+    payload = {"task_id": run.task, "reason": reason}
+    signal(ground, run, number, ESCALATE, payload, halts=True)
+    return outcome_of(ground.run(run.id))
+
+
+def _over_limit(ground: Ground, run: RunState) -> str | None:
+    """Which limit of a run is reached, since a person last answered."""
+    limits, cost = ground.settings.engine, spent(run.this_round())
+    checks = (
+        (limits.most_steps, cost.steps, "steps"),
+        (limits.most_tokens, cost.tokens, "tokens"),
+        (limits.most_seconds, cost.seconds, "seconds"),
+        (limits.most_cost_cents, cost.cost * 100, "cents"),
+    )
+    for most, used, what in checks:
+        if most and used >= most:
+            return f"The run used {used:g} {what}, {most} are its limit (`engine.most_*`)."
+    return None
+
+
+def end(
+    ground: Ground, run: RunState, status: str, reason: str, *, to: list[str] | None = None
+) -> StepOutcome:
+    """Note that a run ended."""
+    data = {
+        "run": run.id,
+        "status": status,
+        "reason": reason,
+        "to": to or [],
+        "spawned": list(spawned_by(ground.run(run.id))),
+    }
+    if run.task is not None:  # while the run is not over, nobody else begins there
+        ground.worktrees.release(run.plan, run.task)
+    ground.log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended", actor="loop")
+    return outcome_of(ground.run(run.id))
