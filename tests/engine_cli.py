@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hornbook.cli.main import main
-from hornbook.loop.planner import Draft
+from hornbook.loop.planner import PlanDraft
 from hornbook.workspace import Workspace
 from tests.engine_loop import ScriptedLoop
 
@@ -17,7 +17,7 @@ class Planner:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def write(self, topic: str, drafts: Sequence[Draft] = ()) -> str:
+    def write(self, topic: str, drafts: Sequence[PlanDraft] = ()) -> str:
         """The text of the file, or of one that is named for a later try."""
         later = self._path.with_name(f"planned-{len(drafts) + 1}.md")
         path = later if later.exists() else self._path

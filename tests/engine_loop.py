@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 
 from hornbook.loop.protocol import StepKind, StepOutcome
-from hornbook.plans.events import Kind
+from hornbook.plans.events import EventKind
 from hornbook.plans.log import EventLog
 from hornbook.plans.state import PLAN_KINDS
 
-EFFECT = Kind("test.effect", "a step had its effect", frozenset({"run", "number", "text"}))
+EFFECT = EventKind("test.effect", "a step had its effect", frozenset({"run", "number", "text"}))
 
 
 class ScriptedLoop:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hornbook.agents.assignment import Answer, Assignment, Limits, Role, Subtask, nowhere
 from hornbook.agents.choice import Workplace, choose_agents
 from hornbook.agents.command import CommandAgent
-from hornbook.agents.confinement import Surroundings
+from hornbook.agents.confinement import AgentSurroundings
 from hornbook.agents.output import read, said_in
 from hornbook.agents.profile import Profile, own_profile, shipped
 from hornbook.agents.retry_after import LONGEST, RATE_LIMITED, SERVER_DOWN, retry_after
@@ -374,7 +374,9 @@ def test_a_confined_command_works_in_its_folder_alone(place: Path) -> None:
     body = f"""cat > prompt.txt; echo bad > {place}/repository/x; cat {place}/repository/.hornbook/sop.md
 echo "wrote $(ls)" """
     install(place, "mine", body)
-    around = Surroundings(place / "repository", place / "repository", place / "repository/.git")
+    around = AgentSurroundings(
+        place / "repository", place / "repository", place / "repository/.git"
+    )
     profile = own_profile("ours", OwnCommand("mine"))
     mine = CommandAgent(profile, place / "logs", around)
     told: list[Mapping[str, object]] = []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hornbook.agents.assignment import Role
-from hornbook.agents.confinement import Surroundings, confinement_of
+from hornbook.agents.confinement import AgentSurroundings, confinement_of
 from hornbook.gates.confined_shell import GateShell
 from hornbook.gates.runner import run_gates
 from hornbook.gates.values import Gate, GateStatus
@@ -65,8 +65,8 @@ def tree(root: Path) -> Path:
     return root / ".hornbook" / "worktrees" / "plan" / "1"
 
 
-def around(root: Path, *, blind: bool = True) -> Surroundings:
-    return Surroundings(root, root, root / ".git", blind=blind)
+def around(root: Path, *, blind: bool = True) -> AgentSurroundings:
+    return AgentSurroundings(root, root, root / ".git", blind=blind)
 
 
 def run(

@@ -13,8 +13,8 @@ import pytest
 
 from hornbook.errors import EngineError, NotFound, PlanHeld, UsageError
 from hornbook.loop.engine import durable
-from hornbook.loop.engine.engine import Engine, Options, Scope
-from hornbook.loop.engine.runs import Request, Run, RunPhase, wake
+from hornbook.loop.engine.engine import Engine, EngineScope, Options
+from hornbook.loop.engine.runs import EngineRun, Request, RunPhase, wake
 from hornbook.loop.engine.workers import Roster, connect, database_url
 from hornbook.plans.log import checked_url
 from hornbook.settings.layout import Places
@@ -39,12 +39,12 @@ def engine_at(
     options = Options(state, database, parallel, 0.2, 1.0, run_seconds)
     with (
         closing(ScriptedLoop(state, database=database)) as loop,
-        Engine(loop, options, Scope(plan="alpha")) as engine,
+        Engine(loop, options, EngineScope(plan="alpha")) as engine,
     ):
         yield engine
 
 
-def settled(engine: Engine) -> dict[str, Run]:
+def settled(engine: Engine) -> dict[str, EngineRun]:
     while any(each.needs_nobody for each in engine.runs.of_plan("alpha")):
         PATIENCE.wait(0.01)
     return {each.run: each for each in engine.runs.of_plan("alpha")}

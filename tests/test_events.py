@@ -17,8 +17,8 @@ from hornbook.plans.events import (
     SCHEMA,
     Data,
     Event,
+    EventKind,
     Fault,
-    Kind,
     canonical,
     next_event,
     read_event,
@@ -124,7 +124,7 @@ def test_what_is_not_json_is_no_event(value: object) -> None:
 
 
 def test_an_unknown_kind_is_refused_but_tolerated_when_read(tmp_path: Path) -> None:
-    mine = {"run.started": Kind("run.started", "A run began.")}
+    mine = {"run.started": EventKind("run.started", "A run began.")}
     log = log_in(tmp_path)
     with pytest.raises(UsageError, match="no event has the kind"):
         log.append("rates", "run.started", {}, key="1")

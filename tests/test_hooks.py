@@ -18,7 +18,7 @@ from hornbook.commits.seal import fingerprint
 from hornbook.errors import UsageError
 from hornbook.hooks.active import Active
 from hornbook.hooks.claude_settings import SETTINGS, host_event, install
-from hornbook.hooks.entry import EVENTS, Answer, Surroundings, respond
+from hornbook.hooks.entry import EVENTS, HookAnswer, HookEnvironment, respond
 from hornbook.hooks.session_context import MOST_CHARACTERS, _fitted, session_context
 from tests.hooking import ask, events, guarded, payload
 from tests.workspaces import write
@@ -167,8 +167,8 @@ def test_two_processes_append_whole_lines_at_once(root: Path) -> None:
 # compaction
 
 
-def compact(root: Path, checkpoint: Callable[[str], None], sent: dict[str, object]) -> Answer:
-    around = Surroundings({}, str(root), str(root), lambda _: Active(), checkpoint)
+def compact(root: Path, checkpoint: Callable[[str], None], sent: dict[str, object]) -> HookAnswer:
+    around = HookEnvironment({}, str(root), str(root), lambda _: Active(), checkpoint)
     return respond("pre-compact", json.dumps(sent).encode(), around)
 
 
@@ -209,7 +209,7 @@ def test_a_compaction_hook_that_cannot_read_its_input_blocks_nothing(
 
 
 def stop(root: Path, tree: str | None = None, **sent: object) -> str | None:
-    around = Surroundings({}, str(root), str(root), lambda _: Active(), work_tree=lambda _: tree)
+    around = HookEnvironment({}, str(root), str(root), lambda _: Active(), work_tree=lambda _: tree)
     done = respond("stop", json.dumps({"session_id": "s", **sent}).encode(), around)
     assert done.code == 0
     if not done.out:

@@ -1,6 +1,12 @@
 import pytest
 
-from hornbook.context.plan_check import Criterion, Surroundings, check_plan, fails, success_criteria
+from hornbook.context.plan_check import (
+    Criterion,
+    PlanSurroundings,
+    check_plan,
+    fails,
+    success_criteria,
+)
 from hornbook.context.values import Reason
 from hornbook.plans.text import parse
 from tests.plans import PLAN
@@ -9,13 +15,13 @@ FILES = ["handlers/user.go", "handlers/legacy.go", "handlers/admin/a.go", "main.
 
 
 def found(text: str, **around: object) -> list[tuple[str, int | None]]:
-    given = Surroundings(**{"files": FILES, "sizes": {}, **around})  # type: ignore[arg-type]
+    given = PlanSurroundings(**{"files": FILES, "sizes": {}, **around})  # type: ignore[arg-type]
     return [(each.code, each.line) for each in check_plan(parse(text), "plan.md", given)]
 
 
 def test_a_plan_that_is_fit_has_only_the_overlap_to_look_at() -> None:
     assert found(PLAN) == [("scope_overlap", 28)]
-    given = Surroundings(FILES, {"test"}, {})
+    given = PlanSurroundings(FILES, {"test"}, {})
     assert not fails(check_plan(parse(PLAN), "plan.md", given))
 
 

@@ -13,7 +13,7 @@ from hornbook.errors import UsageError
 from hornbook.gates.values import GateReport, GateResult, GateStatus
 from hornbook.review import search
 from hornbook.review.case import Case
-from hornbook.review.check import Printed, briefs, read_gates, recomputed
+from hornbook.review.check import PrintedReview, briefs, read_gates, recomputed
 from hornbook.review.integrity import CODES, WARNINGS
 from hornbook.review.judge import judge
 from hornbook.review.values import JudgedRule, Judgement, Route, Search
@@ -66,7 +66,7 @@ def prepared(root: Path, span: str = "main..work") -> list[Receipt]:
 def check(
     root: Path, receipts: list[Receipt], *printed: bytes, gates: GateReport | None = None
 ) -> Judgement:
-    reviews = [Printed(f"review {n}", data) for n, data in enumerate(printed, 1)]
+    reviews = [PrintedReview(f"review {n}", data) for n, data in enumerate(printed, 1)]
     with Workspace.open(root) as work:
         return work.check_review(reviews, receipts, gates=gates)
 
@@ -85,7 +85,7 @@ def case(root: Path, facts: Receipt) -> Case:
 def test_a_review_gets_the_outcome_it_deserves(
     facts: Receipt, case: Case, tried: cases.Case
 ) -> None:
-    found = judge(case, list(briefs([Printed("it", tried.printed)], [facts], case.rules)))
+    found = judge(case, list(briefs([PrintedReview("it", tried.printed)], [facts], case.rules)))
     assert str(found.outcome) == tried.outcome, found.problems
     assert codes(found) == tried.codes, found.problems
     assert found.rejection_type == tried.rejection_type
@@ -603,7 +603,7 @@ def test_a_review_of_an_older_head_does_not_count_for_a_newer(tmp_path: Path) ->
     commit(tmp_path, cases.CHANGED)
     (facts,) = prepared(tmp_path)
     commit(tmp_path, {"handlers/more.go": "package handlers\n"})
-    reviews = [Printed("it", GOOD)]
+    reviews = [PrintedReview("it", GOOD)]
     with Workspace.open(tmp_path) as work:
         assert work.check_review(reviews, [facts], diff="main..work~1").outcome == "approved"
         assert codes(work.check_review(reviews, [facts], diff="main..work")) == {"no_context"}

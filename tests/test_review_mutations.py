@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.review.case import Case
-from hornbook.review.check import Printed, briefs, recomputed
+from hornbook.review.check import PrintedReview, briefs, recomputed
 from hornbook.review.judge import judge
 from hornbook.review.values import Judgement
 from tests import review_cases as cases
@@ -36,7 +36,7 @@ def _judged(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def verdict(*printed: bytes) -> Judgement:
     facts, case = JUDGED["it"]
-    reviews = [Printed(f"review {number}", each) for number, each in enumerate(printed, 1)]
+    reviews = [PrintedReview(f"review {number}", each) for number, each in enumerate(printed, 1)]
     return judge(case, list(briefs(reviews, [facts], case.rules)))
 
 

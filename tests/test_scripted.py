@@ -19,18 +19,18 @@ from hornbook.agents.scripted.review import cited_lines, write_review
 from hornbook.agents.scripted.script import DEFECTS, KEYS, VERDICTS, Act, Script, parse_script
 from hornbook.commits.change import links
 from hornbook.commits.worktrees import change_set, prepare
-from hornbook.commits.writer import Proof, make_commit
+from hornbook.commits.writer import ApprovalProof, make_commit
 from hornbook.context.receipt import receipt
 from hornbook.errors import ConfigError
 from hornbook.gates.floors import Strictness, has_tests, scope
 from hornbook.gates.values import GateStatus
 from hornbook.plans.plan import Constraints
-from hornbook.review.check import Printed
+from hornbook.review.check import PrintedReview
 from hornbook.review.values import Judgement
 from tests import review_cases as cases
 from tests.workspaces import write
 
-PROOF = Proof("plan.p", "task.p.1", "run.1", "r", "e")
+PROOF = ApprovalProof("plan.p", "task.p.1", "run.1", "r", "e")
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -89,7 +89,7 @@ def reviewed(root: Path, head: str, script: str) -> Judgement:
         prompt = packet.context.text
         answer = ask(agent, assignment(root, role=Role.REVIEWER, prompt=prompt))
         facts = receipt(packet.context, packet.made_for)
-        return work.check_review([Printed("scripted", answer.text.encode())], [facts])
+        return work.check_review([PrintedReview("scripted", answer.text.encode())], [facts])
 
 
 DEFAULT = "developer: []\n"

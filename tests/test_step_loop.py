@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from hornbook.agents.assignment import Answer, Limits, Role
-from hornbook.agents.embedded.records import Change, Result, StepRecord
+from hornbook.agents.embedded.records import FileEdit, Result, StepRecord
 from hornbook.agents.embedded.store import StepStore
 from hornbook.agents.embedded.stuck import LoopRules, allowed_steps, progress_steps, stuck
 from hornbook.agents.embedded.task import Phase, StepTask
@@ -46,7 +46,7 @@ def step(number: int, action: str = "run_check", **more: Any) -> StepRecord:
 
 def changed(number: int, after: str, output: str | None, before: str = "0") -> StepRecord:
     gates = (gate("test", passed=output is None, output=output or ""),)
-    return step(number, "edit_file", parameters=(("n", after),), change=Change("a", before, after), gates=gates)  # fmt: skip
+    return step(number, "edit_file", parameters=(("n", after),), change=FileEdit("a", before, after), gates=gates)  # fmt: skip
 
 
 # Loop rules

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hornbook.context.templates.settings import Operator
 from hornbook.context.templates.structure import SHAPES
 from hornbook.context.templates.template import (
-    Loaded,
+    LoadedTemplate,
     PromptPart,
     TaskInput,
     TaskTemplate,
@@ -329,6 +329,6 @@ markup = st.recursive(
 @given(st.binary() | st.text() | markup | markup.map(lambda text: f'<task type="{text}">'))
 def test_any_text_is_loaded_or_refused(data: bytes | str) -> None:
     found = load_template(data)
-    assert isinstance(found, Loaded)
+    assert isinstance(found, LoadedTemplate)
     assert (found.template is None) == bool(found.errors)
     assert all(error.line >= 1 and error.message for error in found.errors)

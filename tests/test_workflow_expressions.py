@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hornbook.loop.workflow.expressions import (
     OPERATORS,
     BadExpression,
-    Template,
+    ExpressionTemplate,
     Templated,
     Unresolved,
     as_written,
@@ -164,7 +164,7 @@ def test_every_json_value_can_be_a_default(value: Any) -> None:
 @given(st.text())
 def test_parsing_answers_or_refuses(text: str) -> None:
     with suppress(BadExpression):
-        assert isinstance(parse(text), Template)
+        assert isinstance(parse(text), ExpressionTemplate)
 
 
 # Conditions

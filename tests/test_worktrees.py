@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.agents.confinement import Surroundings
+from hornbook.agents.confinement import AgentSurroundings
 from hornbook.commits.change import links
 from hornbook.commits.seal import broken
 from hornbook.commits.worktrees import (
@@ -22,8 +22,8 @@ from hornbook.commits.worktrees import (
     worktree_place,
 )
 from hornbook.commits.writer import (
+    ApprovalProof,
     Conflict,
-    Proof,
     advance,
     begin,
     branch_tip,
@@ -38,10 +38,10 @@ from hornbook.loop.worktrees import TaskWorktrees
 from hornbook.plans.plan import Constraints
 from tests.workspaces import SOPS, with_the_example_sop, write
 
-PROOF = Proof("plan.auth", "task.auth.1", "run.1", "sha256:ab", "sha256:cd")
+PROOF = ApprovalProof("plan.auth", "task.auth.1", "run.1", "sha256:ab", "sha256:cd")
 
 
-def approved(root: Path, tree: str, base: str, message: str, proof: Proof = PROOF) -> str:
+def approved(root: Path, tree: str, base: str, message: str, proof: ApprovalProof = PROOF) -> str:
     return make_commit(root, tree, (base,), message, trailers=proof.trailers)
 
 
@@ -362,7 +362,7 @@ def test_a_repository_without_an_identity_still_gets_a_commit(
 
 
 def test_a_trailer_cannot_smuggle_in_another_line(root: Path) -> None:
-    proof = Proof("plan.auth", "task.auth.1\nSigned-off-by: x", "run.1", "a", "b")
+    proof = ApprovalProof("plan.auth", "task.auth.1\nSigned-off-by: x", "run.1", "a", "b")
     with pytest.raises(UsageError, match="does not stand on one line"):
         approved(root, "HEAD^{tree}", "HEAD", "work", proof)
 
@@ -474,9 +474,9 @@ def test_a_workspace_below_the_top_has_its_folder_in_the_worktree(root: Path) ->
 
 def test_a_worktrees_surroundings_are_those_of_its_workspace(root: Path) -> None:
     tree = start(root)
-    found = Surroundings.of(root, blind=True)
+    found = AgentSurroundings.of(root, blind=True)
     assert (found.root, found.top, found.history) == (root, root, root / ".git")
-    assert Surroundings.of(tree.path, blind=True).history == root / ".git"
+    assert AgentSurroundings.of(tree.path, blind=True).history == root / ".git"
 
 
 def test_the_merge_of_no_commit_is_refused(root: Path) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hornbook.context.sizing import Sizing
     from hornbook.context.values import Context, Pressure
     from hornbook.gates.effective import GateList
-    from hornbook.gates.proof import Proof
+    from hornbook.gates.proof import GateProof
     from hornbook.gates.runner import Progress as GateProgress
     from hornbook.gates.values import GateReport, GateStatus
     from hornbook.loop.memory import Memory
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from hornbook.loop.runs.history import PastRun
     from hornbook.plans.plan import PlanDecision
     from hornbook.plans.store import PlanView
-    from hornbook.review.check import Printed
+    from hornbook.review.check import PrintedReview
     from hornbook.review.conventions import Conventions
     from hornbook.review.history import PastReview, RuleRecord
     from hornbook.review.record_check import BadRecord
-    from hornbook.review.records import Judged
+    from hornbook.review.records import JudgedReview
     from hornbook.review.values import Judgement
     from hornbook.settings.values import GateSettings
 
@@ -194,7 +194,7 @@ class Workspace(Repository):
 
     def check_review(
         self,
-        reviews: Sequence[Printed],
+        reviews: Sequence[PrintedReview],
         receipts: Sequence[Mapping[str, object]],
         *,
         gates: GateReport | None = None,
@@ -215,7 +215,7 @@ class Workspace(Repository):
 
     def record_review(
         self,
-        judged: Judged,
+        judged: JudgedReview,
         *,
         at: datetime,
         run: str | None = None,
@@ -326,7 +326,7 @@ class Workspace(Repository):
         )
         return replace(report, notes=(*notes, *report.notes))
 
-    def prove_gates(self) -> tuple[Proof, ...]:
+    def prove_gates(self) -> tuple[GateProof, ...]:
         """Whether each required gate fails when it must, tried on copies of the files here."""
         from hornbook.gates.change_run import prove_for  # noqa: PLC0415  # loads a parser
 

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from hornbook.loop.engine.engine import Engine, Options, Scope
+from hornbook.loop.engine.engine import Engine, EngineScope, Options
 from hornbook.loop.engine.runs import Request, RunPhase
 from hornbook.loop.protocol import StepKind, StepOutcome
 from tests.engines import ROOT, RUN, engine_process, prepare
@@ -69,7 +69,7 @@ def _through_the_engine() -> float:
     """The median time from one step to the next, in seconds."""
     loop = Counting(STEPS)
     with tempfile.TemporaryDirectory() as folder:
-        options, scope = Options(Path(folder)), Scope(plan="bench")
+        options, scope = Options(Path(folder)), EngineScope(plan="bench")
         with Engine(loop, options, scope) as engine:
             engine.begin(Request(RUN, "bench"))
             while engine.runs.get(RUN).phase is not RunPhase.ENDED:

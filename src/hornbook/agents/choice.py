@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hornbook.agents.assignment import Agent
 from hornbook.agents.command import CommandAgent
-from hornbook.agents.confinement import Surroundings
+from hornbook.agents.confinement import AgentSurroundings
 from hornbook.agents.profile import Profile, own_profile, shipped
 from hornbook.agents.scripted.agent import ScriptedAgent
 from hornbook.agents.scripted.script import Script
@@ -61,7 +61,7 @@ class Workplace:
     """
 
     logs: Path
-    surroundings: Surroundings | None = None
+    surroundings: AgentSurroundings | None = None
     machine: Machine | None = None
     script: Script | None = None
     builders: Mapping[str, Builder] | None = None

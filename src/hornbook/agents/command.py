@@ -12,8 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment, Record, Role
-from hornbook.agents.confinement import Surroundings, confinement_of
-from hornbook.agents.output import Printed, Said, read, said_in, tail
+from hornbook.agents.confinement import AgentSurroundings, confinement_of
+from hornbook.agents.output import PrintedAnswer, Said, read, said_in, tail
 from hornbook.agents.profile import Profile
 from hornbook.agents.retry_after import retry_after
 from hornbook.disk import temporary_folder
@@ -36,7 +36,7 @@ class CommandAgent:
 
     profile: Profile
     logs: Path
-    surroundings: Surroundings | None = None
+    surroundings: AgentSurroundings | None = None
     machine: Machine | None = None
     provider: str = ""
 
@@ -199,7 +199,7 @@ class _Call:
         said = said_in(printed.text)
         return _answered(printed, said), said.problems
 
-    def _failure(self, finished: Finished, printed: Printed) -> str | None:
+    def _failure(self, finished: Finished, printed: PrintedAnswer) -> str | None:
         """Why there is no answer. An exit code alone says nothing where the output says more."""
         if finished.timed_out:
             seconds = self._assignment.limits.seconds
@@ -217,7 +217,7 @@ class _Call:
         )
 
 
-def _answered(printed: Printed, said: Said) -> Answer:
+def _answered(printed: PrintedAnswer, said: Said) -> Answer:
     claimed = printed.files if said.files is None else tuple(sorted(set(said.files)))
     asked = [each for each in said.problems if "continuation" in each]
     return Answer(

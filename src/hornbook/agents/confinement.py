@@ -14,7 +14,7 @@ RULE_FOLDERS = (".hornbook", ".semspec")
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class AgentSurroundings:
     """Where a worktree lies: the workspace's root, the top of its repository and its git folder.
 
     `blind` is whether a developer must not read rules: then it cannot read the history either,
@@ -39,7 +39,7 @@ class Surroundings:
 def confinement_of(
     role: Role,
     folder: Path,
-    surroundings: Surroundings | None = None,
+    surroundings: AgentSurroundings | None = None,
     *,
     worktree: Path | None = None,
     state: Sequence[Path] = (),

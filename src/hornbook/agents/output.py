@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from hornbook.agents.assignment import Subtask, Usage
-from hornbook.agents.profile import Profile, Reading
+from hornbook.agents.profile import JsonReading, Profile
 from hornbook.settings.agent_block import Output
 
 _SHOWN = 2000
@@ -16,7 +16,7 @@ _SCALE = {"k": 1_000, "m": 1_000_000}
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedAnswer:
     """What was read: `text` or `error` may be missing, never filled with a guess."""
 
     text: str
@@ -25,13 +25,13 @@ class Printed:
     files: tuple[str, ...] | None
 
 
-def read(profile: Profile, printed: str, folder: str) -> Printed:
+def read(profile: Profile, printed: str, folder: str) -> PrintedAnswer:
     """What a command's output says, by its profile; paths are made relative to the folder."""
     if profile.output is Output.TEXT:
         return _plain(profile, printed)
     objects = list(_objects(printed, profile.output))
     if not objects:
-        return Printed("", f"it printed no JSON: {tail(printed)}", Usage(), None)
+        return PrintedAnswer("", f"it printed no JSON: {tail(printed)}", Usage(), None)
     costs = _numbers(objects, profile.cost)
     usage = Usage(
         int(sum(_numbers(objects, profile.input_tokens))),
@@ -41,7 +41,7 @@ def read(profile: Profile, printed: str, folder: str) -> Printed:
     )
     named = [str(each) for reading in profile.files for each in _found(objects, reading)]
     files = tuple(sorted({_relative(path, folder) for path in named})) if profile.files else None
-    return Printed(
+    return PrintedAnswer(
         _first(objects, profile.text), _first(objects, profile.error) or None, usage, files
     )
 
@@ -52,7 +52,7 @@ def tail(text: str) -> str:
     return "…" + plain[-_SHOWN:] if len(plain) > _SHOWN else plain or "nothing"
 
 
-def _plain(profile: Profile, printed: str) -> Printed:
+def _plain(profile: Profile, printed: str) -> PrintedAnswer:
     text = _ANSI.sub("", printed).strip()
     cost = _matched(profile.cost_pattern, text)
     usage = Usage(
@@ -61,7 +61,7 @@ def _plain(profile: Profile, printed: str) -> Printed:
         cost=sum(cost) if cost else None,
     )
     failed = re.findall(profile.failure, text, re.MULTILINE) if profile.failure else []
-    return Printed(text, "\n".join(failed) or None, usage, None)
+    return PrintedAnswer(text, "\n".join(failed) or None, usage, None)
 
 
 def _matched(pattern: str, text: str) -> list[float]:
@@ -106,7 +106,7 @@ def _parsed(text: str) -> object:
     return found
 
 
-def _first(objects: Sequence[dict[str, object]], readings: Iterable[Reading]) -> str:
+def _first(objects: Sequence[dict[str, object]], readings: Iterable[JsonReading]) -> str:
     """The first reading that finds something, as text."""
     for reading in readings:
         found = [_text(each) for each in _found(objects, reading)]
@@ -122,7 +122,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _numbers(objects: Sequence[dict[str, object]], readings: Iterable[Reading]) -> list[float]:
+def _numbers(objects: Sequence[dict[str, object]], readings: Iterable[JsonReading]) -> list[float]:
     found = (each for reading in readings for each in _found(objects, reading))
     return [
         float(each)
@@ -131,7 +131,7 @@ def _numbers(objects: Sequence[dict[str, object]], readings: Iterable[Reading]) 
     ]
 
 
-def _found(objects: Sequence[dict[str, object]], reading: Reading) -> Iterator[object]:
+def _found(objects: Sequence[dict[str, object]], reading: JsonReading) -> Iterator[object]:
     steps = reading.path.split(".")
     for each in objects:
         if all(list(_at(each, path.split("."))) == [value] for path, value in reading.where):

@@ -14,7 +14,7 @@ from hornbook.settings.agent_block import JSON_PATHS, Output, OwnCommand, Prompt
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class JsonReading:
     """A value in printed JSON: a dotted path, `*` for every item, in objects that fit `where`.
 
     Of several the last is taken, or they are joined.
@@ -50,13 +50,13 @@ class Profile:
     reviewer_environment: Mapping[str, str] = field(default_factory=dict)
     inherits: tuple[str, ...] = ()
     home: tuple[str, ...] = ()
-    text: tuple[Reading, ...] = ()
-    error: tuple[Reading, ...] = ()
-    input_tokens: tuple[Reading, ...] = ()
-    output_tokens: tuple[Reading, ...] = ()
-    cost: tuple[Reading, ...] = ()
-    steps: tuple[Reading, ...] = ()
-    files: tuple[Reading, ...] = ()
+    text: tuple[JsonReading, ...] = ()
+    error: tuple[JsonReading, ...] = ()
+    input_tokens: tuple[JsonReading, ...] = ()
+    output_tokens: tuple[JsonReading, ...] = ()
+    cost: tuple[JsonReading, ...] = ()
+    steps: tuple[JsonReading, ...] = ()
+    files: tuple[JsonReading, ...] = ()
     input_pattern: str = ""
     output_pattern: str = ""
     cost_pattern: str = ""
@@ -85,8 +85,10 @@ def _value(key: str, value: Any) -> Any:  # what YAML gives; a test holds it aga
     return tuple(_reading(each) if isinstance(each, dict) else each for each in value)
 
 
-def _reading(entry: dict[str, Any]) -> Reading:
-    return Reading(entry["path"], tuple(entry.get("where", {}).items()), entry.get("take", "last"))
+def _reading(entry: dict[str, Any]) -> JsonReading:
+    return JsonReading(
+        entry["path"], tuple(entry.get("where", {}).items()), entry.get("take", "last")
+    )
 
 
 def own_profile(name: str, own: OwnCommand) -> Profile:
@@ -94,7 +96,7 @@ def own_profile(name: str, own: OwnCommand) -> Profile:
     program, *rest = shlex.split(own.command)
     reviewing = shlex.split(own.reviewer) if own.reviewer else [program, *rest]
     values: dict[str, Any] = {
-        key: (Reading(path),) for key in JSON_PATHS if (path := getattr(own, key)) is not None
+        key: (JsonReading(path),) for key in JSON_PATHS if (path := getattr(own, key)) is not None
     }
     return Profile(
         name=name,

@@ -17,7 +17,7 @@ from hornbook.cli.rules import json_option, root_of
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hornbook.loop.engine.plan_engine import Execution, Look, PlanEngine, Seen
+    from hornbook.loop.engine.plan_engine import Execution, Look, ObservedRun, PlanEngine
 
 STYLES = {
     "approved": "green",
@@ -156,11 +156,11 @@ def _shown() -> "Iterator[Look]":
         yield lambda runs: live.update(_table(runs))
 
 
-def _lines() -> "Callable[[Sequence[Seen]], None]":
+def _lines() -> "Callable[[Sequence[ObservedRun]], None]":
     """A line for each run whenever it says something new."""
     told: dict[str, str] = {}
 
-    def look(runs: "Sequence[Seen]") -> None:
+    def look(runs: "Sequence[ObservedRun]") -> None:
         for each in runs:
             line = _line(each)
             # A plan's run looks at its tasks time and again: only what changed of them is news.
@@ -172,14 +172,14 @@ def _lines() -> "Callable[[Sequence[Seen]], None]":
     return look
 
 
-def _line(seen: "Seen") -> str:
+def _line(seen: "ObservedRun") -> str:
     parts = [_state(seen), *_details(seen)]
     if seen.run.message:
         parts.append(harmless(seen.run.message.splitlines()[0]))
     return ", ".join(filter(None, parts))
 
 
-def _state(seen: "Seen") -> str:
+def _state(seen: "ObservedRun") -> str:
     """One word on where a run stands."""
     from hornbook.loop.engine.runs import RunPhase
 
@@ -187,7 +187,7 @@ def _state(seen: "Seen") -> str:
     return run.status or run.phase if run.phase is RunPhase.ENDED else str(run.phase)
 
 
-def _details(seen: "Seen") -> list[str]:
+def _details(seen: "ObservedRun") -> list[str]:
     at = seen.progress
     attempt = f"attempt {at.attempt}" if at.attempt else ""
     tokens = f"{at.tokens} tokens" if at.tokens else ""
@@ -197,7 +197,7 @@ def _details(seen: "Seen") -> list[str]:
 HEADS = ("state", "run", "about", "phase", "attempt", "tokens", "gates", "says")
 
 
-def _row(seen: "Seen") -> tuple[str, ...]:
+def _row(seen: "ObservedRun") -> tuple[str, ...]:
     run, at = seen.run, seen.progress
     state = Styled(_state(seen))
     state.style = STYLES.get(state, "")
@@ -210,7 +210,7 @@ def _count(number: int) -> str:
     return str(number) if number else ""
 
 
-def _table(runs: "Sequence[Seen]") -> "Table":
+def _table(runs: "Sequence[ObservedRun]") -> "Table":
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -243,7 +243,7 @@ def _finish(ended: "Execution", *, as_json: bool) -> NoReturn:
     sys.exit(0 if ended.approved else 1)
 
 
-def _facts(seen: "Seen") -> dict[str, object]:
+def _facts(seen: "ObservedRun") -> dict[str, object]:
     run, at = seen.run, seen.progress
     return {
         "id": run.run,

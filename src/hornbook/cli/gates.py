@@ -12,8 +12,12 @@ from hornbook.cli.rules import json_option, root_of
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hornbook.gates.effective import GateList, ListedGate
+    from hornbook.gates.proof import GateProof
     from hornbook.gates.runner import Progress
-    from hornbook.gates.values import GateReport, GateResult, GateStatus
+    from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
 
 _STYLE = {"passed": "green", "warned": "yellow", "skipped": "dim"}
 
@@ -143,13 +147,6 @@ def _live() -> Iterator["Progress"]:
         yield report
 
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hornbook.gates.effective import GateList, ListedGate
-    from hornbook.gates.proof import Proof
-    from hornbook.gates.values import Gate
-
 SHOWN = (
     *("command", "required", "threshold", "timeout", "folder", "environment", "after", "creates"),
     "network",
@@ -197,7 +194,7 @@ def list_gates(root: str | None, span: str | None, *, prove: bool, as_json: bool
     sys.exit(0 if found.sound and not survived else 1)
 
 
-def _print_proofs(proofs: "Sequence[Proof]") -> None:
+def _print_proofs(proofs: "Sequence[GateProof]") -> None:
     rows = []
     for each in proofs:
         verdict = Styled(each.verdict)

@@ -4,7 +4,7 @@ import os
 import sys
 
 from hornbook.hooks.active import Active
-from hornbook.hooks.entry import EVENTS, Surroundings, run
+from hornbook.hooks.entry import EVENTS, HookEnvironment, run
 
 
 def answer(event: str, root: str | None) -> int:
@@ -12,7 +12,9 @@ def answer(event: str, root: str | None) -> int:
     if event not in EVENTS:
         sys.stderr.write(f"hornbook: no hook {event!r}: known are {', '.join(EVENTS)}.\n")
         return 2
-    return run(event, Surroundings(os.environ, _folder(), root, _compile, _checkpoint, _work_tree))
+    return run(
+        event, HookEnvironment(os.environ, _folder(), root, _compile, _checkpoint, _work_tree)
+    )
 
 
 def _folder() -> str:

@@ -120,17 +120,17 @@ def check(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     as_json: bool,
 ) -> None:
     """Judge a review by git and its receipt; exit 0 only if the change is approved."""
-    from hornbook.review.check import Printed
-    from hornbook.review.records import Judged
+    from hornbook.review.check import PrintedReview
+    from hornbook.review.records import JudgedReview
     from hornbook.workspace import Workspace
 
-    printed = [Printed(str(path), _answer(path)) for path in reviews]
+    printed = [PrintedReview(str(path), _answer(path)) for path in reviews]
     facts = [_receipt(path) for path in receipts]
     gates = _gates(gate_file)
     with Workspace.open(root) as work:
         judgement = work.check_review(printed, facts, gates=gates, diff=span, bound_gates=bound)
         if record:
-            judged = Judged(judgement, printed, facts, gates)
+            judged = JudgedReview(judgement, printed, facts, gates)
             note(f"recorded {work.record_review(judged, at=datetime.now(UTC))}")
     if as_json or shape == "json":
         print_json(judgement)

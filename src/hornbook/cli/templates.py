@@ -12,7 +12,7 @@ from hornbook.cli.rules import json_option
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
-    from hornbook.context.templates.template import Loaded, TaskTemplate
+    from hornbook.context.templates.template import LoadedTemplate, TaskTemplate
 
 
 @click.group()
@@ -56,7 +56,7 @@ def _start_of(file: str) -> bytes:
         raise UsageError(f"{file!r} cannot be a path ({problem}): check it.") from problem
 
 
-def _answer(loaded: "Loaded") -> dict[str, object]:
+def _answer(loaded: "LoadedTemplate") -> dict[str, object]:
     root = loaded.template
     return {
         "operator": loaded.operator,
@@ -69,7 +69,7 @@ def _answer(loaded: "Loaded") -> dict[str, object]:
     }
 
 
-def _print(file: str, loaded: "Loaded") -> None:
+def _print(file: str, loaded: "LoadedTemplate") -> None:
     verdict = f"refused, errors: {len(loaded.errors)}" if loaded.errors else "valid"
     write(f"{file}: {loaded.operator or 'no operator'}, {verdict}\n")
     if loaded.template is not None:

@@ -13,7 +13,7 @@ from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
     from hornbook.loop.workflow.definition import Step
-    from hornbook.loop.workflow.load import Loaded
+    from hornbook.loop.workflow.load import LoadedWorkflow
 
 
 @click.group()
@@ -57,7 +57,7 @@ def _start_of(file: str) -> bytes:
         raise UsageError(f"{file!r} cannot be a path ({problem}): check it.") from problem
 
 
-def _answer(loaded: "Loaded") -> dict[str, object]:
+def _answer(loaded: "LoadedWorkflow") -> dict[str, object]:
     return {
         "id": loaded.id,
         "steps": loaded.steps,
@@ -66,7 +66,7 @@ def _answer(loaded: "Loaded") -> dict[str, object]:
     }
 
 
-def _print(file: str, loaded: "Loaded") -> None:
+def _print(file: str, loaded: "LoadedWorkflow") -> None:
     verdict = f"refused, errors: {len(loaded.errors)}" if loaded.errors else "valid"
     write(f"{file}: {loaded.id or 'no id'}, {verdict}\n")
     if loaded.workflow is not None:

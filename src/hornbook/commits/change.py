@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unicodedata import category
 
-from hornbook.commits.git import blobs, commit, files_at, run, sure
+from hornbook.commits.git import blobs, commit, files_at, require_success, run
 from hornbook.errors import UsageError
 
 # A change must not be able to say that its submodules do not count.
@@ -71,7 +71,7 @@ def change(root: Path, span: str) -> Change:
 
 def _files(root: Path, ancestor: str, head: str) -> tuple[FileChange, ...]:
     asked = ("diff", "-z", "-M", "--name-status", "--relative", _MODULES, ancestor, head)
-    answer = sure(root, run(root, *asked))
+    answer = require_success(root, run(root, *asked))
     fields = [_name(field) for field in answer.stdout.split(b"\0") if field]
     found = []
     place = 0
@@ -88,11 +88,13 @@ def _files(root: Path, ancestor: str, head: str) -> tuple[FileChange, ...]:
 
 def _outside(root: Path, ancestor: str, head: str) -> tuple[str, ...]:
     """The changed files of the whole repository that a root below its top does not see."""
-    prefix = sure(root, run(root, "rev-parse", "--show-prefix")).stdout.decode().rstrip("\n")
+    prefix = (
+        require_success(root, run(root, "rev-parse", "--show-prefix")).stdout.decode().rstrip("\n")
+    )
     if not prefix:
         return ()
     asked = ("diff", "-z", "--name-only", "--no-relative", _MODULES, ancestor, head)
-    names = sure(root, run(root, *asked)).stdout.split(b"\0")
+    names = require_success(root, run(root, *asked)).stdout.split(b"\0")
     paths = (name.decode("utf-8", "replace") for name in names if name)
     return tuple(sorted(path for path in paths if not path.startswith(prefix)))
 
@@ -127,7 +129,7 @@ def _patches(root: Path, ancestor: str, head: str, files: tuple[FileChange, ...]
         for place, piece in enumerate(pieces)
     ]
     asked = ("diff", "-z", "-M", "--name-only", "--relative", _MODULES, ancestor, head)
-    names = sure(root, run(root, *asked)).stdout
+    names = require_success(root, run(root, *asked)).stdout
     ordered = [_name(name) for name in names.split(b"\0") if name]
     if len(whole) == len(ordered) and not any(_HIDDEN in piece for piece in whole):
         return dict(zip(ordered, whole, strict=True))
@@ -167,7 +169,9 @@ def _patch(root: Path, ancestor: str, head: str, *paths: str, as_text: bool = Fa
     settings = ("-c", "core.quotePath=false", "-c", "diff.suppressBlankEmpty=false")
     options = (*settings, "diff", *looks, *plain, _MODULES, *prefixes, *seen)
     literal = {"GIT_LITERAL_PATHSPECS": "1"}
-    answer = sure(root, run(root, *options, ancestor, head, "--", *paths, environment=literal))
+    answer = require_success(
+        root, run(root, *options, ancestor, head, "--", *paths, environment=literal)
+    )
     return answer.stdout.decode("utf-8", "replace")
 
 
@@ -226,7 +230,7 @@ def touched(
         UsageError: Git cannot tell.
     """
     options = ("diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--no-relative", _MODULES)
-    answer = sure(root, run(root, *options, before, after, environment=environment))
+    answer = require_success(root, run(root, *options, before, after, environment=environment))
     below = _prefix(root)
     fields = answer.stdout.split(b"\0")
     found = []
@@ -248,7 +252,7 @@ def changed_names(root: Path, before: str, after: str) -> tuple[str, ...]:
         UsageError: Git cannot tell.
     """
     options = ("diff-tree", "-r", "-z", "--no-renames", "--name-only", "--no-relative", _MODULES)
-    answer = sure(root, run(root, *options, before, after))
+    answer = require_success(root, run(root, *options, before, after))
     names = (each.decode("utf-8", "surrogateescape") for each in answer.stdout.split(b"\0"))
     return tuple(sorted(filter(None, names)))
 
@@ -256,7 +260,7 @@ def changed_names(root: Path, before: str, after: str) -> tuple[str, ...]:
 def links(root: Path, tree: str, environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """Every symbolic link of a tree below the root, with where it points."""
     options = ("ls-tree", "-r", "-z", "--full-tree", tree)
-    answer = sure(root, run(root, *options, environment=environment))
+    answer = require_success(root, run(root, *options, environment=environment))
     below = _prefix(root)
     found: dict[str, str] = {}
     for line in answer.stdout.split(b"\0"):
@@ -289,7 +293,7 @@ def _with_targets(
 
 def _prefix(root: Path) -> str:
     """The root's own place in the repository; empty at its top."""
-    answer = sure(root, run(root, "rev-parse", "--show-prefix"))
+    answer = require_success(root, run(root, "rev-parse", "--show-prefix"))
     return answer.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
 
 

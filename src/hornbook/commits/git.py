@@ -105,7 +105,9 @@ def files_at(
     Raises:
         UsageError: The repository cannot tell: an object is missing or damaged.
     """
-    answer = sure(root, run(root, "ls-tree", "-r", "-z", revision, environment=environment))
+    answer = require_success(
+        root, run(root, "ls-tree", "-r", "-z", revision, environment=environment)
+    )
     files: dict[str, str] = {}
     for line in _split(answer.stdout):
         facts, _, path = line.partition("\t")
@@ -125,7 +127,9 @@ def blobs(
     """
     wanted = list(dict.fromkeys(names))
     asked = "".join(f"{name}\n" for name in wanted).encode()
-    answer = sure(root, run(root, "cat-file", "--batch", stdin=asked, environment=environment))
+    answer = require_success(
+        root, run(root, "cat-file", "--batch", stdin=asked, environment=environment)
+    )
     found: dict[str, bytes] = {}
     place = 0
     for name in wanted:
@@ -147,7 +151,7 @@ def blob_sizes(root: Path, names: Iterable[str]) -> dict[str, int]:
     """
     wanted = list(dict.fromkeys(names))
     asked = "".join(f"{name}\n" for name in wanted).encode()
-    answer = sure(root, run(root, "cat-file", "--batch-check", stdin=asked))
+    answer = require_success(root, run(root, "cat-file", "--batch-check", stdin=asked))
     found: dict[str, int] = {}
     for name, line in zip(wanted, answer.stdout.splitlines(), strict=True):
         facts = line.split(b" ")
@@ -157,7 +161,7 @@ def blob_sizes(root: Path, names: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def sure(
+def require_success(
     root: Path, answer: subprocess.CompletedProcess[bytes]
 ) -> subprocess.CompletedProcess[bytes]:
     """The answer of a git that succeeded; a failure is never read as an empty answer."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hornbook.commits.git import run, sure
+from hornbook.commits.git import require_success, run
 from hornbook.disk import temporary_folder
 
 # What tools keep beside the sources: no part of a change unless it is tracked.
@@ -64,16 +64,18 @@ def content(root: Path, made_by_gates: Callable[[str], bool]) -> Iterator[Conten
         }
         plain = _without_filters(top)
         if run(top, "rev-parse", "--verify", "-q", "HEAD").returncode == 0:
-            sure(top, run(top, "read-tree", "HEAD", environment=environment))
-            sure(top, run(top, *plain, "add", "-u", ".", environment=environment))
+            require_success(top, run(top, "read-tree", "HEAD", environment=environment))
+            require_success(top, run(top, *plain, "add", "-u", ".", environment=environment))
         beside = [f"--exclude={pattern}" for pattern in KEPT_BESIDE]
         listed = ("ls-files", "-z", "--others", "--exclude-standard", *beside)
-        untracked = sure(top, run(top, *listed, environment=environment)).stdout.split(b"\0")
+        untracked = require_success(top, run(top, *listed, environment=environment)).stdout.split(
+            b"\0"
+        )
         wanted = [name for name in untracked if name and not _made(name, prefix, made_by_gates)]
         if wanted:
             add = (*plain, "add", "--pathspec-from-file=-", "--pathspec-file-nul")
-            sure(top, run(top, *add, stdin=b"\0".join(wanted), environment=environment))
-        tree = sure(top, run(top, "write-tree", environment=environment)).stdout
+            require_success(top, run(top, *add, stdin=b"\0".join(wanted), environment=environment))
+        tree = require_success(top, run(top, "write-tree", environment=environment)).stdout
         yield Content(tree.decode("ascii").strip(), environment)
 
 
@@ -99,7 +101,7 @@ def ignored_beside(root: Path, made_by_gates: Callable[[str], bool]) -> tuple[st
     Dependencies, caches of tools, what gates make and our own files are not among them.
     """
     options = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-    answer = sure(root, run(root, *options))
+    answer = require_success(root, run(root, *options))
     kept = {pattern.rstrip("/") for pattern in KEPT_BESIDE} | DEPENDENCIES
     found = []
     for name in answer.stdout.split(b"\0"):
@@ -113,7 +115,7 @@ def ignored_beside(root: Path, made_by_gates: Callable[[str], bool]) -> tuple[st
 
 def unignored_beside(root: Path) -> tuple[str, ...]:
     """The names of caches and dependencies that lie here untracked, and that git would add."""
-    answer = sure(root, run(root, "ls-files", "-z", "--others", "--exclude-standard"))
+    answer = require_success(root, run(root, "ls-files", "-z", "--others", "--exclude-standard"))
     folders = {pattern for pattern in KEPT_BESIDE if "*" not in pattern}
     found = set()
     for name in answer.stdout.split(b"\0"):
@@ -133,18 +135,18 @@ def top_of(root: Path) -> Path:
     Raises:
         UsageError: There is none.
     """
-    answer = sure(root, run(root, "rev-parse", "--show-toplevel"))
+    answer = require_success(root, run(root, "rev-parse", "--show-toplevel"))
     return Path(os.fsdecode(answer.stdout.rstrip(b"\n"))).resolve()
 
 
 def tree_of(root: Path, revision: str) -> str:
     """The hash of a commit's tree."""
-    answer = sure(root, run(root, "rev-parse", "--verify", revision + "^{tree}"))
+    answer = require_success(root, run(root, "rev-parse", "--verify", revision + "^{tree}"))
     return answer.stdout.decode("ascii").strip()
 
 
 def _objects(root: Path) -> Path:
-    answer = sure(root, run(root, "rev-parse", "--git-path", "objects"))
+    answer = require_success(root, run(root, "rev-parse", "--git-path", "objects"))
     return (root / os.fsdecode(answer.stdout.rstrip(b"\n"))).resolve()
 
 
@@ -172,8 +174,12 @@ def copy_of(
     with temporary_folder("tree") as place:
         folder = place / top.name
         folder.mkdir()
-        kind = sure(root, run(root, "rev-parse", "--show-object-format")).stdout.decode().strip()
-        sure(folder, run(folder, "init", "-q", "--template=", f"--object-format={kind}"))
+        kind = (
+            require_success(root, run(root, "rev-parse", "--show-object-format"))
+            .stdout.decode()
+            .strip()
+        )
+        require_success(folder, run(folder, "init", "-q", "--template=", f"--object-format={kind}"))
         inside = folder / ".git"
         borrowed = [_objects(root)]
         if made is not None:
@@ -185,8 +191,8 @@ def copy_of(
         if shallow.exists():
             shutil.copy(shallow, inside / "shallow")
         if commit is not None:
-            sure(folder, run(folder, "update-ref", "--no-deref", "HEAD", commit))
-        sure(folder, run(folder, "read-tree", "--reset", "-u", tree))
+            require_success(folder, run(folder, "update-ref", "--no-deref", "HEAD", commit))
+        require_success(folder, run(folder, "read-tree", "--reset", "-u", tree))
         link_dependencies(top, folder)
         start = folder / below
         start.mkdir(parents=True, exist_ok=True)
@@ -197,7 +203,7 @@ def link_dependencies(top: Path, folder: Path) -> None:
     """Link dependencies that lie ignored in a work tree into another folder of the same files."""
     beside = [f"--exclude={name}/" for name in sorted(DEPENDENCIES)]
     options = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-    answer = sure(top, run(top, *options, *beside))
+    answer = require_success(top, run(top, *options, *beside))
     for name in answer.stdout.split(b"\0"):
         path = os.fsdecode(name)
         if path.endswith("/") and Path(path).name in DEPENDENCIES:

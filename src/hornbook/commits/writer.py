@@ -224,7 +224,7 @@ BRANCHES = "hornbook/"
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class ApprovalProof:
     """What a commit of approved work says about itself: ids, and hashes of receipt and events."""
 
     plan: str

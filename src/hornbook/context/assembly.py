@@ -12,11 +12,11 @@ from hornbook.context.briefs import Brief
 from hornbook.context.file_patterns import expanded
 from hornbook.context.packet import fenced
 from hornbook.context.receipt import Circumstances
-from hornbook.context.review import Extra, Review, Room, Rule
+from hornbook.context.review import Extra, ReviewMaterial, ReviewRoom, Rule
 from hornbook.context.templates.roles import instructions
 from hornbook.context.tier_parts import core_tier, with_left_out
 from hornbook.context.tiers import Tier
-from hornbook.context.values import Context, LeftOut, Pressure, Told, Unit
+from hornbook.context.values import Context, LeftOut, Pressure, ReviewerBrief, Unit
 from hornbook.errors import UsageError
 from hornbook.graph.commit_graph import graph_at
 from hornbook.graph.snapshot import Snapshot
@@ -107,8 +107,8 @@ class Packet:
 
     context: Context
     made_for: Circumstances
-    review: Review
-    room: Room
+    review: ReviewMaterial
+    room: ReviewRoom
 
     def passes(self) -> "list[Packet]":
         """The packets that together hold every rule of one that overflowed.
@@ -157,7 +157,7 @@ class Contexts:
         brief: Brief | None = None,
         *,
         earlier: str = "",
-        told: Told | None = None,
+        told: ReviewerBrief | None = None,
     ) -> None:
         self._root = root
         self._told = told or _told(pressure, brief, earlier)
@@ -225,7 +225,7 @@ class Contexts:
             merge_base=found.merge_base,
             tree=found.tree,
             findings=tuple(edited_rules(found)),
-            told=self._told if self._told != Told() else None,
+            told=self._told if self._told != ReviewerBrief() else None,
         )
         diffs = tuple(
             Unit(each.path, found.head[:12], fenced(found.patches[each.path], "diff"))
@@ -265,7 +265,7 @@ class Contexts:
             *_related(snapshot, rules),
             *core.left_out,
         )
-        review = Review(
+        review = ReviewMaterial(
             files=made_for.files,
             instructions=instructions("reviewer", self._root, at=made_for.base),
             rules=rules,
@@ -304,7 +304,7 @@ class _Seen:
     subject: str = "diff"
 
 
-def room(settings: Settings, chosen: Endpoint, *, planned: bool = False) -> Room:
+def room(settings: Settings, chosen: Endpoint, *, planned: bool = False) -> ReviewRoom:
     """The budgets of a review in a model's window; plan and task share the working memory.
 
     Raises:
@@ -320,7 +320,7 @@ def room(settings: Settings, chosen: Endpoint, *, planned: bool = False) -> Room
             f"{budget.safety_percent} % are kept free): use a model with a larger window."
         )
     taken = budget.plan + budget.task if planned else 0
-    return Room(
+    return ReviewRoom(
         window=window,
         instructions=budget.system_prompt,
         reserve=reserve,
@@ -384,12 +384,12 @@ def edited_rules(found: Change) -> Iterable[str]:
             yield path
 
 
-def _told(pressure: Pressure | None, brief: Brief | None, earlier: str) -> Told:
+def _told(pressure: Pressure | None, brief: Brief | None, earlier: str) -> ReviewerBrief:
     """What is said beside what the commits hold."""
     situation = (_pressed(pressure) if pressure is not None else "") + earlier
     if brief is None:
-        return Told(situation)
-    return Told(situation, brief.intent, brief.work, brief.decisions)
+        return ReviewerBrief(situation)
+    return ReviewerBrief(situation, brief.intent, brief.work, brief.decisions)
 
 
 def _pressed(pressure: Pressure) -> str:

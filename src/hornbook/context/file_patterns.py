@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hornbook.errors import UsageError
-from hornbook.rules.discover import Kind, walk
+from hornbook.rules.discover import FileKind, walk
 from hornbook.text.globs import parse_set
 
 _WILD = frozenset("*?[{")
@@ -34,7 +34,7 @@ def expanded(root: Path, files: Iterable[str]) -> list[str]:
         present = [
             each.path
             for each in walk(root, "", lambda _path, _name: True)
-            if each.kind is Kind.FILE
+            if each.kind is FileKind.FILE
         ]
         for pattern in globs:
             matched = matching(pattern, present)

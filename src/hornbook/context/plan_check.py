@@ -40,7 +40,7 @@ class Criterion:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PlanSurroundings:
     """What a plan is checked against.
 
     `files` are those of the repository, `gates` the names of its gates (None if they are not
@@ -73,7 +73,7 @@ def success_criteria(mission: str) -> list[Criterion]:
     return found
 
 
-def check_plan(read: PlanText, path: str, around: Surroundings) -> tuple[Problem, ...]:
+def check_plan(read: PlanText, path: str, around: PlanSurroundings) -> tuple[Problem, ...]:
     """Everything that keeps a plan from being carried out, or that somebody should look at."""
     problems = Problems(path)
     problems.extend(read.problems)

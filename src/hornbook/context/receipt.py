@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any  # receipts are read as they come
 
-from hornbook.context.values import Context, Told
+from hornbook.context.values import Context, ReviewerBrief
 from hornbook.rules.records import RECEIPT, seal_of
 
 SCHEMA = "hornbook.receipt.v1"
@@ -30,7 +30,7 @@ class Circumstances:
     model: str | None = None
     whole_set: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
-    told: Told | None = None
+    told: ReviewerBrief | None = None
 
 
 def receipt(context: Context, made_for: Circumstances) -> dict[str, object]:

@@ -48,7 +48,7 @@ class Extra:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ReviewRoom:
     """The budgets of a review, in tokens."""
 
     window: int
@@ -62,7 +62,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class ReviewMaterial:
     """All that a reviewer's context is made from."""
 
     files: tuple[str, ...]
@@ -77,7 +77,7 @@ class Review:
     core: tuple[Unit, ...] = ()
 
 
-def assemble(review: Review, room: Room, count: TokenCounter) -> Context:
+def assemble(review: ReviewMaterial, room: ReviewRoom, count: TokenCounter) -> Context:
     """The whole context, or a refusal that says what to do; never a shorter rule."""
     return _Assembly(review, room, count).context()
 
@@ -87,7 +87,7 @@ def _remedy(code: str) -> str:
 
 
 class _Assembly:
-    def __init__(self, review: Review, room: Room, count: TokenCounter) -> None:
+    def __init__(self, review: ReviewMaterial, room: ReviewRoom, count: TokenCounter) -> None:
         self._review = review
         self._room = room
         self._count = count

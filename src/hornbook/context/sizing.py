@@ -19,7 +19,7 @@ HEURISTIC_SAYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class TaskRoom:
     """What a window leaves for a task: `limit` is how much of `available` it may fill."""
 
     window: int
@@ -52,7 +52,7 @@ class Sizing:
     model: str
 
 
-def room(window: int, *, reserve: int, sweet_spot: int, budget: Budget) -> Room:
+def room(window: int, *, reserve: int, sweet_spot: int, budget: Budget) -> TaskRoom:
     """The room that a window leaves for a task.
 
     Raises:
@@ -68,10 +68,10 @@ def room(window: int, *, reserve: int, sweet_spot: int, budget: Budget) -> Room:
         )
         raise ConfigError([message])
     limit = min(sweet_spot, available) if sweet_spot else available * budget.task_percent // 100
-    return Room(window, available, limit)
+    return TaskRoom(window, available, limit)
 
 
-def too_large(estimate: int, given: Room, *, sweet_spot: int, budget: Budget) -> bool:
+def too_large(estimate: int, given: TaskRoom, *, sweet_spot: int, budget: Budget) -> bool:
     """Whether an estimate is over the limit; the share is compared without rounding."""
     if sweet_spot:
         return estimate > given.limit
@@ -81,7 +81,7 @@ def too_large(estimate: int, given: Room, *, sweet_spot: int, budget: Budget) ->
 def reasons_against(
     estimate: int,
     files: Sequence[SizedFile],
-    given: Room,
+    given: TaskRoom,
     *,
     rule_tokens: int,
     reserve: int,

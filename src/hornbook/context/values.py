@@ -26,7 +26,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReviewerBrief:
     """What a reviewer is told that no commit has: how the change came about, what it is for.
 
     A receipt carries it, so that the whole prompt can be made again.

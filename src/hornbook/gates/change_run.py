@@ -25,7 +25,7 @@ from hornbook.gates import floors
 from hornbook.gates.confined_shell import GateShell, gate_shell
 from hornbook.gates.effective import GateList, GateState, constraints_at
 from hornbook.gates.floors import judging_part
-from hornbook.gates.proof import Proof, prove
+from hornbook.gates.proof import GateProof, prove
 from hornbook.gates.runner import Progress, has_passed, run_gates, silent
 from hornbook.gates.test_files import TestFile, is_test, weakened
 from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
@@ -38,7 +38,7 @@ from hornbook.text.globs import parse_set
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class GateBounds:
     """What confined gates may do beside writing their tree.
 
     `hidden` they cannot read; `writable` they may write.
@@ -69,21 +69,21 @@ class Bounds:
             yield shell
 
 
-def bounds_in_run(listed: GateList, *, hidden: Sequence[Path] = ()) -> Bounds | None:
+def bounds_in_run(listed: GateList, *, hidden: Sequence[Path] = ()) -> GateBounds | None:
     """How the gates of a run are confined; None if the settings say that they are not."""
     return None if listed.confine is Confine.NEVER else bounds_of(listed, hidden=hidden)
 
 
-def bounds_by_hand(listed: GateList, *, confined: bool | None) -> Bounds | None:
+def bounds_by_hand(listed: GateList, *, confined: bool | None) -> GateBounds | None:
     """How gates that somebody runs are confined: as they say, else as the settings do."""
     wanted = listed.confine is Confine.ALWAYS if confined is None else confined
     return bounds_of(listed) if wanted else None
 
 
-def bounds_of(listed: GateList, *, hidden: Sequence[Path] = ()) -> Bounds:
+def bounds_of(listed: GateList, *, hidden: Sequence[Path] = ()) -> GateBounds:
     """How gates are confined on this machine."""
     writable = tuple(Path(each).expanduser() for each in listed.writable)
-    return Bounds(this_machine(), writable, tuple(hidden))
+    return GateBounds(this_machine(), writable, tuple(hidden))
 
 
 def told(report: GateReport, shell: GateShell, gates: Sequence[Gate]) -> GateReport:
@@ -117,7 +117,7 @@ def run_for(
     tests: floors.Strictness = floors.Strictness.WARN,
     in_place: bool = False,
     progress: Progress = silent,
-    bounds: Bounds | None = None,
+    bounds: GateBounds | None = None,
 ) -> GateReport:
     """Run gates over the files of the work tree, or with `BASE..HEAD` over HEAD's.
 
@@ -162,7 +162,7 @@ def run_listed(
     constraints: Constraints | None = None,
     in_place: bool = False,
     progress: Progress = silent,
-    bounds: Bounds | None = None,
+    bounds: GateBounds | None = None,
 ) -> GateReport:
     """Run the gates of a list; one that is refused is a result too, and stops a change.
 
@@ -274,7 +274,7 @@ def judge(
 
 def prove_for(
     root: Path, gates: Sequence[Gate], *, progress: Progress = silent
-) -> tuple[Proof, ...]:
+) -> tuple[GateProof, ...]:
     """Whether each required gate can fail, tried on copies of the work tree's files.
 
     Raises:

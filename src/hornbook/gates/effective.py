@@ -16,7 +16,7 @@ from hornbook.gates.values import Gate
 from hornbook.plans.files import PLAN_FILE
 from hornbook.plans.plan import Constraints
 from hornbook.plans.text import parse
-from hornbook.rules.discover import Kind, walk
+from hornbook.rules.discover import FileKind, walk
 from hornbook.settings.load import CONFIG, FOREIGN_CONFIG, parse_foreign_gates, parse_settings
 from hornbook.settings.values import Confine, GateSettings
 from hornbook.vocabulary.terms import Level
@@ -143,7 +143,7 @@ def stacks_of(root: Path) -> tuple[Stack, ...]:
         return path.count("/") <= DEEPEST and is_manifest(path)
 
     found = walk(root, "", wanted)
-    return detect((each.path for each in found if each.kind is Kind.FILE), _reader(root))
+    return detect((each.path for each in found if each.kind is FileKind.FILE), _reader(root))
 
 
 def gates_block(root: Path, choice: str) -> str:

@@ -190,7 +190,7 @@ def _rust_test(files: Sequence[str]) -> Injection | None:
 _LATER = 2_000_000_000
 
 
-class Verdict(StrEnum):
+class ProofVerdict(StrEnum):
     """What a proof found: the gate said no as it must, survived, or fails even without it."""
 
     PROVEN = "proven"
@@ -199,11 +199,11 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class GateProof:
     """Whether one gate can fail, with the failure that it was given."""
 
     gate: str
-    verdict: Verdict
+    verdict: ProofVerdict
     message: str
     injected: tuple[str, ...] = ()
 
@@ -222,7 +222,7 @@ def prove(
     *,
     logs: Path,
     progress: Progress = silent,
-) -> tuple[Proof, ...]:
+) -> tuple[GateProof, ...]:
     """A proof for each required gate, in their order; `files` are the paths of the tree.
 
     Each gets a copy of its own, in which the gates that it comes after are run first.
@@ -233,14 +233,14 @@ def prove(
             progress(gate.name, None)
             with copies() as root:
                 found.append(_proof(gate, gates, root, files, logs))
-            fine = found[-1].verdict is Verdict.PROVEN
+            fine = found[-1].verdict is ProofVerdict.PROVEN
             progress(gate.name, GateStatus.PASSED if fine else GateStatus.FAILED)
     return tuple(found)
 
 
 def _proof(
     gate: Gate, gates: Sequence[Gate], root: Path, files: Collection[str], logs: Path
-) -> Proof:
+) -> GateProof:
     needed = _needed(gate, gates)
     clean = run_gates([each for each in gates if each.name in needed], root, logs=logs / "clean")
     stopped = [
@@ -248,19 +248,19 @@ def _proof(
     ]
     if stopped:
         words = f"{stopped[-1].name} fails without any injected failure: {stopped[-1].message}"
-        return Proof(gate.name, Verdict.BROKEN, words)
+        return GateProof(gate.name, ProofVerdict.BROKEN, words)
     wanted = injections(gate, files, lambda path: _text(root / path))
     if not wanted:
         words = f"nothing in {gate.folder} to break that `{gate.command}` would look at"
-        return Proof(gate.name, Verdict.UNPROVEN, words)
+        return GateProof(gate.name, ProofVerdict.UNPROVEN, words)
     for each in wanted:
         _write(root, each)
     told = tuple(each.what for each in wanted)
     result = run_gate(gate, root, logs / "injected")
     if result.status is GateStatus.PASSED:
         words = f"it passes although {'; '.join(told)}: it may not be able to fail"
-        return Proof(gate.name, Verdict.UNPROVEN, words, told)
-    return Proof(gate.name, Verdict.PROVEN, result.message, told)
+        return GateProof(gate.name, ProofVerdict.UNPROVEN, words, told)
+    return GateProof(gate.name, ProofVerdict.PROVEN, result.message, told)
 
 
 def _needed(gate: Gate, gates: Sequence[Gate]) -> set[str]:

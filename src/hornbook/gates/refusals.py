@@ -9,7 +9,7 @@ from hornbook.shell.bash_tree import LONGEST, NotShell, parse
 from hornbook.shell.hollow_options import empty_run
 from hornbook.shell.player.lost_failures import (
     ITSELF,
-    Refusal,
+    CommandRefusal,
     disguises,
     is_retried,
     is_waived,
@@ -17,7 +17,7 @@ from hornbook.shell.player.lost_failures import (
 )
 from hornbook.shell.player.play import Played
 from hornbook.shell.player.state import Site, Unknown
-from hornbook.shell.programs import Kind, is_checker, judges
+from hornbook.shell.programs import ProgramKind, is_checker, judges
 
 Read = Callable[[str], bytes | None]
 """The bytes of a file of the repository, by its path from the gate's folder; none if none is."""
@@ -45,7 +45,7 @@ def refusals(
     name: str = "",
     environment: Mapping[str, str] | None = None,
     read: Read | None = None,
-) -> list[Refusal]:
+) -> list[CommandRefusal]:
     """Every reason why a gate's command cannot be trusted to fail; none for one that can.
 
     `name` is the gate's: one called test has to run tests. `read` gives the scripts, Makefile and
@@ -53,25 +53,33 @@ def refusals(
     """
     values = dict(environment or {})
     if not command.strip():
-        return [Refusal(command.strip(), "is no command", "write one")]
+        return [CommandRefusal(command.strip(), "is no command", "write one")]
     if len(command.encode("utf-8", "surrogateescape")) > LONGEST:
-        return [Refusal(command[:40], f"is longer than {LONGEST} bytes", "put it into a script")]
+        return [
+            CommandRefusal(command[:40], f"is longer than {LONGEST} bytes", "put it into a script")
+        ]
     try:
         return _Analysis(command, name, values, read).reasons()
     except NotShell as problem:
         reason = "does not read as a shell command"
         return [
-            Refusal(
+            CommandRefusal(
                 problem.piece.strip()[:80],
                 reason,
                 "close quotes and brackets, or put it into a script",
             )
         ]
     except RecursionError:
-        return [Refusal(command[:80], "is nested too deeply to follow", "put it into a script")]
+        return [
+            CommandRefusal(command[:80], "is nested too deeply to follow", "put it into a script")
+        ]
     except Unknown as problem:
         reason = "is an exit status that cannot be known"
-        return [Refusal(str(problem), reason, "end with the check itself, or with `exit $status`")]
+        return [
+            CommandRefusal(
+                str(problem), reason, "end with the check itself, or with `exit $status`"
+            )
+        ]
 
 
 def can_fail(script: str) -> bool:
@@ -92,18 +100,20 @@ class _Analysis:
         self._read = read
         self._nominal = self._passing_plan()
 
-    def reasons(self) -> list[Refusal]:
+    def reasons(self) -> list[CommandRefusal]:
         """Every reason to refuse the command, in the order of the text."""
         if not self._nominal.passing:
             return []
         if len(self._nominal.sites) > MOST_SITES:
             raise NotShell(f"{self._command[:40]}…")
-        found: list[Refusal] = [Refusal(*each) for each in disguises(parse(self._command))]
+        found: list[CommandRefusal] = [
+            CommandRefusal(*each) for each in disguises(parse(self._command))
+        ]
         heard = False
         for site in self._reached():
             variants = self._heard_in(site)
             heard = heard or (bool(variants) and judges(list(site.words), site.kind))
-            if site.kind is Kind.QUESTION:
+            if site.kind is ProgramKind.QUESTION:
                 found += self._passed_by(site)
             elif not variants:
                 found += [] if is_waived(site) else [lost(site)]
@@ -112,7 +122,7 @@ class _Analysis:
                 found += [] if found or is_retried(site) else self._forgiven(site, variants)
         if not found and not heard:
             piece = self._command.strip()
-            found.append(Refusal(piece, "checks nothing or always ends with 0", ITSELF))
+            found.append(CommandRefusal(piece, "checks nothing or always ends with 0", ITSELF))
         return list(dict.fromkeys(found))
 
     def anything_heard(self) -> bool:
@@ -126,26 +136,28 @@ class _Analysis:
             for site in self._reached()
         )
 
-    def _passed_by(self, question: Site) -> list[Refusal]:
+    def _passed_by(self, question: Site) -> list[CommandRefusal]:
         """A question with an answer after which the command passes and checks nothing."""
         plans = (dict(self._nominal.statuses), self._flipped(question))
         played = [self._play(plan) for plan in plans]
-        checked = [any(site.kind is Kind.JUDGE for site in each.sites) for each in played]
+        checked = [any(site.kind is ProgramKind.JUDGE for site in each.sites) for each in played]
         if not any(checked):
             return []
         for each, checks in zip(played, checked, strict=True):
             if each.status == 0 and not checks and question in each.sites:
                 reason = "decides whether anything is checked at all"
                 remedy = "end with `exit 1` where nothing is checked, or check in each case"
-                return [Refusal(question.text, reason, remedy)]
+                return [CommandRefusal(question.text, reason, remedy)]
         return []
 
-    def _inverted(self, site: Site) -> list[Refusal]:
+    def _inverted(self, site: Site) -> list[CommandRefusal]:
         """A check whose failure is what passes."""
         failing = self._nominal.statuses.get(site, site.usual)
         if not failing or site not in self._nominal.sites or not is_checker(list(site.words)):
             return []
-        return [Refusal(f"! {site.text}", "passes when the check fails", "leave the `!` out")]
+        return [
+            CommandRefusal(f"! {site.text}", "passes when the check fails", "leave the `!` out")
+        ]
 
     def _play(self, plan: dict[Site, int], once: dict[Site, int] | None = None) -> Played:
         return Played(self._command, plan, once or {}, self._values)
@@ -199,7 +211,7 @@ class _Analysis:
             plans += [self._flipped(each) for each in others]
         return [*plans, self._flipped(*others)]
 
-    def _forgiven(self, site: Site, variants: list[dict[Site, int]]) -> list[Refusal]:
+    def _forgiven(self, site: Site, variants: list[dict[Site, int]]) -> list[CommandRefusal]:
         """A status by number that the command turns into a pass."""
         if self._nominal.statuses.get(site, site.usual):
             return []
@@ -210,17 +222,19 @@ class _Analysis:
             ):
                 reason = f"passes when `{site.text}` ends with {status}"
                 return [
-                    Refusal(self._command.strip(), reason, "let every other status than 0 fail")
+                    CommandRefusal(
+                        self._command.strip(), reason, "let every other status than 0 fail"
+                    )
                 ]
         return []
 
-    def _hollow(self, site: Site) -> list[Refusal]:
+    def _hollow(self, site: Site) -> list[CommandRefusal]:
         """A check that runs nothing: by its options, or by the script that it names."""
         given = {**self._values, **dict(site.variables)}
         told = empty_run(site.words, self._name, given)
         if told is None and self._read is not None:
             told = hollow_script(site.words, self._read, _judged)
-        return [Refusal(told.piece, told.reason, told.remedy)] if told is not None else []
+        return [CommandRefusal(told.piece, told.reason, told.remedy)] if told is not None else []
 
 
 def _judged(script: str, *, line: bool) -> str | None:

@@ -20,7 +20,7 @@ _RULE = re.compile(r"([^\s:#=][^:#=]*?)\s*::?(?!=)\s*([^#;]*)(?:;(.*))?")
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 
-class Judged(Protocol):
+class JudgedScript(Protocol):
     """Says why a script cannot fail; none if it can."""
 
     def __call__(self, script: str, *, line: bool) -> str | None:
@@ -28,7 +28,7 @@ class Judged(Protocol):
         ...
 
 
-def hollow_script(words: Sequence[str], read: Read, judged: Judged) -> Hollow | None:
+def hollow_script(words: Sequence[str], read: Read, judged: JudgedScript) -> Hollow | None:
     """Why the script that a command names cannot fail; none if it can, or cannot be read."""
     name = base(words[0])
     if name in {"make", "gmake"}:
@@ -74,7 +74,9 @@ def _text(path: str, read: Read) -> str | None:
     return data.decode("utf-8", "replace")
 
 
-def _shell_script(path: str, read: Read, judged: Judged, *, options: bool | None) -> Hollow | None:
+def _shell_script(
+    path: str, read: Read, judged: JudgedScript, *, options: bool | None
+) -> Hollow | None:
     """A script file; `options`: was its shell started with -e, none if it was not named."""
     text = _text(path, read)
     if text is None:
@@ -92,7 +94,7 @@ def _shell_script(path: str, read: Read, judged: Judged, *, options: bool | None
     return Hollow(path, f"is a script that always ends with 0 ({why})", remedy)
 
 
-def _package_script(words: Sequence[str], read: Read, judged: Judged) -> Hollow | None:
+def _package_script(words: Sequence[str], read: Read, judged: JudgedScript) -> Hollow | None:
     found = _named_script(words, read)
     why = judged(found[1], line=True) if found is not None else None
     if found is None or why is None:
@@ -116,7 +118,7 @@ def _named_script(words: Sequence[str], read: Read) -> tuple[str, str] | None:
     return (script, text) if isinstance(text, str) else None
 
 
-def _make(words: Sequence[str], read: Read, judged: Judged) -> Hollow | None:
+def _make(words: Sequence[str], read: Read, judged: JudgedScript) -> Hollow | None:
     """A Makefile's targets: refused only if no line of them or of what they need can fail."""
     folder, file, targets = _make_arguments(words)
     rules = _makefile(folder, file, read)
@@ -193,7 +195,7 @@ def _lines_of(target: str, rules: _Rules, seen: set[str]) -> list[str]:
     return [*(line for need in needs for line in _lines_of(need, rules, seen)), *recipe]
 
 
-def _never_fails(line: str, judged: Judged) -> bool:
+def _never_fails(line: str, judged: JudgedScript) -> bool:
     marks = re.match(r"[@+-]*", line)
     prefix = marks[0] if marks else ""
     if "-" in prefix:

@@ -7,9 +7,9 @@ from pathlib import Path
 from hornbook.commits import git
 from hornbook.graph import documents as recall
 from hornbook.graph.ingest.builder import Builder, too_large
-from hornbook.graph.ingest.history import Event, Happened, Past, project
+from hornbook.graph.ingest.history import DocumentEvent, Happened, Past, project
 from hornbook.graph.ingest.publish import Written, sign, write
-from hornbook.graph.ingest.work import Facts, Known, plan
+from hornbook.graph.ingest.work import DocumentFacts, Known, work_to_do
 from hornbook.graph.snapshot import Snapshot
 from hornbook.graph.store import OxigraphStore
 from hornbook.rules.discover import is_text, reached
@@ -40,7 +40,7 @@ def graph_at(root: Path, revision: str) -> Snapshot:
         if len(contents[blob]) > settings.largest_file:
             readings[path] = too_large(readings[path], settings.largest_file)
     facts = {
-        path: Facts(path, digests[path], reading.desired_id, reading.links)
+        path: DocumentFacts(path, digests[path], reading.desired_id, reading.links)
         for path, reading in readings.items()
     }
     builder = Builder(settings)
@@ -49,10 +49,10 @@ def graph_at(root: Path, revision: str) -> Snapshot:
         Written(
             builder.build(readings[work.path], work.sha256, work.id, work.links, work.problems),
             work.wanted_id,
-            project(Past(), Event(Happened.ADDED, work.path, "", work.id, work.sha256)),
+            project(Past(), DocumentEvent(Happened.ADDED, work.path, "", work.id, work.sha256)),
             new=True,
         )
-        for work in plan(Known(None), facts, (), dict).work
+        for work in work_to_do(Known(None), facts, (), dict).work
     )
     write(store, documents, bulk=True)
     catalog = replace(recall.catalog(store), version=commit)

@@ -24,8 +24,8 @@ from typing import BinaryIO
 import msgspec
 
 from hornbook.errors import StoreError
-from hornbook.graph.statements import XSD, Subject
-from hornbook.graph.store import sound
+from hornbook.graph.statements import XSD, SubjectStatements
+from hornbook.graph.store import translate_store_errors
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import name_of
 
@@ -55,7 +55,7 @@ def _order(pair: tuple[str, str]) -> tuple[str, int, str]:
 
 def extract(statements: Iterable[str], document_id: str) -> bytes:
     """What some statements say of the document itself; empty if the store may say it otherwise."""
-    start = Subject(document_id, []).term + " "
+    start = SubjectStatements(document_id, []).term + " "
     pairs = []
     for line in statements:
         if line.startswith(start):
@@ -92,7 +92,7 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ExtractIndex:
     """Where everything lies: a record for each document, in the order of the catalog."""
 
     segments: tuple[Segment, ...]
@@ -104,7 +104,7 @@ class Places:
         return found
 
 
-def read_places(folder: Path) -> Places:
+def read_places(folder: Path) -> ExtractIndex:
     """Where the extracts in a folder lie.
 
     Raises:
@@ -117,7 +117,7 @@ def read_places(folder: Path) -> Places:
         segments = msgspec.msgpack.decode(data[HEAD.size : start], type=tuple[Segment, ...])
     except (struct.error, msgspec.MsgspecError) as problem:
         raise _damaged(problem) from problem
-    return Places(segments, data[start:])
+    return ExtractIndex(segments, data[start:])
 
 
 def _damaged(problem: Exception) -> StoreError:
@@ -132,7 +132,7 @@ class Extracts:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = Lock()
-        self._opened: tuple[Places, dict[int, int]] | None = None
+        self._opened: tuple[ExtractIndex, dict[int, int]] | None = None
 
     def of(self, position: int) -> Pairs | None:
         """What the graph says of the document at a place of the catalog; None if it is not here.
@@ -149,7 +149,7 @@ class Extracts:
         except (OSError, struct.error, msgspec.MsgspecError, KeyError) as problem:
             raise _damaged(problem) from problem
 
-    def _open(self) -> tuple[Places, dict[int, int]]:
+    def _open(self) -> tuple[ExtractIndex, dict[int, int]]:
         with self._lock:
             if self._opened is None:
                 places = read_places(self._folder)
@@ -188,7 +188,7 @@ class ExtractWriter:
         self._ids = tuple(before)
         self._base = base
         folder.mkdir()
-        self._before = Places((), b"")
+        self._before = ExtractIndex((), b"")
         if base is not None:
             with suppress(FileNotFoundError):  # a store of an older make has none
                 self._before = read_places(base)
@@ -231,7 +231,7 @@ class ExtractWriter:
         kept = [each for each in segments if each.live]
         if not live.get(self._number):
             (self._folder / str(self._number)).unlink()
-        with sound():
+        with translate_store_errors():
             for each in kept:
                 if self._base is not None and each.number != self._number:
                     _link(self._base / str(each.number), self._folder / str(each.number))

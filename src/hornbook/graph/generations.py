@@ -69,7 +69,7 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DraftGeneration:
     """The next generation while its writer fills it."""
 
     store: OxigraphStore
@@ -151,7 +151,7 @@ class Generations:
         finally:
             os.close(lock)
 
-    def draft(self, base: Generation | None) -> Draft:
+    def draft(self, base: Generation | None) -> DraftGeneration:
         """The next generation, starting as a copy of `base`, or empty."""
         numbers = [place.name.partition("-")[0] for place in self._generations.iterdir()]
         number = max((int(each) for each in numbers if each.isdigit()), default=0) + 1
@@ -164,9 +164,9 @@ class Generations:
             copy_closed(base.folder / "graph", folder / "graph")
             ids = [entry.id for entry in base.catalog.entries]
             extracts = ExtractWriter(folder / EXTRACTS, base.folder / EXTRACTS, ids)
-        return Draft(OxigraphStore.writable(folder / "graph"), folder, extracts)
+        return DraftGeneration(OxigraphStore.writable(folder / "graph"), folder, extracts)
 
-    def publish(self, draft: Draft, catalog: Catalog) -> None:
+    def publish(self, draft: DraftGeneration, catalog: Catalog) -> None:
         """Make the draft the generation that readers open from now on."""
         draft.store.close()
         draft.extracts.finish([entry.id for entry in catalog.entries])

@@ -13,12 +13,12 @@ from hornbook.errors import NotFound
 from hornbook.graph import export as exporting
 from hornbook.graph import sparql as asking
 from hornbook.graph.generations import Generation, Generations
-from hornbook.graph.ingest.history import Event, Happened, Journal, Objects
+from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Objects
 from hornbook.graph.ingest.report import HistoryLine, IngestReport, Progress, ReserveReport, silent
 from hornbook.graph.snapshot import Snapshot
 from hornbook.graph.store import OxigraphStore
 from hornbook.rules.catalog import Catalog
-from hornbook.rules.discover import Kind, walk
+from hornbook.rules.discover import FileKind, walk
 from hornbook.rules.document import revision_id
 from hornbook.settings.layout import Places
 from hornbook.settings.load import Check, find_root, load
@@ -167,7 +167,7 @@ class Repository:
         found = walk(self.root, "", lambda _path, _name: True)
         entries = self.snapshot().catalog.entries
         sources = {entry.path for entry in entries if entry.category is not Category.CODE}
-        files = (each.path for each in found if each.kind is Kind.FILE)
+        files = (each.path for each in found if each.kind is FileKind.FILE)
         paths = (path for path in files if path not in sources)
         return self.snapshot().reserve_report(islice(paths, MOST_FILES))
 
@@ -216,7 +216,7 @@ class Repository:
         return store
 
 
-def _history_line(event: Event) -> HistoryLine:
+def _history_line(event: DocumentEvent) -> HistoryLine:
     return HistoryLine(
         at=event.at,
         event=event.event,

@@ -24,7 +24,7 @@ from hornbook.vocabulary.terms import Category, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class EntityTriples:
     """An entity with what the graph says of it, sorted."""
 
     id: str
@@ -185,7 +185,7 @@ class Snapshot:
         }
         return sorted(self.by_id[each].path for each in found - {start} if each in self.by_id)
 
-    def thing(self, entity_id: str) -> Thing:
+    def thing(self, entity_id: str) -> EntityTriples:
         """Whatever has this id: a document, chunk, revision, or what is left of a removed one.
 
         Raises:
@@ -193,13 +193,13 @@ class Snapshot:
         """
         extracted = self._extracted(entity_id)
         if extracted is not None:
-            return Thing(entity_id, extracted)
+            return EntityTriples(entity_id, extracted)
         rows = self.store.rows("entity", subject=entity(entity_id))
         if not rows:
             raise self._missing(entity_id)
-        return Thing(entity_id, in_order((name, value) for name, value in rows))
+        return EntityTriples(entity_id, in_order((name, value) for name, value in rows))
 
-    def describe(self, ids: Sequence[str]) -> list[Thing]:
+    def describe(self, ids: Sequence[str]) -> list[EntityTriples]:
         """Several entities at once, in the order asked for."""
         found = {each: self._extracted(each) for each in ids}
         asked: dict[str, list[tuple[str, str]]] = {
@@ -210,7 +210,7 @@ class Snapshot:
         ):
             asked[subject].append((predicate, value))
         found.update({each: in_order(pairs) for each, pairs in asked.items()})
-        return [Thing(each, found[each] or ()) for each in ids]
+        return [EntityTriples(each, found[each] or ()) for each in ids]
 
     def _extracted(self, entity_id: str) -> Pairs | None:
         """What the graph says of a current document, if it was extracted."""

@@ -9,7 +9,7 @@ from itertools import islice
 import pyoxigraph as ox
 
 from hornbook.errors import BadQuery, NoForm, TooLarge
-from hornbook.graph.store import OxigraphStore, sound
+from hornbook.graph.store import OxigraphStore, translate_store_errors
 from hornbook.vocabulary.names import PREFIXES
 
 RESULTS = {
@@ -54,7 +54,7 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SparqlLimits:
     """How large an answer may be; a larger one is refused, never cut."""
 
     rows: int
@@ -102,7 +102,7 @@ def respond(
     forms: Forms,
     *,
     dataset: Dataset = Dataset(),  # noqa: B008  # frozen
-    bounds: Bounds | None = None,
+    bounds: SparqlLimits | None = None,
 ) -> Answered:
     """The answer in one of the forms; the graphs of a request go before those of the query.
 
@@ -115,7 +115,7 @@ def respond(
     if _SUSPECT.search(text) and _reaches_out(text):
         raise BadQuery("SERVICE asks another server, which Hornbook never does: remove it.")
     results = _results(store, text, dataset)
-    with sound():
+    with translate_store_errors():
         if bounds is None:
             return _serialise(results, forms, io.BytesIO(), None)
         if isinstance(results, ox.QuerySolutions) and not _is_short(text, bounds):
@@ -125,7 +125,7 @@ def respond(
         return _serialise(results, forms, _Bounded(bounds), bounds)
 
 
-def _is_short(text: str, bounds: Bounds) -> bool:
+def _is_short(text: str, bounds: SparqlLimits) -> bool:
     """Whether the query itself says that it gives few rows, so that they need not be counted."""
     found = _LIMIT.search(text)
     if found is None or "#" in text:  # a comment could say it too
@@ -133,14 +133,14 @@ def _is_short(text: str, bounds: Bounds) -> bool:
     return int(found[1]) <= bounds.rows
 
 
-def _too_many(bounds: Bounds) -> "TooLarge":
+def _too_many(bounds: SparqlLimits) -> "TooLarge":
     return TooLarge(f"the answer has more than {bounds.rows} rows: add a LIMIT, and an OFFSET.")
 
 
 class _Bounded(io.BytesIO):
     """Takes so many bytes and no more."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: SparqlLimits) -> None:
         super().__init__()
         self._most = bounds.size
 
@@ -217,7 +217,7 @@ def _serialise(
     results: "ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples",
     forms: Forms,
     target: io.BytesIO,
-    bounds: Bounds | None,
+    bounds: SparqlLimits | None,
 ) -> Answered:
     if isinstance(results, ox.QueryTriples):
         return _graph(results, forms, target, bounds)
@@ -231,7 +231,7 @@ def _serialise(
 
 
 def _graph(
-    results: "ox.QueryTriples", forms: Forms, target: io.BytesIO, bounds: Bounds | None
+    results: "ox.QueryTriples", forms: Forms, target: io.BytesIO, bounds: SparqlLimits | None
 ) -> Answered:
     chosen = GRAPHS.get(forms.graph or "")
     if chosen is None or forms.graph is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hornbook.errors import BadQuery, HornbookError, StoreError, TooSlow
 from hornbook.graph.generations import Generation, Generations
-from hornbook.graph.sparql import Bounds, Dataset, Forms, respond
+from hornbook.graph.sparql import Dataset, Forms, SparqlLimits, respond
 from hornbook.graph.store import OxigraphStore
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Question:
     text: str
     forms: Forms
     dataset: Dataset
-    bounds: Bounds
+    bounds: SparqlLimits
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ class OxigraphStore:
     def rows(self, name: str, /, **terms: str) -> Rows:
         """The rows of a named query."""
         text = fill(name, terms)
-        with sound():
+        with translate_store_errors():
             solutions = self._store.query(text, prefixes=PREFIXES)
             if not isinstance(solutions, ox.QuerySolutions):
                 raise TypeError(f"named query {name!r} is no SELECT")
@@ -130,17 +130,17 @@ class OxigraphStore:
         if inserted:
             requests.append(f"INSERT DATA {{ {' '.join(inserted)} }}")
         if requests:
-            with sound():
+            with translate_store_errors():
                 self._store.update(" ;\n".join(requests))
 
     def load(self, nquads: Path) -> None:
         """Add the quads of a file at once, twice as fast as one by one; not atomic on its own."""
-        with sound():
+        with translate_store_errors():
             self._store.bulk_load(path=str(nquads), format=ox.RdfFormat.N_QUADS)
 
     def statements(self, graph: str) -> list[str]:
         """The content of one named graph, in the form in which it was written, sorted."""
-        with sound():
+        with translate_store_errors():
             quads = list(self._store.quads_for_pattern(None, None, None, ox.NamedNode(graph)))
         return sorted(
             f"{_term(quad.subject)} {_term(quad.predicate)} {_term(quad.object)}" for quad in quads
@@ -149,13 +149,13 @@ class OxigraphStore:
     def canonical(self) -> list[bytes]:
         """Every quad as a line of canonical N-Quads, sorted; there are no blank nodes."""
         target = io.BytesIO()
-        with sound():
+        with translate_store_errors():
             self._store.dump(target, format=ox.RdfFormat.N_QUADS)
         return sorted(target.getvalue().splitlines())
 
     def quads(self) -> Iterator[ox.Quad]:
         """Every quad in canonical order."""
-        with sound():
+        with translate_store_errors():
             return iter(sorted(self._store.quads_for_pattern(None, None, None, None), key=str))
 
     def query(
@@ -186,7 +186,7 @@ class OxigraphStore:
 
     def close(self) -> None:
         """Write what is buffered and give the folder free; the store cannot be used afterwards."""
-        with sound():
+        with translate_store_errors():
             self._store.flush()
         self.release()
 
@@ -197,7 +197,7 @@ class OxigraphStore:
 
 
 @contextmanager
-def sound() -> Iterator[None]:
+def translate_store_errors() -> Iterator[None]:
     """Turn what Oxigraph raises over a damaged store into our own error."""
     try:
         yield
@@ -213,7 +213,7 @@ def copy_closed(source: Path, target: Path) -> None:
     A table file is never changed once it is written, so both stores may go on with it; the
     small files that a store rewrites are copied.
     """
-    with sound():
+    with translate_store_errors():
         target.mkdir()
         for path in source.iterdir():
             if path.suffix == ".sst":
@@ -226,7 +226,7 @@ def copy_closed(source: Path, target: Path) -> None:
 
 
 def _opened(folder: Path, *, read_only: bool) -> ox.Store:
-    with sound():
+    with translate_store_errors():
         return ox.Store.read_only(str(folder)) if read_only else ox.Store(str(folder))
 
 

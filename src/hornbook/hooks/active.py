@@ -23,7 +23,7 @@ ACTIVE = "active.json"
 CONFIG = "config.yaml"
 
 
-class Pattern(NamedTuple):
+class CompiledPattern(NamedTuple):
     """A pattern of our dialect: its text, and the regex it stands for with the steps that takes.
 
     `regex` is None for a pattern that is too large for one.
@@ -34,11 +34,11 @@ class Pattern(NamedTuple):
     weight: int
 
 
-class PatternSet(NamedTuple):
+class CompiledPatterns(NamedTuple):
     """The patterns of one kind; any exclusion wins."""
 
-    included: tuple[Pattern, ...] = ()
-    excluded: tuple[Pattern, ...] = ()
+    included: tuple[CompiledPattern, ...] = ()
+    excluded: tuple[CompiledPattern, ...] = ()
 
     def fitting(self, path: str, *, folds_case: bool = False) -> str | None:
         """The first pattern that fits the path, none if an exclusion fits it too."""
@@ -60,10 +60,10 @@ class Active(NamedTuple):
     """The active plan's slug and scope, the tools of each role, and writable folders outside."""
 
     plan: str | None = None
-    inside: PatternSet = PatternSet()
-    outside: PatternSet = PatternSet()
-    do_not_touch: PatternSet = PatternSet()
-    tools: dict[str, PatternSet] = {}  # noqa: RUF012  # never changed: no plan, no lists
+    inside: CompiledPatterns = CompiledPatterns()
+    outside: CompiledPatterns = CompiledPatterns()
+    do_not_touch: CompiledPatterns = CompiledPatterns()
+    tools: dict[str, CompiledPatterns] = {}  # noqa: RUF012  # never changed: no plan, no lists
     scratch: tuple[str, ...] = ()
 
 
@@ -146,7 +146,7 @@ def _content(path: str) -> bytes | None:
         return None
 
 
-def _fits(pattern: Pattern, path: str, *, folds_case: bool) -> bool:
+def _fits(pattern: CompiledPattern, path: str, *, folds_case: bool) -> bool:
     # The limit is that of the matcher, which goes another way beyond it.
     if pattern.regex is not None and pattern.weight * len(path) <= 50_000:
         flags = re.IGNORECASE if folds_case else 0
@@ -169,8 +169,8 @@ def _restored(kept: "dict[str, Any]") -> Active:  # JSON; a damaged file is comp
     )
 
 
-def _patterns(kept: dict[str, list[tuple[str, str | None, int]]]) -> PatternSet:
-    return PatternSet(
-        tuple(Pattern(*each) for each in kept["included"]),
-        tuple(Pattern(*each) for each in kept["excluded"]),
+def _patterns(kept: dict[str, list[tuple[str, str | None, int]]]) -> CompiledPatterns:
+    return CompiledPatterns(
+        tuple(CompiledPattern(*each) for each in kept["included"]),
+        tuple(CompiledPattern(*each) for each in kept["excluded"]),
     )

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from itertools import islice
 
-from hornbook.hooks.scope import STATE_FOLDERS, Denial, Scope
+from hornbook.hooks.scope import STATE_FOLDERS, Denial, WriteScope
 from hornbook.shell.guard.effect import Effect
 from hornbook.shell.guard.effects import effects
 from hornbook.shell.guard.syntax import ShellSyntax
@@ -60,7 +60,7 @@ def _words(arguments: Sequence[str]) -> list[str]:
 _MOST_MATCHES = 500
 
 
-def judge_command(command: str, folder: str, scope: Scope) -> Denial | None:
+def judge_command(command: str, folder: str, scope: WriteScope) -> Denial | None:
     """The first denial among the things that the command would do."""
     try:
         found = effects(command, folder, os.path.expanduser("~"))
@@ -73,7 +73,7 @@ def judge_command(command: str, folder: str, scope: Scope) -> Denial | None:
     return next((denial for denial in denials if denial is not None), None)
 
 
-def _judge_effect(effect: Effect, scope: Scope) -> Denial | None:
+def _judge_effect(effect: Effect, scope: WriteScope) -> Denial | None:
     if effect.kind == "write":
         return _judge_write(effect, scope)
     if effect.kind == "code":
@@ -92,7 +92,7 @@ def _judge_effect(effect: Effect, scope: Scope) -> Denial | None:
     return _undecided(effect.text, scope)
 
 
-def _undecided(what: str, scope: Scope) -> Denial | None:
+def _undecided(what: str, scope: WriteScope) -> Denial | None:
     """The denial of what cannot be judged: only for a role that may write nothing."""
     if not scope.read_only:
         return None
@@ -103,7 +103,7 @@ def _undecided(what: str, scope: Scope) -> Denial | None:
     return Denial("read_only", None, reason)
 
 
-def _judge_write(effect: Effect, scope: Scope) -> Denial | None:
+def _judge_write(effect: Effect, scope: WriteScope) -> Denial | None:
     text = effect.text
     how = "into" if UNKNOWN in effect.how else effect.how
     if not text:
@@ -121,7 +121,7 @@ def _judge_write(effect: Effect, scope: Scope) -> Denial | None:
     return scope.judge(path, how, effect.names)
 
 
-def _judge_unknown(text: str, scope: Scope) -> Denial | None:
+def _judge_unknown(text: str, scope: WriteScope) -> Denial | None:
     """The denial of a path that is not all there: if it names our folder, or for a reader."""
     shown = text.replace(UNKNOWN, "…")
     if _names_state(text, scope):
@@ -130,7 +130,7 @@ def _judge_unknown(text: str, scope: Scope) -> Denial | None:
     return _undecided(shown, scope)
 
 
-def _judge_matches(pattern: str, how: str, scope: Scope) -> Denial | None:
+def _judge_matches(pattern: str, how: str, scope: WriteScope) -> Denial | None:
     """The first denial among the files that the shell would put for a pattern."""
     from glob import iglob  # noqa: PLC0415  # the shell's dialect, and only where a target is wild
 
@@ -139,7 +139,7 @@ def _judge_matches(pattern: str, how: str, scope: Scope) -> Denial | None:
     return next((denial for denial in denials if denial is not None), None)
 
 
-def _judge_code(effect: Effect, scope: Scope) -> Denial | None:
+def _judge_code(effect: Effect, scope: WriteScope) -> Denial | None:
     """The denial of inline code: the paths it names, our folders, or a role that only reads."""
     from hornbook.shell.guard import inline_code  # noqa: PLC0415  # its regexes take start-up time
 
@@ -157,7 +157,7 @@ def _judge_code(effect: Effect, scope: Scope) -> Denial | None:
     return _undecided(f"{effect.how} code", scope) if scope.active.plan is not None else None
 
 
-def _names_state(text: str, scope: Scope) -> bool:
+def _names_state(text: str, scope: WriteScope) -> bool:
     folders = STATE_FOLDERS if scope.active.plan is not None else STATE_FOLDERS[:1]
     lowered = text.casefold()
     return any(folder in lowered for folder in folders)

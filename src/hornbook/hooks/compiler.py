@@ -14,8 +14,8 @@ from hornbook.hooks.active import (
     ACTIVE,
     STATE,
     Active,
-    Pattern,
-    PatternSet,
+    CompiledPattern,
+    CompiledPatterns,
     active_slug,
     plan_path,
     sources_of,
@@ -108,19 +108,19 @@ def compile_active(
     return active
 
 
-def _compiled(patterns: Iterable[str], where: str) -> PatternSet:
+def _compiled(patterns: Iterable[str], where: str) -> CompiledPatterns:
     try:
         globs = parse_set(patterns).globs
     except BadGlob as problem:
         raise UsageError(f"{where}: {problem}") from problem
-    return PatternSet(
+    return CompiledPatterns(
         tuple(_pattern(each) for each in globs if not each.negated),
         tuple(_pattern(each) for each in globs if each.negated),
     )
 
 
-def _pattern(glob: Glob) -> Pattern:
-    return Pattern(glob.pattern, glob.matcher.regex, glob.matcher.weight)
+def _pattern(glob: Glob) -> CompiledPattern:
+    return CompiledPattern(glob.pattern, glob.matcher.regex, glob.matcher.weight)
 
 
 def _write(path: Path, active: Active, sources: Mapping[str, object]) -> None:

@@ -33,7 +33,7 @@ _NEVER_BLOCK = frozenset({"pre-compact", "post-compact"})
 Payload = dict[str, object]
 
 
-class Answer(NamedTuple):
+class HookAnswer(NamedTuple):
     """What the process says: its exit code, stdout and stderr."""
 
     code: int = 0
@@ -41,7 +41,7 @@ class Answer(NamedTuple):
     told: str = ""
 
 
-class Surroundings(NamedTuple):
+class HookEnvironment(NamedTuple):
     """What an event is answered with, from the outside in."""
 
     environment: Mapping[str, str]
@@ -52,7 +52,7 @@ class Surroundings(NamedTuple):
     work_tree: Callable[[str], str | None] | None = None
 
 
-def run(event: str, around: Surroundings) -> int:
+def run(event: str, around: HookEnvironment) -> int:
     """Answer the event on stdin; the exit code of the process."""
     try:
         data = _stdin()
@@ -67,7 +67,7 @@ def run(event: str, around: Surroundings) -> int:
     return answer.code
 
 
-def respond(event: str, data: bytes, around: Surroundings) -> Answer:
+def respond(event: str, data: bytes, around: HookEnvironment) -> HookAnswer:
     """The answer to an event; any failure of ours is one too."""
     try:
         root = find_root(around.root, dict(around.environment), around.folder)
@@ -76,7 +76,7 @@ def respond(event: str, data: bytes, around: Surroundings) -> Answer:
         told = f"hornbook: {problem}\n"
     except Exception as problem:  # noqa: BLE001  # the outermost line: a guard that fails must block
         told = f"hornbook: {type(problem).__name__}: {problem}\n"
-    return Answer(0 if event in _NEVER_BLOCK else 2, told=told)
+    return HookAnswer(0 if event in _NEVER_BLOCK else 2, told=told)
 
 
 def _stdin() -> bytes:
@@ -92,7 +92,7 @@ def _write(stream: int, text: str) -> None:
         left = left[os.write(stream, left) :]
 
 
-def _pre_tool_use(payload: Payload, root: str, around: Surroundings) -> Answer:
+def _pre_tool_use(payload: Payload, root: str, around: HookEnvironment) -> HookAnswer:
     from hornbook.hooks.guard import judge, role_of
 
     call = tool_call(payload, around.folder)
@@ -100,7 +100,7 @@ def _pre_tool_use(payload: Payload, root: str, around: Surroundings) -> Answer:
     active = load(root, lambda: around.compile_active(root))
     denial = judge(call, active, role, root)
     if denial is None:
-        return Answer()
+        return HookAnswer()
     from hornbook.hooks import spool
 
     event = {
@@ -126,10 +126,12 @@ def _pre_tool_use(payload: Payload, root: str, around: Surroundings) -> Answer:
             "permissionDecisionReason": denial.reason,
         }
     }
-    return Answer(out=json.dumps(answer) + "\n", told=told)
+    return HookAnswer(out=json.dumps(answer) + "\n", told=told)
 
 
-def _tool_used(payload: Payload, root: str, around: Surroundings, *, succeeded: bool) -> Answer:
+def _tool_used(
+    payload: Payload, root: str, around: HookEnvironment, *, succeeded: bool
+) -> HookAnswer:
     from hornbook.hooks import spool
     from hornbook.hooks.spool import entry_of
 
@@ -137,47 +139,47 @@ def _tool_used(payload: Payload, root: str, around: Surroundings, *, succeeded: 
     if os.path.isdir(os.path.join(root, STATE)):
         entry = entry_of(call, payload, root, succeeded=succeeded)
         spool.append(spool.path_of(root, spool.WORK_LOGS, call.session), entry)
-    return Answer()
+    return HookAnswer()
 
 
-def _post_tool_use(payload: Payload, root: str, around: Surroundings) -> Answer:
+def _post_tool_use(payload: Payload, root: str, around: HookEnvironment) -> HookAnswer:
     return _tool_used(payload, root, around, succeeded=True)
 
 
-def _post_tool_use_failure(payload: Payload, root: str, around: Surroundings) -> Answer:
+def _post_tool_use_failure(payload: Payload, root: str, around: HookEnvironment) -> HookAnswer:
     return _tool_used(payload, root, around, succeeded=False)
 
 
-def _pre_compact(payload: Payload, root: str, around: Surroundings) -> Answer:
+def _pre_compact(payload: Payload, root: str, around: HookEnvironment) -> HookAnswer:
     from hornbook.hooks.compaction import before
 
-    return Answer(told=before(payload, root, around.checkpoint))
+    return HookAnswer(told=before(payload, root, around.checkpoint))
 
 
-def _post_compact(payload: Payload, root: str, _around: Surroundings) -> Answer:
+def _post_compact(payload: Payload, root: str, _around: HookEnvironment) -> HookAnswer:
     from hornbook.hooks.compaction import after
 
     after(payload, root)
-    return Answer()
+    return HookAnswer()
 
 
-def _session_start(payload: Payload, root: str, _around: Surroundings) -> Answer:
+def _session_start(payload: Payload, root: str, _around: HookEnvironment) -> HookAnswer:
     from hornbook.hooks.session_context import session_context
 
     text_of(payload, "session_id", "")
-    return Answer(out=session_context(root))
+    return HookAnswer(out=session_context(root))
 
 
-def _stop(payload: Payload, root: str, around: Surroundings) -> Answer:
+def _stop(payload: Payload, root: str, around: HookEnvironment) -> HookAnswer:
     from hornbook.hooks.stop import refusal
 
     reason = refusal(payload, root, around.work_tree)
     if reason is None:
-        return Answer()
-    return Answer(out=json.dumps({"decision": "block", "reason": reason}) + "\n")
+        return HookAnswer()
+    return HookAnswer(out=json.dumps({"decision": "block", "reason": reason}) + "\n")
 
 
-_HANDLERS: dict[str, Callable[[Payload, str, Surroundings], Answer]] = {
+_HANDLERS: dict[str, Callable[[Payload, str, HookEnvironment], HookAnswer]] = {
     "session-start": _session_start,
     "pre-tool-use": _pre_tool_use,
     "post-tool-use": _post_tool_use,

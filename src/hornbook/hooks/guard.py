@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hornbook.errors import UsageError
 from hornbook.hooks.active import Active
 from hornbook.hooks.payload import ToolCall
-from hornbook.hooks.scope import Denial, Scope
+from hornbook.hooks.scope import Denial, WriteScope
 from hornbook.hooks.tools import DEFAULT_TOOLS, EDITING, READS_ONLY, RUNS_COMMANDS
 
 # ruff: noqa: PTH111, PTH118  # pathlib costs start-up time
@@ -33,7 +33,7 @@ def judge(call: ToolCall, active: Active, role: str, root: str) -> Denial | None
     Raises:
         UsageError: The call lacks what it is judged by.
     """
-    scope = Scope(root, active, role)
+    scope = WriteScope(root, active, role)
     if active.plan is not None:
         denial = _judge_tool(call, scope)
         if denial is not None:
@@ -47,7 +47,7 @@ def judge(call: ToolCall, active: Active, role: str, root: str) -> Denial | None
     return _judge_other(call, scope)
 
 
-def _judge_tool(call: ToolCall, scope: Scope) -> Denial | None:
+def _judge_tool(call: ToolCall, scope: WriteScope) -> Denial | None:
     """The denial of a tool that the role does not have."""
     if scope.read_only and call.tool in EDITING:
         path = call.given.get(EDITING[call.tool])
@@ -67,7 +67,7 @@ def _judge_tool(call: ToolCall, scope: Scope) -> Denial | None:
     return Denial("tool_not_listed", None, reason)
 
 
-def _judge_other(call: ToolCall, scope: Scope) -> Denial | None:
+def _judge_other(call: ToolCall, scope: WriteScope) -> Denial | None:
     """The denial of a tool that a team put on its list, by the paths and command it names."""
     for key in _OTHER_PATHS:
         path = call.given.get(key)
@@ -90,7 +90,7 @@ def _absolute(path: str, folder: str) -> str:
     return os.path.join(folder, os.path.expanduser(path))
 
 
-def _judge_command(command: str, folder: str, scope: Scope) -> Denial | None:
+def _judge_command(command: str, folder: str, scope: WriteScope) -> Denial | None:
     # Only a command needs the shell's syntax: other tools start without it.
     from hornbook.hooks.command_judge import judge_command  # noqa: PLC0415
 

@@ -15,7 +15,7 @@ _DEVICES = frozenset(
 )
 
 
-class Place(NamedTuple):
+class ResolvedPath(NamedTuple):
     """A path as a name inside the root; `inside` is None if it lies elsewhere."""
 
     absolute: str
@@ -62,7 +62,7 @@ def is_device(path: str) -> bool:
     return path in _DEVICES or path.startswith("/dev/fd/")
 
 
-def places(path: str, root: str) -> list[Place]:
+def places(path: str, root: str) -> list[ResolvedPath]:
     """The entry that an absolute path names, and what it leads to if that is a link.
 
     Raises:
@@ -72,7 +72,7 @@ def places(path: str, root: str) -> list[Place]:
     folder, name = os.path.split(cleaned)
     real = os.path.realpath(cleaned)
     entry = real if name in {"", ".", ".."} else os.path.join(os.path.realpath(folder), name)
-    return [Place(each, _inside(each, root)) for each in dict.fromkeys((entry, real))]
+    return [ResolvedPath(each, _inside(each, root)) for each in dict.fromkeys((entry, real))]
 
 
 def _inside(path: str, root: str) -> str | None:

@@ -4,7 +4,7 @@ import os
 import sys
 
 from hornbook.hooks.active import Active
-from hornbook.hooks.paths import Place, files_below, is_device, places
+from hornbook.hooks.paths import ResolvedPath, files_below, is_device, places
 from hornbook.hooks.tools import READ_ONLY_ROLES
 from hornbook.shell.guard.values import NamedTuple
 
@@ -25,7 +25,7 @@ class Denial(NamedTuple):
     reason: str
 
 
-class Scope(NamedTuple):
+class WriteScope(NamedTuple):
     """What is judged against: the root, what is active there, and the role."""
 
     root: str
@@ -77,7 +77,7 @@ class Scope(NamedTuple):
                 return denial
         return None if seen or names else self._judge_file(folder)
 
-    def _judge_place(self, place: Place) -> Denial | None:
+    def _judge_place(self, place: ResolvedPath) -> Denial | None:
         protected = self._protected(place)
         if protected is not None or self.active.plan is None:
             return protected
@@ -92,7 +92,7 @@ class Scope(NamedTuple):
             return self._outside_root(place.absolute)
         return self._out_of_scope(place.inside)
 
-    def _protected(self, place: Place) -> Denial | None:
+    def _protected(self, place: ResolvedPath) -> Denial | None:
         """The denial of what no agent writes, whatever its scope."""
         if place.inside is None:
             return None

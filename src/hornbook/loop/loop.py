@@ -22,10 +22,10 @@ from hornbook.loop.steps.publish import publish, signal
 from hornbook.loop.steps.review import assemble, review, validate
 from hornbook.loop.steps.services import (
     Clock,
-    Ground,
-    Handed,
-    Held,
-    Scene,
+    HandedOver,
+    LoopServices,
+    Pending,
+    StepRun,
     outcome_of,
     seconds_until,
     spawned_by,
@@ -33,7 +33,7 @@ from hornbook.loop.steps.services import (
     workflows_of,
 )
 from hornbook.loop.steps.start import EXECUTE, answer_run, begin_plan, begin_task, refusal, trigger
-from hornbook.loop.workflow.interpreter import Do, Ended, Erred, Outcome, Result
+from hornbook.loop.workflow.interpreter import Do, Ended, Erred, Result, WorkflowOutcome
 from hornbook.loop.workflow.json_nodes import Json
 from hornbook.loop.workflow.subjects import ASSEMBLE, GATES, VALIDATE, ActionType
 from hornbook.plans import run_kinds as kinds
@@ -48,7 +48,7 @@ from hornbook.settings.values import Settings
 PAUSE = 10.0
 """Seconds between two looks at a plan that is being refined."""
 
-Effect = Callable[[Scene], Result | Held | Handed]
+Effect = Callable[[StepRun], Result | Pending | HandedOver]
 
 EFFECTS: Mapping[str, Effect] = {
     DEVELOP: develop,
@@ -96,48 +96,48 @@ class _Loop:
 
     def start(self, plan: str, task: str | None, *, agent: str | None, run_id: str) -> StepOutcome:
         """Begin a run of a task, or of a whole plan; one that was begun already is left alone."""
-        with self._opened() as ground:
+        with self._opened() as services:
             try:
-                return outcome_of(ground.run(run_id))
+                return outcome_of(services.run(run_id))
             except NotFound:
                 pass
-            slug = ground.book.slug(plan)
-            why = refusal(ground, slug)
+            slug = services.book.slug(plan)
+            why = refusal(services, slug)
             if why is None and self._agents.worker(Role.DEVELOPER, agent) is None:
                 why = "nobody develops: name an agent with --agent, or in `engine.agent`."
             if why is not None:
                 return StepOutcome(StepKind.ENDED, run_id, status="refused", message=why)
-            ground.book.tasks(slug)
-            ground.worktrees.begin(slug)
+            services.book.tasks(slug)
+            services.worktrees.begin(slug)
             if task is None:
-                begin_plan(ground, slug, run_id, agent=agent)
+                begin_plan(services, slug, run_id, agent=agent)
             else:
-                number = PlanBook.task(ground.plan(slug), task).number
-                begin_task(ground, slug, number, run_id, agent=agent, parent=None)
-            return outcome_of(ground.run(run_id))
+                number = PlanBook.task(services.plan(slug), task).number
+                begin_task(services, slug, number, run_id, agent=agent, parent=None)
+            return outcome_of(services.run(run_id))
 
     def step(self, run_id: str) -> StepOutcome:
         """Do the one thing that comes next; after a crash the interrupted one is done again."""
-        with self._opened() as ground:
-            outcome = _stepped(ground, ground.run(run_id))
-            run = ground.run(run_id)
+        with self._opened() as services:
+            outcome = _stepped(services, services.run(run_id))
+            run = services.run(run_id)
             if run.task is not None:
-                every = [each for each in ground.runs(run.plan) if each.task == run.task]
-                folder = ground.task_folder(run)
+                every = [each for each in services.runs(run.plan) if each.task == run.task]
+                folder = services.task_folder(run)
                 write_task_files(folder, every)
-                write_snapshots(ground.root, folder / "artifacts" / "snapshots", every)
-            write_run_records(ground.places.state, run.events)
+                write_snapshots(services.root, folder / "artifacts" / "snapshots", every)
+            write_run_records(services.places.state, run.events)
             return replace(outcome, spawned=spawned_by(run))
 
     def answer(self, run_id: str, text: str) -> StepOutcome:
         """Tell a run that asks what a person says; it goes on with the next step."""
-        with self._opened() as ground:
-            outcome = answer_run(ground.log, ground.run(run_id), text, ground.workflows)
-            write_run_records(ground.places.state, ground.run(run_id).events)
+        with self._opened() as services:
+            outcome = answer_run(services.log, services.run(run_id), text, services.workflows)
+            write_run_records(services.places.state, services.run(run_id).events)
             return outcome
 
     @contextmanager
-    def _opened(self) -> Iterator[Ground]:
+    def _opened(self) -> Iterator[LoopServices]:
         self._places.prepare()
         workflows = workflows_of(self._places, self._settings)
         log = EventLog(
@@ -148,7 +148,7 @@ class _Loop:
         )
         work = Repository(self._places.root, check_gates)
         try:
-            yield Ground(
+            yield LoopServices(
                 places=self._places,
                 settings=self._settings,
                 staff=self._agents,
@@ -164,22 +164,22 @@ class _Loop:
             work.close()
 
 
-def _stepped(ground: Ground, run: RunState) -> StepOutcome:
+def _stepped(services: LoopServices, run: RunState) -> StepOutcome:
     """The outcome of one step of a run."""
-    held = _held(ground, run)
+    held = _held(services, run)
     if held is not None:
         return held
     if run.machine is None:
-        return coordinate(ground, run)
+        return coordinate(services, run)
     do = run.machine.upcoming
     if run.workflow == EXECUTE and isinstance(do, Do) and not _fits(run):
-        return _sized(ground, run)
+        return _sized(services, run)
     if isinstance(do, Ended):
-        return _finished(ground, run, do)
-    over = _over_limit(ground, run)
+        return _finished(services, run, do)
+    over = _over_limit(services, run)
     if over is not None:
-        return _halted(ground, run, do.number, over)
-    return _done(ground, run, do)
+        return _halted(services, run, do.number, over)
+    return _done(services, run, do)
 
 
 def _fits(run: RunState) -> bool:
@@ -188,22 +188,24 @@ def _fits(run: RunState) -> bool:
     return sized is not None and bool(sized.data["fits"])
 
 
-def _held(ground: Ground, run: RunState) -> StepOutcome | None:
+def _held(services: LoopServices, run: RunState) -> StepOutcome | None:
     """Why nothing is done now: the run ended, asks, waits, or its plan is changed."""
     if run.ended is not None:
         return outcome_of(run)
-    state = ground.plan(run.plan)
+    state = services.plan(run.plan)
     if state.status is PlanStatus.SUPERSEDED and not _supersedes(run, state):
-        return end(ground, run, "superseded", f"plan {state.superseded_by} took its plan's place.")
+        return end(
+            services, run, "superseded", f"plan {state.superseded_by} took its plan's place."
+        )
     if run.is_asking and run.asked is not None and run.asked.kind != kinds.PROMOTE:
         return outcome_of(run)
-    first = next(pauses(ground.runs(run.plan)), run)
+    first = next(pauses(services.runs(run.plan)), run)
     if first.id != run.id:
         told = "asking" if first.is_asking else "paused"
         said = f"the plan is being refined by {first.id}"
         return StepOutcome(StepKind.WAITING, run.id, PAUSE, told, said)
     if run.waits_until is not None:
-        left = seconds_until(run.waits_until, ground.clock())
+        left = seconds_until(run.waits_until, services.clock())
         if left > 0:
             return StepOutcome(StepKind.WAITING, run.id, left, "waiting", "waits for the agent")
     return None
@@ -215,111 +217,113 @@ def _supersedes(run: RunState, state: PlanState) -> bool:
     return state.superseded_by in drafted
 
 
-def _sized(ground: Ground, run: RunState) -> StepOutcome:
+def _sized(services: LoopServices, run: RunState) -> StepOutcome:
     """Size the task; one that is too large is split, and no agent runs."""
     try:
-        data = size(ground, run)
+        data = size(services, run)
     except EventLogError:
         raise
     except HornbookError as problem:
-        return _halted(ground, run, 0, f"The task cannot be sized: {problem}")
+        return _halted(services, run, 0, f"The task cannot be sized: {problem}")
     if data["fits"]:
         said = f"sized: {data['sizing']['estimate']} of {data['sizing']['limit']} tokens"
         return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=said)
     reasons = " ".join(data["sizing"]["reasons"])
-    return _handed(ground, run, Handed("task-decomposition", f"The task does not fit: {reasons}"))
+    return _handed(
+        services, run, HandedOver("task-decomposition", f"The task does not fit: {reasons}")
+    )
 
 
-def _done(ground: Ground, run: RunState, do: Do) -> StepOutcome:
+def _done(services: LoopServices, run: RunState, do: Do) -> StepOutcome:
     """Do a step, note its result, and say where the run stands."""
-    scene = Scene(ground, run, do)
+    step = StepRun(services, run, do)
     if not (run.is_asking or do.action.type is ActionType.ASK):
-        _begin(scene)
+        _begin(step)
     with timed() as seconds:
-        result = _effect(scene)
+        result = _effect(step)
         took = seconds()
-    if isinstance(result, Held):
+    if isinstance(result, Pending):
         return StepOutcome(
             result.kind, run.id, result.seconds, result.status or "running", result.message
         )
-    if isinstance(result, Handed):
-        return _handed(ground, run, result)
-    finish(scene, replace(result, seconds=took))
-    return outcome_of(ground.run(run.id))
+    if isinstance(result, HandedOver):
+        return _handed(services, run, result)
+    finish(step, replace(result, seconds=took))
+    return outcome_of(services.run(run.id))
 
 
-def _begin(scene: Scene) -> None:
+def _begin(step: StepRun) -> None:
     """Note that a step is begun; if it was cut off, that it is begun again."""
-    execution = scene.run.executions(scene.number) + 1
+    execution = step.run.executions(step.number) + 1
     data = {
-        "step": scene.do.step,
-        "subject": scene.do.action.subject,
+        "step": step.do.step,
+        "subject": step.do.action.subject,
         "execution": execution,
     }
-    scene.note(kinds.STEP_STARTED, f"started-{execution}", data)
+    step.note(kinds.STEP_STARTED, f"started-{execution}", data)
 
 
-def finish(scene: Scene, result: Result) -> None:
+def finish(step: StepRun, result: Result) -> None:
     """Note the result of a step."""
     data = {
-        "step": scene.do.step,
-        "subject": scene.do.action.subject,
+        "step": step.do.step,
+        "subject": step.do.action.subject,
         **result_data(result),
     }
-    scene.note(kinds.STEP_FINISHED, "finished", data)
+    step.note(kinds.STEP_FINISHED, "finished", data)
 
 
-def _effect(scene: Scene) -> Result | Held | Handed:
-    action = scene.do.action
+def _effect(step: StepRun) -> Result | Pending | HandedOver:
+    action = step.do.action
     try:
         if action.type is ActionType.PUBLISH:
-            return publish(scene)
+            return publish(step)
         if action.type is ActionType.ASK:
-            return refining.ask(scene)
-        return EFFECTS[action.subject](scene)
+            return refining.ask(step)
+        return EFFECTS[action.subject](step)
     except EventLogError:
         raise
     except (HornbookError, OSError) as problem:
         return Erred(str(problem))
 
 
-def _handed(ground: Ground, run: RunState, handed: Handed) -> StepOutcome:
+def _handed(services: LoopServices, run: RunState, handed: HandedOver) -> StepOutcome:
     """End a run whose task another workflow goes on with."""
     machine = run.machine
     if machine is None or isinstance(machine.upcoming, Ended):
         raise UsageError(f"run {run.id} has nothing to hand on.")
-    scene = Scene(ground, run, machine.upcoming)
+    step = StepRun(services, run, machine.upcoming)
     payload: dict[str, Json] = {
         "original_task_id": run.task,
         "feedback": handed.reason,
         "plan_slug": run.plan,
     }
-    trigger(scene, handed.to, payload, "handed")
-    return end(ground, run, Outcome.HANDED_ON, handed.reason, to=[handed.to])
+    trigger(step, handed.to, payload, "handed")
+    return end(services, run, WorkflowOutcome.HANDED_ON, handed.reason, to=[handed.to])
 
 
-def _finished(ground: Ground, run: RunState, ended: Ended) -> StepOutcome:
+def _finished(services: LoopServices, run: RunState, ended: Ended) -> StepOutcome:
     """The end of a workflow: the run ends, or a person has to look."""
-    if ended.outcome is not Outcome.ESCALATED:
-        follow(ground, run)
-        return end(ground, run, ended.outcome, ended.reason, to=list(ended.to))
+    if ended.outcome is not WorkflowOutcome.ESCALATED:
+        follow(services, run)
+        return end(services, run, ended.outcome, ended.reason, to=list(ended.to))
     if last_escalation(run) is None:
         number = len(run.machine.trail) + 1 if run.machine is not None else 1
         payload = {"task_id": run.task, "reason": ended.reason}
-        signal(ground, run, number, ESCALATE, payload)
-    return outcome_of(ground.run(run.id))
+        signal(services, run, number, ESCALATE, payload)
+    return outcome_of(services.run(run.id))
 
 
-def _halted(ground: Ground, run: RunState, number: int, reason: str) -> StepOutcome:
+def _halted(services: LoopServices, run: RunState, number: int, reason: str) -> StepOutcome:
     """Stop before a step until a person has answered."""
     payload = {"task_id": run.task, "reason": reason}
-    signal(ground, run, number, ESCALATE, payload, halts=True)
-    return outcome_of(ground.run(run.id))
+    signal(services, run, number, ESCALATE, payload, halts=True)
+    return outcome_of(services.run(run.id))
 
 
-def _over_limit(ground: Ground, run: RunState) -> str | None:
+def _over_limit(services: LoopServices, run: RunState) -> str | None:
     """Which limit of a run is reached, since a person last answered."""
-    limits, cost = ground.settings.engine, spent(run.this_round())
+    limits, cost = services.settings.engine, spent(run.this_round())
     checks = (
         (limits.most_steps, cost.steps, "steps"),
         (limits.most_tokens, cost.tokens, "tokens"),
@@ -333,7 +337,7 @@ def _over_limit(ground: Ground, run: RunState) -> str | None:
 
 
 def end(
-    ground: Ground, run: RunState, status: str, reason: str, *, to: list[str] | None = None
+    services: LoopServices, run: RunState, status: str, reason: str, *, to: list[str] | None = None
 ) -> StepOutcome:
     """Note that a run ended."""
     data = {
@@ -341,9 +345,9 @@ def end(
         "status": status,
         "reason": reason,
         "to": to or [],
-        "spawned": list(spawned_by(ground.run(run.id))),
+        "spawned": list(spawned_by(services.run(run.id))),
     }
     if run.task is not None:  # while the run is not over, nobody else begins there
-        ground.worktrees.release(run.plan, run.task)
-    ground.log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended", actor="loop")
-    return outcome_of(ground.run(run.id))
+        services.worktrees.release(run.plan, run.task)
+    services.log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended", actor="loop")
+    return outcome_of(services.run(run.id))

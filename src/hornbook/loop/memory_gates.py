@@ -11,7 +11,7 @@ from hornbook.errors import HornbookError
 from hornbook.hooks import spool
 from hornbook.hooks.active import POINTER
 from hornbook.hooks.compiler import compile_guard
-from hornbook.hooks.entry import Surroundings, respond
+from hornbook.hooks.entry import HookEnvironment, respond
 from hornbook.loop.memory import Memory
 from hornbook.loop.plan_book import PlanBook
 from hornbook.plans.checkpoint import compact
@@ -99,7 +99,7 @@ def _guardrail(root: Path, slug: str) -> str | None:
         text = (root / ".hornbook" / "plans" / slug / PLAN_FILE).read_bytes()
         (state / "plans" / slug / PLAN_FILE).write_bytes(text)
         (state / POINTER).write_text(f"{slug}\n", encoding="utf-8")
-        around = Surroundings({}, str(copy), str(copy), lambda at: compile_guard(Path(at)))
+        around = HookEnvironment({}, str(copy), str(copy), lambda at: compile_guard(Path(at)))
         sent = {
             "session_id": SESSION,
             "cwd": str(copy),

@@ -8,7 +8,7 @@ from pathlib import Path
 from hornbook.commits import git
 from hornbook.context.briefs import Brief, brief_of
 from hornbook.context.file_patterns import is_glob, matching
-from hornbook.context.plan_check import Surroundings, check_plan, fails, task_files
+from hornbook.context.plan_check import PlanSurroundings, check_plan, fails, task_files
 from hornbook.context.sizing import Sizing, size_task
 from hornbook.errors import ConfigError, NotFound, UsageError
 from hornbook.graph.snapshot import Snapshot
@@ -24,7 +24,7 @@ from hornbook.plans.store import PlanStore, PlanView, with_sections
 from hornbook.plans.tasks import in_order, read_tasks
 from hornbook.plans.text import PlanText, parse, render
 from hornbook.rules.catalog import Entry
-from hornbook.rules.discover import STATE_FOLDERS, Kind, walk
+from hornbook.rules.discover import STATE_FOLDERS, FileKind, walk
 from hornbook.rules.document import Problem
 from hornbook.settings.layout import Places
 from hornbook.settings.values import Settings
@@ -299,7 +299,7 @@ class PlanBook:
             rules = tuple(snapshot.rules.bind_plan([*concerned, *named]))
             sized = self._sized(view.plan, listed)
             sizes = {each.task.number: each.size.reasons for each in sized}
-        around = Surroundings(files=files, sizes=sizes)
+        around = PlanSurroundings(files=files, sizes=sizes)
         found = check_plan(self._text(view), _path(view.plan), around)
         problems = dict.fromkeys((*view.problems, *found))
         return PlanCheck(view, tuple(sorted(problems, key=lambda each: each.line or 0)), rules)
@@ -309,7 +309,7 @@ class PlanBook:
         found = [
             each.path
             for each in walk(self._places.root, "", lambda _path, _name: True)
-            if each.kind is Kind.FILE and each.path.split("/")[0] not in STATE_FOLDERS
+            if each.kind is FileKind.FILE and each.path.split("/")[0] not in STATE_FOLDERS
         ]
         hidden = git.ignored(self._places.root, found)
         return sorted(path for path in found if path not in hidden)

@@ -17,7 +17,7 @@ _FENCED = re.compile(r"\A```[a-z]*\n(.*\n)```\s*\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PlanDraft:
     """A plan that a planner wrote and that cannot be carried out, and everything that is wrong."""
 
     text: str
@@ -27,12 +27,12 @@ class Draft:
 class Planner(Protocol):
     """Who writes plans."""
 
-    def write(self, topic: str, drafts: Sequence[Draft] = ()) -> str:
+    def write(self, topic: str, drafts: Sequence[PlanDraft] = ()) -> str:
         """A plan for a topic, as Markdown with its five sections; better than the drafts."""
         ...
 
 
-def planning_prompt(topic: str, drafts: Sequence[Draft]) -> str:
+def planning_prompt(topic: str, drafts: Sequence[PlanDraft]) -> str:
     """What a planner is asked: the topic, and of a plan that failed its text and why."""
     parts = [f"# The topic\n\n{topic}\n"]
     if drafts:
@@ -55,7 +55,7 @@ def planned(book: PlanBook, planner: Planner, topic: str) -> PlanCheck:
     Raises:
         UsageError: The planner does not answer, or there is a plan of that name.
     """
-    drafts: tuple[Draft, ...] = ()
+    drafts: tuple[PlanDraft, ...] = ()
     slug = ""
     while True:
         text = planner.write(topic, drafts)
@@ -64,7 +64,7 @@ def planned(book: PlanBook, planner: Planner, topic: str) -> PlanCheck:
         found = book.check(slug)
         wrong = unread or tuple(_line(each) for each in found.problems if _stops(each))
         book.tried(slug, number=len(drafts) + 1, answer=text, findings=wrong)
-        drafts = (*drafts, Draft(text, wrong))
+        drafts = (*drafts, PlanDraft(text, wrong))
         if not wrong or len(drafts) == TRIES:
             return found if not unread else _unread(found, unread)
 

@@ -82,7 +82,7 @@ class Staff(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class WorktreeSnapshot:
     """The files of a worktree as a commit on top of the task's base, and what differs from it.
 
     `problems` are things that no diff shows: a nested repository, a tampered `.git`.
@@ -116,7 +116,7 @@ class Worktrees(Protocol):
         """
         ...
 
-    def change(self, plan: str, task: str, base: str) -> Snapshot:
+    def change(self, plan: str, task: str, base: str) -> WorktreeSnapshot:
         """What the files of the worktree are now, against the base."""
         ...
 
@@ -127,7 +127,7 @@ class Worktrees(Protocol):
     def approve(
         self,
         plan: str,
-        snapshot: Snapshot,
+        snapshot: WorktreeSnapshot,
         base: str,
         message: str,
         trailers: Sequence[tuple[str, str]],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hornbook.agents.assignment import Agent, Answer, Assignment, Record, Role, nowhere
 from hornbook.agents.choice import Chosen, Crew, Workplace, choose_agents
-from hornbook.agents.confinement import Surroundings
+from hornbook.agents.confinement import AgentSurroundings
 from hornbook.agents.embedded.crew import EmbeddedCrew
 from hornbook.agents.scripted.script import Script, parse_script
 from hornbook.context.templates.roles import instructions
@@ -17,7 +17,7 @@ from hornbook.gates.effective import gates_now
 from hornbook.graph.repository import Repository
 from hornbook.loop.loop import open_loop
 from hornbook.loop.memory import now
-from hornbook.loop.planner import Draft, planning_prompt
+from hornbook.loop.planner import PlanDraft, planning_prompt
 from hornbook.loop.protocol import Loop
 from hornbook.loop.worktrees import TaskWorktrees
 from hornbook.process.confinement import this_machine
@@ -95,7 +95,7 @@ class WorkspaceStaff:
         blind = self._settings.developer_sees == Sight.BLIND
         return Workplace(
             logs=self._places.state / "logs" / "agents",
-            surroundings=Surroundings.of(self._root, blind=blind),
+            surroundings=AgentSurroundings.of(self._root, blind=blind),
             machine=this_machine(),
             script=parse_script(script.read_text("utf-8"), script.name)
             if script.is_file()
@@ -114,7 +114,7 @@ class AgentPlanner:
     agent: _WithModel
     root: Path
 
-    def write(self, topic: str, drafts: Sequence[Draft] = ()) -> str:
+    def write(self, topic: str, drafts: Sequence[PlanDraft] = ()) -> str:
         """A plan for a topic, as Markdown with its five sections; better than the drafts.
 
         Raises:

@@ -7,7 +7,7 @@ from hornbook.commits import git, worktrees
 from hornbook.commits import seal as sealing
 from hornbook.commits.writer import Conflict, advance, make_commit, start_of, write
 from hornbook.errors import UsageError
-from hornbook.loop.protocol import Snapshot
+from hornbook.loop.protocol import WorktreeSnapshot
 
 Made = Callable[[str], bool]
 """Whether a path is one that a gate says it creates."""
@@ -45,7 +45,7 @@ class TaskWorktrees:
         self._seals[plan, task] = self._sealed(found)
         return str(found.folder)
 
-    def change(self, plan: str, task: str, base: str) -> Snapshot:
+    def change(self, plan: str, task: str, base: str) -> WorktreeSnapshot:
         """What the files of the worktree are now, against the base.
 
         Raises:
@@ -65,7 +65,7 @@ class TaskWorktrees:
         before = self._seals.get((plan, task))
         if before is not None:
             problems += sealing.broken(before, self._sealed(found))
-        return Snapshot(commit, changed.tree, changed.paths, tuple(problems))
+        return WorktreeSnapshot(commit, changed.tree, changed.paths, tuple(problems))
 
     def release(self, plan: str, task: str) -> None:
         """Take away where a task was worked on, if it is there; every attempt stays a commit."""
@@ -75,7 +75,7 @@ class TaskWorktrees:
     def approve(
         self,
         plan: str,
-        snapshot: Snapshot,
+        snapshot: WorktreeSnapshot,
         base: str,
         message: str,
         trailers: Sequence[tuple[str, str]],

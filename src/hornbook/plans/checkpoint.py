@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.errors import EventLogError, UsageError
-from hornbook.plans.events import Event, Violation
+from hornbook.plans.events import Event, SchemaViolation
 from hornbook.plans.files import notes_of, records_of, tasks_of, write_if_changed
 from hornbook.plans.hold import holding
 from hornbook.plans.log import EventLog
@@ -36,7 +36,7 @@ class Compaction:
     event_hash: str
     files: Mapping[str, str]
     artifacts: Mapping[str, str]
-    set_aside: tuple[Violation, ...] = ()
+    set_aside: tuple[SchemaViolation, ...] = ()
 
     @property
     def path(self) -> str:
@@ -150,7 +150,7 @@ class CheckpointReport:
     written: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
-    violations: tuple[Violation, ...] = ()
+    violations: tuple[SchemaViolation, ...] = ()
 
 
 def write_checkpoint(
@@ -220,7 +220,9 @@ def _refuse(made: Compaction, left: tuple[str, ...]) -> None:
         )
 
 
-def _quarantine(state: Path, events: list[Event], found: tuple[Violation, ...]) -> tuple[str, ...]:
+def _quarantine(
+    state: Path, events: list[Event], found: tuple[SchemaViolation, ...]
+) -> tuple[str, ...]:
     """Put a copy of each faulty event aside, with what is wrong with it."""
     by_seq = {event.seq: event for event in events}
     paths = []

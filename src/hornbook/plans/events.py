@@ -25,7 +25,7 @@ _FIELDS = ("schema", "plan", "seq", "kind", "at", "key", "actor", "data", "previ
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EventKind:
     """A kind of event: what it means, the data it must carry, and what it may."""
 
     name: str
@@ -110,7 +110,7 @@ def next_event(
     return Event(**facts, hash=digest(facts))
 
 
-def check_kind(kind: str, data: Data, kinds: Mapping[str, Kind]) -> None:
+def check_kind(kind: str, data: Data, kinds: Mapping[str, EventKind]) -> None:
     """Refuse an event of a kind that is not known, or without the data of its kind.
 
     Raises:
@@ -228,7 +228,7 @@ Check = Callable[[object], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class SchemaViolation:
     """A field of an event that is not what its kind demands."""
 
     seq: int
@@ -241,12 +241,12 @@ class Violation:
         return f"event {self.seq} ({self.event[:12]}, {self.kind}), `{self.field}`: {self.message}"
 
 
-def violations(events: Iterable[Event]) -> tuple[Violation, ...]:
+def violations(events: Iterable[Event]) -> tuple[SchemaViolation, ...]:
     """Every field of some events that is not what its kind demands; kinds we do not know pass."""
     return tuple(found for event in events for found in faults(event))
 
 
-def faults(event: Event) -> list[Violation]:
+def faults(event: Event) -> list[SchemaViolation]:
     """Every field of an event that is not what its kind demands."""
     said: list[tuple[str, str]] = []
     required, optional = FIELDS.get(event.kind, ({}, {}))
@@ -256,7 +256,7 @@ def faults(event: Event) -> list[Violation]:
             continue
         wrong = check(event.data[name])
         said += [(name, wrong)] if wrong is not None else []
-    return [Violation(event.seq, event.hash, event.kind, name, wrong) for name, wrong in said]
+    return [SchemaViolation(event.seq, event.hash, event.kind, name, wrong) for name, wrong in said]
 
 
 def artifacts_of(event: Event) -> dict[str, str] | None:

@@ -21,7 +21,7 @@ from hornbook.errors import EventLogError, UsageError
 from hornbook.plans.events import (
     Data,
     Event,
-    Kind,
+    EventKind,
     canonical,
     check_kind,
     next_event,
@@ -147,7 +147,7 @@ class EventLog:
         clock: Clock,
         *,
         database: str = "",
-        kinds: Mapping[str, Kind] = PLAN_KINDS,
+        kinds: Mapping[str, EventKind] = PLAN_KINDS,
     ) -> None:
         self._state = state
         self._clock = clock

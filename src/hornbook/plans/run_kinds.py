@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from hornbook.plans.events import Kind
+from hornbook.plans.events import EventKind
 from hornbook.plans.state import PLAN_KINDS
 
 TRIGGER = "workflow.trigger."
@@ -22,14 +22,16 @@ QUESTION, PROMOTE = "user.signal.question", "user.signal.promote"
 SIGNALS = (ESCALATE, ERROR, QUESTION, PROMOTE)
 
 
-def _kind(name: str, meaning: str, required: str, optional: str = "") -> Kind:
-    return Kind(name, meaning, frozenset({"run", *required.split()}), frozenset(optional.split()))
+def _kind(name: str, meaning: str, required: str, optional: str = "") -> EventKind:
+    return EventKind(
+        name, meaning, frozenset({"run", *required.split()}), frozenset(optional.split())
+    )
 
 
 _AT = "round number"
 _ASKED = f"{_AT} agent prompt_sha256 tokens window usage"
 
-RUN_KINDS: Mapping[str, Kind] = {
+RUN_KINDS: Mapping[str, EventKind] = {
     kind.name: kind
     for kind in (
         _kind(
@@ -127,7 +129,7 @@ RUN_KINDS: Mapping[str, Kind] = {
 }
 
 
-def kinds_for(workflows: Iterable[str]) -> dict[str, Kind]:
+def kinds_for(workflows: Iterable[str]) -> dict[str, EventKind]:
     """Every kind that plans and runs have, with a trigger for each workflow."""
     triggers = {
         f"{TRIGGER}{name}": _kind(

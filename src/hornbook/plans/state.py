@@ -4,7 +4,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from hornbook.plans.events import START, TEXTS, Data, Event, Kind, Violation, artifacts_of, faults
+from hornbook.plans.events import (
+    START,
+    TEXTS,
+    Data,
+    Event,
+    EventKind,
+    SchemaViolation,
+    artifacts_of,
+    faults,
+)
 from hornbook.plans.plan import Constraints, Invariant, Plan, PlanDecision, PlanTask, Risk
 
 
@@ -47,7 +56,7 @@ class PlanState:
     others: int = 0
     invariants: tuple[Invariant, ...] = ()
     artifacts: tuple[tuple[str, str], ...] = ()
-    set_aside: tuple[Violation, ...] = ()
+    set_aside: tuple[SchemaViolation, ...] = ()
 
     def decision(self, decision_id: str) -> PlanDecision | None:
         """The decision with this id."""
@@ -223,40 +232,46 @@ def _task(data: Data) -> PlanTask:
 
 _TEXT_DATA = frozenset({*TEXTS, "constraints"})
 
-PLAN_KINDS: Mapping[str, Kind] = {
+PLAN_KINDS: Mapping[str, EventKind] = {
     kind.name: kind
     for kind in (
-        Kind("plan.explored", "A plan was begun.", _TEXT_DATA, frozenset({"supersedes"})),
-        Kind("plan.edited", "An exploration was changed.", optional=_TEXT_DATA),
-        Kind("plan.promoted", "The plan was committed: its text is frozen."),
-        Kind("plan.amended", "A committed plan was changed.", frozenset({"changes", "reason"})),
-        Kind("plan.superseded", "Another plan took its place.", frozenset({"by"})),
-        Kind(
+        EventKind("plan.explored", "A plan was begun.", _TEXT_DATA, frozenset({"supersedes"})),
+        EventKind("plan.edited", "An exploration was changed.", optional=_TEXT_DATA),
+        EventKind("plan.promoted", "The plan was committed: its text is frozen."),
+        EventKind(
+            "plan.amended", "A committed plan was changed.", frozenset({"changes", "reason"})
+        ),
+        EventKind("plan.superseded", "Another plan took its place.", frozenset({"by"})),
+        EventKind(
             "decision.recorded",
             "A decision was taken.",
             frozenset({"decision", "reason", "impact"}),
             frozenset({"supersedes", "at"}),
         ),
-        Kind(
+        EventKind(
             "risk.recorded",
             "A risk was named.",
             frozenset({"id", "severity", "text"}),
             frozenset({"at"}),
         ),
-        Kind("invariant.proposed", "An invariant was proposed.", frozenset({"text", "reason"})),
-        Kind("invariant.promoted", "A person put an invariant into the core.", frozenset({"id"})),
-        Kind(
+        EventKind(
+            "invariant.proposed", "An invariant was proposed.", frozenset({"text", "reason"})
+        ),
+        EventKind(
+            "invariant.promoted", "A person put an invariant into the core.", frozenset({"id"})
+        ),
+        EventKind(
             "plan.imported",
             "The plan was taken over from another layout.",
             frozenset({"origin", "files"}),
             frozenset({"artifacts"}),
         ),
-        Kind(
+        EventKind(
             "plan.tried",
             "A planner answered with a plan; `findings` are what is wrong with it.",
             frozenset({"try", "answer", "findings"}),
         ),
-        Kind("tasks.generated", "The plan's tasks were fixed.", frozenset({"tasks"})),
+        EventKind("tasks.generated", "The plan's tasks were fixed.", frozenset({"tasks"})),
     )
 }
 """The kinds of events that plans have; whoever appends others gives the log its own as well."""

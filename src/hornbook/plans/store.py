@@ -6,7 +6,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 from hornbook.errors import ConfigError, NotFound, UsageError
-from hornbook.plans.events import Data, Event, Violation, digest
+from hornbook.plans.events import Data, Event, SchemaViolation, digest
 from hornbook.plans.files import PLAN_FILE, edited_files, write_files, write_if_changed
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import RISK_SEVERITIES, Plan, PlanTask
@@ -326,7 +326,7 @@ def _untaken(edit: PlanText, state: PlanState) -> tuple[Problem, ...]:
     return tuple(wrong)
 
 
-def _set_aside(found: Violation) -> Problem:
+def _set_aside(found: SchemaViolation) -> Problem:
     message = f"{found}: it changed nothing. Find out who wrote it."
     return Problem("events.jsonl", found.seq, "event_set_aside", Level.WARNING, message)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 _READ = 16 * 1024
 
 
-class Apart:
+class BackgroundProcess:
     """A process in a session of its own that writes everything it says to a log.
 
     `ended` is called once with its exit code, from a thread.

@@ -14,7 +14,7 @@ from hornbook.errors import UsageError
 from hornbook.gates.values import GateReport
 from hornbook.graph.commit_graph import graph_at
 from hornbook.graph.snapshot import Snapshot
-from hornbook.review.case import Brief, Case
+from hornbook.review.case import Case, ReviewBrief
 from hornbook.review.integrity import Reviewed, Standard
 from hornbook.review.judge import judge
 from hornbook.review.receipt_check import (
@@ -36,7 +36,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedReview:
     """What one reviewer answered, and a name to tell it from others."""
 
     name: str
@@ -45,7 +45,7 @@ class Printed:
 
 def check_reviews(
     root: Path,
-    reviews: Sequence[Printed],
+    reviews: Sequence[PrintedReview],
     receipts: Sequence[Mapping[str, object]],
     gates: GateReport | None = None,
     span: str | None = None,
@@ -221,10 +221,10 @@ def _questions(
 
 
 def briefs(
-    reviews: Sequence[Printed],
+    reviews: Sequence[PrintedReview],
     receipts: Sequence[Mapping[str, object]],
     rules: Sequence[JudgedRule],
-) -> Iterator[Brief]:
+) -> Iterator[ReviewBrief]:
     """Which rules each review had to answer: those of the receipt that it fits best."""
     everything = frozenset(rule.id for rule in rules)
     sets = [
@@ -234,4 +234,4 @@ def briefs(
     for printed in reviews:
         mentioned = [sum(f'"{each}"'.encode() in printed.data for each in ids) for ids in sets]
         best = max(range(len(sets)), key=lambda place: (mentioned[place], -place))
-        yield Brief(printed.name, sets[best], printed.data)
+        yield ReviewBrief(printed.name, sets[best], printed.data)

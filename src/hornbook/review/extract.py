@@ -13,7 +13,7 @@ _TRAILING_COMMA = re.compile(r",\s*([}\]])")
 _BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
-class Unreadable(ValueError):
+class UnreadableReview(ValueError):
     """What was printed holds no review, or more than one: the message says what to do."""
 
 
@@ -33,23 +33,23 @@ def extract(data: bytes) -> dict[str, object]:
     text = _text(data)
     found = list(_objects(text))
     reviews = [each for each in found if isinstance(each, dict)]
-    broken = [each for each in found if isinstance(each, Unreadable)]
+    broken = [each for each in found if isinstance(each, UnreadableReview)]
     if len(reviews) + len(broken) > 1:
-        raise Unreadable(
+        raise UnreadableReview(
             f"it holds {len(reviews) + len(broken)} objects that look like a review: "
             "answer with one JSON object and nothing else."
         )
     if broken:
         raise broken[0]
     if not reviews:
-        raise Unreadable(
+        raise UnreadableReview(
             "it holds no JSON object with a verdict: answer with one JSON object "
             f"that has {', '.join(KEYS[:5])}."
         )
     try:
         json.dumps(reviews[0], ensure_ascii=False).encode()
     except UnicodeEncodeError as problem:
-        raise Unreadable(
+        raise UnreadableReview(
             "it holds half of a character (a lone surrogate): write it whole."
         ) from problem
     return reviews[0]
@@ -57,19 +57,21 @@ def extract(data: bytes) -> dict[str, object]:
 
 def _text(data: bytes) -> str:
     if not data.strip():
-        raise Unreadable("it is empty: the reviewer answered nothing.")
+        raise UnreadableReview("it is empty: the reviewer answered nothing.")
     if len(data) > LARGEST:
-        raise Unreadable(
+        raise UnreadableReview(
             f"it has {len(data)} bytes, at most {LARGEST} are read: answer with the JSON only."
         )
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as problem:
-        raise Unreadable(f"it is not UTF-8 ({problem.reason}): save it as UTF-8.") from problem
+        raise UnreadableReview(
+            f"it is not UTF-8 ({problem.reason}): save it as UTF-8."
+        ) from problem
 
 
-def _objects(text: str) -> Iterator[dict[str, object] | Unreadable]:
+def _objects(text: str) -> Iterator[dict[str, object] | UnreadableReview]:
     """Every outermost object with a review's key, and every broken one that was to be a review."""
     decoder = json.JSONDecoder(object_pairs_hook=_once)
     opening, tries, looked = _OPENING.search(text), 0, 0
@@ -87,7 +89,7 @@ def _objects(text: str) -> Iterator[dict[str, object] | Unreadable]:
             if not value.keys().isdisjoint(KEYS):
                 yield value
         if tries > MOST_TRIES or looked > 8 * LARGEST:
-            yield Unreadable("its braces are too tangled to read: answer with the JSON only.")
+            yield UnreadableReview("its braces are too tangled to read: answer with the JSON only.")
             return
         opening = _OPENING.search(text, end)
 
@@ -107,19 +109,19 @@ def _meant(text: str, start: int, stop: int) -> bool:
     return any(f'"{key}"' in head or f"'{key}'" in head for key in KEYS)
 
 
-def _broken(text: str, problem: Exception) -> Unreadable:
+def _broken(text: str, problem: Exception) -> UnreadableReview:
     if isinstance(problem, _Twice):
-        return Unreadable(f"`{problem.key}` stands twice in one object: say it once.")
+        return UnreadableReview(f"`{problem.key}` stands twice in one object: say it once.")
     if isinstance(problem, RecursionError):
-        return Unreadable("it is nested too deeply: a review has four levels.")
+        return UnreadableReview("it is nested too deeply: a review has four levels.")
     if not isinstance(problem, json.JSONDecodeError):
-        return Unreadable(f"it is not JSON ({problem}).")
+        return UnreadableReview(f"it is not JSON ({problem}).")
     where = f"line {problem.lineno}, column {problem.colno}"
     comma = _TRAILING_COMMA.match(text, text.rfind(",", 0, problem.pos + 1))
     if comma is not None and comma.end() >= problem.pos:
-        return Unreadable(f"trailing comma before `{comma[1]}`, {where}: remove it.")
+        return UnreadableReview(f"trailing comma before `{comma[1]}`, {where}: remove it.")
     if problem.pos >= len(text.rstrip()) or problem.msg.startswith("Unterminated"):
-        return Unreadable(f"it ends in the middle, {where}: the answer was cut off.")
+        return UnreadableReview(f"it ends in the middle, {where}: the answer was cut off.")
     if text[problem.pos : problem.pos + 1] == "'":
-        return Unreadable(f"single quotes, {where}: JSON has double quotes.")
-    return Unreadable(f"it is not JSON, {where}: {problem.msg[:1].lower()}{problem.msg[1:]}.")
+        return UnreadableReview(f"single quotes, {where}: JSON has double quotes.")
+    return UnreadableReview(f"it is not JSON, {where}: {problem.msg[:1].lower()}{problem.msg[1:]}.")

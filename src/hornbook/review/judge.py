@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from hornbook.gates.values import GateStatus
-from hornbook.review.case import Brief, Case, Checked, gates_stop
+from hornbook.review.case import Case, Checked, ReviewBrief, gates_stop
 from hornbook.review.evidence import shown
 from hornbook.review.formats.text import disagreements, explanation
 from hornbook.review.integrity import ESCALATING, IntegrityCheck, alike_over_passes, shared
@@ -39,7 +39,7 @@ _FURTHEST = (
 )
 
 
-def judge(case: Case, briefs: Sequence[Brief]) -> Judgement:
+def judge(case: Case, briefs: Sequence[ReviewBrief]) -> Judgement:
     """The outcome that follows from the reviews; a derivation can only forbid an approval."""
     checked = [_check(case, brief) for brief in briefs]
     problems = [*case.doubts, *_unanswered(case, briefs)]
@@ -75,7 +75,7 @@ def judge(case: Case, briefs: Sequence[Brief]) -> Judgement:
     )
 
 
-def _check(case: Case, brief: Brief) -> Checked:
+def _check(case: Case, brief: ReviewBrief) -> Checked:
     reading = read(brief.printed)
     if reading.review is None:
         return Checked(brief, None, tuple(reading.problems), tuple(reading.notes), {})
@@ -108,7 +108,7 @@ def _over_passes(checked: Sequence[Checked]) -> Iterator[list[SopEntry]]:
         yield [entry for review in chosen for entry in review.entries]
 
 
-def _unanswered(case: Case, briefs: Sequence[Brief]) -> Iterator[ReviewProblem]:
+def _unanswered(case: Case, briefs: Sequence[ReviewBrief]) -> Iterator[ReviewProblem]:
     """Rules that no review was asked about: the passes do not cover the set."""
     asked = frozenset[str]().union(*(brief.rule_ids for brief in briefs))
     for rule in case.rules:
@@ -119,7 +119,7 @@ def _unanswered(case: Case, briefs: Sequence[Brief]) -> Iterator[ReviewProblem]:
         yield ReviewProblem("unparsable", None, "There is no review: nothing was looked at.")
 
 
-def _named(problem: ReviewProblem, brief: Brief) -> ReviewProblem:
+def _named(problem: ReviewProblem, brief: ReviewBrief) -> ReviewProblem:
     return ReviewProblem(problem.code, problem.sop_id, f"{brief.name}: {problem.message}")
 
 

@@ -14,7 +14,7 @@ from typing import (
     TypeVar,
 )
 
-from hornbook.review.extract import KEYS, Unreadable, extract
+from hornbook.review.extract import KEYS, UnreadableReview, extract
 from hornbook.review.values import (
     Citation,
     LearnedPattern,
@@ -34,7 +34,7 @@ _INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u2800\u3164\u
 
 
 @dataclass(slots=True)
-class Reading:
+class ReviewReading:
     """A review as far as it could be read, and what is wrong with its form.
 
     `notes` are worth knowing and cost nothing: keys that mean nothing here.
@@ -57,12 +57,12 @@ def is_blank(text: str) -> bool:
     )
 
 
-def read(data: bytes) -> Reading:
+def read(data: bytes) -> ReviewReading:
     """The review that a model printed; `review` is None when there is none to speak of."""
-    reading = Reading()
+    reading = ReviewReading()
     try:
         facts = extract(data)
-    except Unreadable as problem:
+    except UnreadableReview as problem:
         reading.complain("unparsable", f"The review cannot be read: {problem}")
         return reading
     _unknown(reading, facts, KEYS, "")
@@ -77,7 +77,7 @@ def read(data: bytes) -> Reading:
     return reading
 
 
-def _verdict(reading: Reading, facts: dict[str, object]) -> Verdict:
+def _verdict(reading: ReviewReading, facts: dict[str, object]) -> Verdict:
     found = facts.get("verdict")
     verdict = _choice(found, Verdict)
     if verdict is None:
@@ -88,7 +88,7 @@ def _verdict(reading: Reading, facts: dict[str, object]) -> Verdict:
     return verdict or Verdict.REJECTED
 
 
-def _rejection_type(reading: Reading, facts: dict[str, object]) -> RejectionType | None:
+def _rejection_type(reading: ReviewReading, facts: dict[str, object]) -> RejectionType | None:
     found = facts.get("rejection_type")
     kind = _choice(found, RejectionType)
     approves = facts.get("verdict") == Verdict.APPROVED
@@ -107,7 +107,7 @@ def _rejection_type(reading: Reading, facts: dict[str, object]) -> RejectionType
     return kind
 
 
-def _confidence(reading: Reading, facts: dict[str, object]) -> float | None:
+def _confidence(reading: ReviewReading, facts: dict[str, object]) -> float | None:
     found = facts.get("confidence")
     if isinstance(found, int | float) and not isinstance(found, bool):
         try:
@@ -121,7 +121,7 @@ def _confidence(reading: Reading, facts: dict[str, object]) -> float | None:
     return None
 
 
-def _feedback(reading: Reading, facts: dict[str, object]) -> str:
+def _feedback(reading: ReviewReading, facts: dict[str, object]) -> str:
     found = facts.get("feedback")
     if isinstance(found, str) and not is_blank(found):
         return found
@@ -132,7 +132,7 @@ def _feedback(reading: Reading, facts: dict[str, object]) -> str:
     return ""
 
 
-def _entries(reading: Reading, facts: dict[str, object]) -> tuple[SopEntry, ...]:
+def _entries(reading: ReviewReading, facts: dict[str, object]) -> tuple[SopEntry, ...]:
     found = facts.get("sop_review")
     if not isinstance(found, list):
         said = f"is {_short(found)}" if "sop_review" in facts else "is missing"
@@ -142,7 +142,7 @@ def _entries(reading: Reading, facts: dict[str, object]) -> tuple[SopEntry, ...]
     return tuple(each for each in read_entries if each is not None)
 
 
-def _entry(reading: Reading, facts: object, place: int) -> SopEntry | None:
+def _entry(reading: ReviewReading, facts: object, place: int) -> SopEntry | None:
     where = f"sop_review[{place}]"
     if not isinstance(facts, dict):
         reading.complain("unparsable", f"`{where}` is {_short(facts)}: write an object.")
@@ -170,7 +170,7 @@ def _entry(reading: Reading, facts: object, place: int) -> SopEntry | None:
 class _Form:
     """Reads the fields of one rule's entry; what is wrong is said with the rule's id."""
 
-    def __init__(self, reading: Reading, sop_id: str) -> None:
+    def __init__(self, reading: ReviewReading, sop_id: str) -> None:
         self._reading = reading
         self._sop_id = sop_id
 
@@ -238,7 +238,7 @@ class _Form:
         return Search(str(found["pattern"]), tuple(paths))
 
 
-def _patterns(reading: Reading, facts: dict[str, object]) -> tuple[LearnedPattern, ...]:
+def _patterns(reading: ReviewReading, facts: dict[str, object]) -> tuple[LearnedPattern, ...]:
     found = facts.get("patterns")
     if found is None:
         return ()
@@ -258,7 +258,9 @@ def _patterns(reading: Reading, facts: dict[str, object]) -> tuple[LearnedPatter
     return tuple(read_ones[:MOST_PATTERNS])
 
 
-def _unknown(reading: Reading, facts: dict[str, object], known: tuple[str, ...], at: str) -> None:
+def _unknown(
+    reading: ReviewReading, facts: dict[str, object], known: tuple[str, ...], at: str
+) -> None:
     for key in sorted(facts.keys() - set(known)):
         near = get_close_matches(key, known, 1)
         hint = f"did you mean `{near[0]}`?" if near else "it means nothing here."

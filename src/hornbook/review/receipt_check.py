@@ -14,7 +14,7 @@ from hornbook.commits.change import Change
 from hornbook.context.assembly import Contexts, Packet
 from hornbook.context.packet import fenced
 from hornbook.context.receipt import own_hash
-from hornbook.context.values import Context, Outcome, Told, Unit
+from hornbook.context.values import Context, Outcome, ReviewerBrief, Unit
 from hornbook.errors import UsageError
 from hornbook.gates.change_run import judge
 from hornbook.gates.effective import GateList, GateState, gates_for_change
@@ -251,9 +251,9 @@ def prompt_warnings(receipts: Sequence[Receipt]) -> Iterator[ReviewProblem]:
         yield ReviewProblem("told_besides", None, said)
 
 
-def _told(receipt: Receipt) -> Told:
+def _told(receipt: Receipt) -> ReviewerBrief:
     told = receipt.get("told")
-    return msgspec.convert(told, Told) if told is not None else Told()
+    return msgspec.convert(told, ReviewerBrief) if told is not None else ReviewerBrief()
 
 
 def _model(receipt: Receipt) -> str:

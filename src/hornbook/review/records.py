@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hornbook.disk import draft_of
 from hornbook.gates.values import GateReport
-from hornbook.review.check import Printed
+from hornbook.review.check import PrintedReview
 from hornbook.review.conventions import Conventions
 from hornbook.review.reader import read
 from hornbook.review.record_check import read_record
@@ -35,16 +35,16 @@ class Occasion:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedReview:
     """A judgement with everything that it was made from."""
 
     judgement: Judgement
-    reviews: Sequence[Printed]
+    reviews: Sequence[PrintedReview]
     receipts: Sequence[Mapping[str, object]]
     gates: GateReport | None = None
 
 
-def record_review(places: Places, judged: Judged, occasion: Occasion) -> Path:
+def record_review(places: Places, judged: JudgedReview, occasion: Occasion) -> Path:
     """Write the record of a judgement, sealed, and its patterns as candidates if it approved.
 
     A run's reviews are numbered; a record is never written over. What lies in the place of a
@@ -110,7 +110,7 @@ def _told_here(gates: GateReport | None, places: Places) -> GateReport | None:
     return replace(gates, gates=tuple(results))
 
 
-def _facts(judged: Judged, occasion: Occasion, at: str) -> dict[str, object]:
+def _facts(judged: JudgedReview, occasion: Occasion, at: str) -> dict[str, object]:
     judgement = judged.judgement
     statuses: dict[str, list[str]] = {rule.id: [] for rule in judgement.rules}
     for printed in judged.reviews:

@@ -416,7 +416,7 @@ def _weakness(pattern: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class UnsearchedFiles:
     """Files that the rule binds and a search does not look at: code, or of a kind that it looks
     at; and the rest."""
 
@@ -424,7 +424,7 @@ class LeftOut:
     rest: tuple[str, ...]
 
 
-def left_out(chosen: Sequence[str], bound: Sequence[str]) -> LeftOut:
+def left_out(chosen: Sequence[str], bound: Sequence[str]) -> UnsearchedFiles:
     """The files that the rule binds and that are not searched.
 
     Prose and data beside the code that a search looks at may stay out; more code may not.
@@ -432,9 +432,9 @@ def left_out(chosen: Sequence[str], bound: Sequence[str]) -> LeftOut:
     kinds = {_kind(path) for path in chosen}
     missing = [path for path in bound if path not in chosen]
     if bound and not set(chosen) & set(bound):
-        return LeftOut(tuple(missing), ())
+        return UnsearchedFiles(tuple(missing), ())
     code = [path for path in missing if _kind(path) in kinds or _kind(path) not in NO_CODE]
-    return LeftOut(tuple(code), tuple(path for path in missing if path not in code))
+    return UnsearchedFiles(tuple(code), tuple(path for path in missing if path not in code))
 
 
 def _kind(path: str) -> str:

@@ -25,7 +25,7 @@ PLANS = ".hornbook/plans/"
 PLAN_FILES = frozenset({"plan.md", "task.yaml"})
 
 
-class Kind(Enum):
+class FileKind(Enum):
     """What a path is: only files are read."""
 
     FILE = 0
@@ -35,17 +35,17 @@ class Kind(Enum):
     """A folder that cannot be read: what lies below it is not known."""
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """A file that may be read, as the file system shows it."""
 
     path: str
     size: int
     modified: int
     changed: int = 0
-    kind: Kind = Kind.FILE
+    kind: FileKind = FileKind.FILE
 
 
-def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator[Found]:
+def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator[FoundFile]:
     """Every wanted file below `start` (a path relative to the root, "" for the root itself).
 
     `wanted` is asked with the relative path and the bare name. Links are found, not followed.
@@ -61,7 +61,7 @@ def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:
-            yield Found(folder, 0, 0, kind=Kind.SHUT)
+            yield FoundFile(folder, 0, 0, kind=FileKind.SHUT)
             continue
         with entries:
             for entry in entries:
@@ -79,15 +79,15 @@ def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator
                     yield found
 
 
-def _found(path: str, entry: "os.DirEntry[str]") -> Found | None:
+def _found(path: str, entry: "os.DirEntry[str]") -> FoundFile | None:
     try:
         facts = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
         return None
     if stat.S_ISREG(facts.st_mode):
-        return Found(path, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-    kind = Kind.LINK if stat.S_ISLNK(facts.st_mode) else Kind.OTHER
-    return Found(path, 0, 0, kind=kind)
+        return FoundFile(path, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    kind = FileKind.LINK if stat.S_ISLNK(facts.st_mode) else FileKind.OTHER
+    return FoundFile(path, 0, 0, kind=kind)
 
 
 def _entered(path: str, name: str) -> bool:
@@ -122,7 +122,7 @@ def is_text(path: str, name: str) -> bool:
     }
 
 
-def in_path_order(found: Iterable[Found]) -> dict[str, Found]:
+def in_path_order(found: Iterable[FoundFile]) -> dict[str, FoundFile]:
     """The files by path, sorted, each once."""
     by_path = {each.path: each for each in found}
     return {path: by_path[path] for path in sorted(by_path)}

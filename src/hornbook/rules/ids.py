@@ -18,7 +18,7 @@ _PART_OF_DOCUMENT = re.compile(r"\.(?:chunk\.\d+|rev\.[0-9a-f]+)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class IdAssignment:
     """The id of each path, and for each path that could not have its own the one that has it."""
 
     ids: Mapping[str, str]
@@ -62,7 +62,7 @@ def declared_id(declared: str, otherwise: str) -> str | None:
     return text
 
 
-def assign_ids(desired: Mapping[str, str]) -> Assignment:
+def assign_ids(desired: Mapping[str, str]) -> IdAssignment:
     """Return an id for every path: the first path that wants an id has it, later ones a suffix.
 
     The answer depends on the whole set only, not on its order.
@@ -77,7 +77,7 @@ def assign_ids(desired: Mapping[str, str]) -> Assignment:
             clashes[path] = holders[desired[path]]
             ids[path] = _suffixed(desired[path], path, holders)
             holders[ids[path]] = path
-    return Assignment({path: ids[path] for path in sorted(ids)}, clashes)
+    return IdAssignment({path: ids[path] for path in sorted(ids)}, clashes)
 
 
 def _suffixed(wanted: str, path: str, taken: Mapping[str, str]) -> str:

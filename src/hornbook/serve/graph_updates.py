@@ -12,7 +12,7 @@ from hornbook.errors import Busy
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.serve.follower import Follower
 from hornbook.serve.http.logs import Metrics
-from hornbook.serve.http.problems import Refusal, discreetly
+from hornbook.serve.http.problems import HttpRefusal, discreetly
 from hornbook.serve.leases import Leases
 from hornbook.serve.paths import inside
 from hornbook.workspace import Workspace
@@ -42,7 +42,7 @@ def ingest(root: Path, paths: Sequence[str] = ()) -> IngestReport:
         return work.ingest([root / path for path in inside(root, paths)])
 
 
-class Desk:
+class GraphUpdates:
     """Lets one request at a time ingest, has plans executed, and keeps count of streams."""
 
     def __init__(
@@ -120,7 +120,7 @@ class Desk:
             Refusal: There are too many.
         """
         if self._streams >= self._most_streams:
-            raise Refusal(
+            raise HttpRefusal(
                 503,
                 "streams",
                 f"{self._streams} streams are open: close one.",

@@ -19,10 +19,10 @@ def check_review(work: Workspace, review: object, receipt: object, gates: object
     Raises:
         UsageError: One of them is not what it should be, or git does not have the commits.
     """
-    from hornbook.review.check import Printed, read_gates  # noqa: PLC0415  # loads the readers, which other queries do without
+    from hornbook.review.check import PrintedReview, read_gates  # noqa: PLC0415  # loads the readers, which other queries do without
 
     reviews = [
-        Printed(f"review {number}", _printed(each))
+        PrintedReview(f"review {number}", _printed(each))
         for number, each in enumerate(_several(review, "review"), 1)
     ]
     receipts = []

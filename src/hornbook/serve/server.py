@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from hornbook.errors import HornbookError
 from hornbook.rules.watch import changes
 from hornbook.serve.app import create_app
-from hornbook.serve.graph_updates import Desk
+from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.http.connections import MOST_CONNECTIONS, WatchedConnection
 from hornbook.serve.http.logs import log, log_to_stderr
 
@@ -23,7 +23,7 @@ OWN_FILES = 1000
 class _Server(uvicorn.Server):
     """A server that tells open streams when it stops, instead of waiting for them."""
 
-    def __init__(self, config: uvicorn.Config, desk: Desk) -> None:
+    def __init__(self, config: uvicorn.Config, desk: GraphUpdates) -> None:
         super().__init__(config)
         self._desk = desk
 
@@ -36,7 +36,7 @@ class _Server(uvicorn.Server):
 class Watch:
     """Ingests whenever a source changes, beside the server."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: GraphUpdates) -> None:
         self._desk = desk
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="watch", daemon=True)
@@ -74,7 +74,7 @@ def run(root: Path, host: str, port: int, *, watch: bool) -> None:
     """
     _allow_files(MOST_CONNECTIONS + OWN_FILES)
     app: FastAPI = create_app(root, host=host, environment=os.environ)
-    desk: Desk = app.state.desk
+    desk: GraphUpdates = app.state.desk
     log_to_stderr(desk.leases.settings.serve.log)
     config = uvicorn.Config(
         app,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Kind(Enum):
+class ProgramKind(Enum):
     """How much a command's exit status says."""
 
     SILENT = 0
@@ -209,24 +209,24 @@ _MANY = _names(
 )
 
 
-def kind_of(words: list[str]) -> Kind:
+def kind_of(words: list[str]) -> ProgramKind:
     """How much the status of a command says."""
     name = base(words[0])
     if name in SILENT:
-        return Kind.SILENT
+        return ProgramKind.SILENT
     if name in {"cd", "source", "."}:
-        return Kind.STEP
+        return ProgramKind.STEP
     if name in QUESTIONS or words[1:] in _BARE_INFORMATION:
-        return Kind.QUESTION
+        return ProgramKind.QUESTION
     verbs = [word for word in words[1:] if not word.startswith("-")]
     verb = verbs[0] if verbs else ""
     if _only_tells(name, verb, verbs, words):
-        return Kind.QUESTION
+        return ProgramKind.QUESTION
     detached = name == "docker" and verb == "run" and not {"-d", "--detach"}.isdisjoint(words)
     if detached or verb in _PREPARES.get(name, ()):
         attached = verbs[:2] in (["compose", "run"], ["compose", "exec"])
-        return Kind.JUDGE if attached else Kind.PREPARATION
-    return Kind.JUDGE
+        return ProgramKind.JUDGE if attached else ProgramKind.PREPARATION
+    return ProgramKind.JUDGE
 
 
 def _only_tells(name: str, verb: str, verbs: list[str], words: list[str]) -> bool:
@@ -243,13 +243,13 @@ def is_checker(words: list[str]) -> bool:
     return (name in RUNNERS and name not in _MANY) or ("test" in words[1:2] and name in _MANY)
 
 
-def judges(words: list[str], kind: Kind) -> bool:
+def judges(words: list[str], kind: ProgramKind) -> bool:
     """Whether a gate with this command alone would say something."""
-    if kind is Kind.QUESTION:
+    if kind is ProgramKind.QUESTION:
         return words[0].split()[0] in _TESTS or words[0].startswith(("[", "(("))
-    if kind is Kind.PREPARATION:
+    if kind is ProgramKind.PREPARATION:
         return base(words[0]) in _INSTALLERS
-    return kind is Kind.JUDGE
+    return kind is ProgramKind.JUDGE
 
 
 def tries_again(words: list[str], before: tuple[str, ...]) -> bool:

@@ -21,7 +21,7 @@ _NO_SLASH = ((0, ord("/") - 1), (ord("/") + 1, 0x10FFFF))
 
 
 @dataclass(slots=True)
-class Machine:
+class GlobMachine:
     """All alternatives of a pattern as bit sets over their places.
 
     A place is one character to be read next. `star` places also stay on any character but `/`
@@ -125,9 +125,9 @@ def _ranges(atom: str | Wild | CharClass) -> Iterator[Iterable[tuple[int, int]]]
         yield _NO_SLASH
 
 
-def build(alternatives: Iterable[Alternative]) -> Machine:
+def build(alternatives: Iterable[Alternative]) -> GlobMachine:
     """Return the machine of a pattern."""
-    machine = Machine()
+    machine = GlobMachine()
     for segments in alternatives:
         machine.add_alternative(segments)
     return machine
@@ -174,7 +174,7 @@ class Matcher:
         return re.compile(self._pattern)
 
     @cached_property
-    def _machine(self) -> Machine:
+    def _machine(self) -> GlobMachine:
         return build(self.alternatives)
 
 

@@ -10,7 +10,7 @@ from hornbook.agents.embedded.actions import ACTIONS, described
 from hornbook.agents.embedded.fitting import (
     RECENT,
     Count,
-    Many,
+    FittedList,
     fit,
     fit_actions,
     one_line,
@@ -85,9 +85,9 @@ def _frame(task: StepTask) -> dict[str, object]:
     return {
         "id": task.id,
         "goal": task.goal,
-        "success_criteria": Many(task.success_criteria),
+        "success_criteria": FittedList(task.success_criteria),
         "phase": str(task.phase),
-        "constraints": Many(task.limits),
+        "constraints": FittedList(task.limits),
     }
 
 

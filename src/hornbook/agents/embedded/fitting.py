@@ -228,7 +228,7 @@ _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class FittedText:
     """A text of many lines that may be shown in part; `focus` is the index of a line to keep."""
 
     text: str
@@ -241,14 +241,14 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
+class FittedList:
     """A list of which the first items may stand for the rest."""
 
     items: Sequence[object]
 
 
 @dataclass(frozen=True, slots=True)
-class Error:
+class FittedError:
     """An error message, shown up to its first 500 characters."""
 
     text: str
@@ -272,7 +272,7 @@ def fit(tree: object, room: int, count: Count) -> object:
 def _filled(
     tree: object,
     squeeze: tuple[int, int],
-    texts: Sequence[Text],
+    texts: Sequence[FittedText],
     room: tuple[int, int],
     count: Count,
 ) -> object | None:
@@ -326,10 +326,10 @@ def _level(sizes: Sequence[int], room: int) -> int:
     return room
 
 
-def _texts(tree: object, keep: int) -> Iterator[Text]:
-    if isinstance(tree, Text):
+def _texts(tree: object, keep: int) -> Iterator[FittedText]:
+    if isinstance(tree, FittedText):
         yield tree
-    elif isinstance(tree, Many):
+    elif isinstance(tree, FittedList):
         yield from _texts(list(tree.items[:keep]), keep)
     elif isinstance(tree, Mapping):
         for item in tree.values():
@@ -340,11 +340,11 @@ def _texts(tree: object, keep: int) -> Iterator[Text]:
 
 
 def _plain(tree: object, keep: int, characters: int, shown: Iterator[Sequence[str]]) -> object:
-    if isinstance(tree, Text):
+    if isinstance(tree, FittedText):
         return "\n".join(next(shown))
-    if isinstance(tree, Error):
+    if isinstance(tree, FittedError):
         return short_error(_shown(tree.text), min(ERROR_CHARACTERS, characters * 5 // 3))
-    if isinstance(tree, Many):
+    if isinstance(tree, FittedList):
         return [_plain(item, keep, characters, shown) for item in short_list(tree.items, keep)]
     if isinstance(tree, Mapping):
         return {key: _plain(item, keep, characters, shown) for key, item in tree.items()}

@@ -10,7 +10,7 @@ from hornbook.agents.embedded.actions import load_item
 from hornbook.agents.embedded.checks import is_test_gate, verified
 from hornbook.agents.embedded.records import StepRecord
 from hornbook.agents.embedded.task import StepTask
-from hornbook.agents.embedded.workbench import Refused, Workbench
+from hornbook.agents.embedded.workbench import EditRefused, Workbench
 from hornbook.gates.values import GateResult
 
 Related = Callable[[Sequence[str]], Sequence[str]]
@@ -26,7 +26,7 @@ _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class LoadedFiles:
     """Where loaded items come from; `related` tells the neighbours of files, best first."""
 
     bench: Workbench
@@ -60,7 +60,9 @@ class Shelf:
         lines = text.split("\n")
         start, end = int(given.get("start", 1)), int(given.get("end", len(lines)))
         if start > min(end, len(lines)):
-            raise Refused(f"{given['path']} has {len(lines)} lines, none from {start} to {end}.")
+            raise EditRefused(
+                f"{given['path']} has {len(lines)} lines, none from {start} to {end}."
+            )
         return numbered("\n".join(lines[start - 1 : end]), start)
 
     def _related(self) -> str:
@@ -68,7 +70,7 @@ class Shelf:
         here = [path for path in known if self.bench.exists(path)]
         paths = (here or related_by_imports(self.bench, self.task.files))[:MOST_RELATED]
         if not paths:
-            raise Refused("no file imports the task's files or is imported by them.")
+            raise EditRefused("no file imports the task's files or is imported by them.")
         return "\n".join(f"== {path} ==\n{numbered(self.bench.read(path))}" for path in paths)
 
 
@@ -88,7 +90,7 @@ def related_by_imports(bench: Workbench, files: Sequence[str]) -> list[str]:
             continue
         try:
             imports = stems & _imported(bench.read(path))
-        except Refused:
+        except EditRefused:
             continue  # a binary file imports nothing
         if imports or PurePosixPath(path).stem in named:
             found.append(path)
@@ -127,7 +129,7 @@ def _section(specification: str, wanted: str) -> str:
     if naming:
         return "\n".join(naming)
     names = ", ".join(_slug(head[2].lower()) for head in heads[:20])
-    raise Refused(f"no section {wanted!r} in the specification; there are: {names or 'none'}.")
+    raise EditRefused(f"no section {wanted!r} in the specification; there are: {names or 'none'}.")
 
 
 def _slug(heading: str) -> str:
@@ -145,5 +147,5 @@ def _outputs(records: Sequence[StepRecord], *, tests_only: bool) -> str:
     if not tests_only and (failed := last_error(records)) is not None:
         parts.insert(0, f"== step {failed.step}: {failed.action} ==\n{failed.error}")
     if not parts:
-        raise Refused("no gate has run tests." if tests_only else "there is no error.")
+        raise EditRefused("no gate has run tests." if tests_only else "there is no error.")
     return "\n".join(parts)

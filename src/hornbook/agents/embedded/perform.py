@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hornbook.agents.embedded.actions import Action, Misread, load_item
+from hornbook.agents.embedded.actions import Misread, StepAction, load_item
 from hornbook.agents.embedded.checks import Verification, obstacles, verified
 from hornbook.agents.embedded.fitting import one_line
-from hornbook.agents.embedded.loaded import Shelf
+from hornbook.agents.embedded.loaded import LoadedFiles
 from hornbook.agents.embedded.memory import has_room, loaded
 from hornbook.agents.embedded.records import Result, StepRecord
 from hornbook.agents.embedded.stuck import changed_paths
 from hornbook.agents.embedded.task import StepTask
-from hornbook.agents.embedded.workbench import Edit, Refused
+from hornbook.agents.embedded.workbench import EditRefused, WorkbenchEdit
 from hornbook.errors import BadGlob
 from hornbook.gates.values import GateReport, GateStatus
 
@@ -23,7 +23,7 @@ MOST_OUTPUT: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class StepSituation:
     """Where an action is done: the task, what was done so far, and the means.
 
     `keep` is told of an edit before it is made, so that it can be undone.
@@ -31,17 +31,17 @@ class Situation:
 
     task: StepTask
     records: tuple[StepRecord, ...]
-    shelf: Shelf
+    shelf: LoadedFiles
     check: Check
-    keep: Callable[[Edit], None]
+    keep: Callable[[WorkbenchEdit], None]
 
 
-def perform(action: Action, at: Situation, step: int) -> StepRecord:
+def perform(action: StepAction, at: StepSituation, step: int) -> StepRecord:
     """What the action did; what cannot be done is an error that the model sees."""
     record = StepRecord(step, action.name, action.parameters, target=_target(action))
     try:
         return _DOERS[action.name](record, at)
-    except (Refused, Misread, BadGlob) as problem:
+    except (EditRefused, Misread, BadGlob) as problem:
         return replace(
             record, result=Result.ERROR, error=str(problem), summary=one_line(str(problem))
         )
@@ -53,7 +53,7 @@ def baseline(check: Check) -> StepRecord:
     return _judged(record, check(()))
 
 
-def _target(action: Action) -> str:
+def _target(action: StepAction) -> str:
     given = action.given
     names = ("path", "pattern", "name", "item")
     found = next((given[name] for name in names if name in given), "")
@@ -71,12 +71,12 @@ def _judged(record: StepRecord, report: GateReport, said: str = "") -> StepRecor
     return replace(record, gates=gates, result=result, summary=one_line(summary))
 
 
-def _look(record: StepRecord, at: Situation) -> StepRecord:
+def _look(record: StepRecord, at: StepSituation) -> StepRecord:
     """Reads, searches and loads: what is found stands in the next context under a key."""
     key = _key(record)
     content = at.shelf.content(record, at.records)
     if not has_room(loaded(at.records, record.step), key):
-        raise Refused("every slot for loaded items is pinned: clear_context one of them.")
+        raise EditRefused("every slot for loaded items is pinned: clear_context one of them.")
     lines = content.count("\n") + 1
     return replace(record, loads=key, summary=f"{lines} lines, shown as {one_line(key, 100)}")
 
@@ -95,7 +95,7 @@ def _key(record: StepRecord) -> str:
     return f"search:{given['pattern']}" + (f" in {given['paths']}" if "paths" in given else "")
 
 
-def _edit(record: StepRecord, at: Situation) -> StepRecord:
+def _edit(record: StepRecord, at: StepSituation) -> StepRecord:
     given = {key: value for key, value in record.parameters if key != "path"}
     edit = at.shelf.bench.edit(record.given["path"], given)
     at.keep(edit)
@@ -105,45 +105,45 @@ def _edit(record: StepRecord, at: Situation) -> StepRecord:
     return _judged(replace(record, change=edit.change), at.check(()), said)
 
 
-def _size(edit: Edit) -> str:
+def _size(edit: WorkbenchEdit) -> str:
     grown = edit.after.count(b"\n") - (edit.before or b"").count(b"\n")
     return f"{grown:+d} lines"
 
 
-def _run(record: StepRecord, at: Situation) -> StepRecord:
+def _run(record: StepRecord, at: StepSituation) -> StepRecord:
     name = record.given.get("name", "all").strip()
     report = at.check(() if name == "all" else (name,))
     if name != "all" and not any(gate.name == name for gate in report.gates):
         known = ", ".join(gate.name for gate in verified(at.records).gates)
-        raise Refused(f"no check {name!r}; there are: {known or 'none'}.")
+        raise EditRefused(f"no check {name!r}; there are: {known or 'none'}.")
     judged = _judged(record, report)
     stopped = [gate for gate in report.gates if gate.status is GateStatus.REFUSED]
     return replace(judged, error=stopped[0].message or None) if stopped else judged
 
 
-def _clear(record: StepRecord, at: Situation) -> StepRecord:
+def _clear(record: StepRecord, at: StepSituation) -> StepRecord:
     items = loaded(at.records, record.step)
     wanted = record.given.get("item")
     if wanted is not None and wanted not in {item.key for item in items}:
         keys = ", ".join(item.key for item in items)
-        raise Refused(f"no loaded item {wanted!r}; there are: {keys or 'none'}.")
+        raise EditRefused(f"no loaded item {wanted!r}; there are: {keys or 'none'}.")
     dropped = len(items) if wanted is None else 1
     return replace(record, summary=f"{dropped} loaded items dropped")
 
 
-def _complete(record: StepRecord, at: Situation) -> StepRecord:
+def _complete(record: StepRecord, at: StepSituation) -> StepRecord:
     reasons = obstacles(at.task, verified(at.records), changed_paths(at.records))
     if reasons:
-        raise Refused(f"not complete: {'; '.join(reasons)}.")
+        raise EditRefused(f"not complete: {'; '.join(reasons)}.")
     return replace(record, summary=one_line(record.given["summary"]))
 
 
-def _escalate(record: StepRecord, at: Situation) -> StepRecord:
+def _escalate(record: StepRecord, at: StepSituation) -> StepRecord:
     del at
     return replace(record, summary=one_line(record.given["reason"]))
 
 
-_DOERS: Final[dict[str, Callable[[StepRecord, Situation], StepRecord]]] = {
+_DOERS: Final[dict[str, Callable[[StepRecord, StepSituation], StepRecord]]] = {
     "read_file": _look,
     "search": _look,
     "load_context": _look,

@@ -13,7 +13,7 @@ from hornbook.agents.embedded.memory import EXPIRES_AFTER_STEPS, MAX_ITEMS, load
 from hornbook.agents.embedded.records import StepRecord, as_json, from_json
 from hornbook.agents.embedded.schemas import View
 from hornbook.agents.embedded.task import StepTask
-from hornbook.agents.embedded.workbench import Edit, Workbench
+from hornbook.agents.embedded.workbench import Workbench, WorkbenchEdit
 from hornbook.disk import write_whole
 from hornbook.errors import StoreError, UsageError
 from hornbook.gates.values import GateStatus
@@ -85,7 +85,7 @@ class StepStore:
             place = self.folder / "artifacts" / "outputs" / name
             write_whole(place, gate.output.encode(), durable=False)
 
-    def keep(self, step: int, edit: Edit) -> None:
+    def keep(self, step: int, edit: WorkbenchEdit) -> None:
         """Write a file's bytes before and after an edit that is about to be made."""
         place = self.snapshot(step)
         if edit.before is not None:

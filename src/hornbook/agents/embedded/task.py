@@ -87,7 +87,7 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class RuleViolation:
     """What a check found, and what it looks for."""
 
     id: str
@@ -119,7 +119,7 @@ class StepTask:
     requirements: tuple[Requirement, ...] = ()
     constraints: tuple[str, ...] = ()
     test_requirements: tuple[str, ...] = ()
-    violation: Violation | None = None
+    violation: RuleViolation | None = None
     example_test: str | None = None
     feedback: str = ""
     specification: str = ""

@@ -55,7 +55,7 @@ class ContextSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SettingFinding:
     """Something wrong with settings, and the template's line where there is one."""
 
     code: str
@@ -64,12 +64,12 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EffectiveSettings:
     """Settings with warnings, or the errors that refuse them; both ordered by code."""
 
     effective: ContextSettings | None
-    errors: tuple[Finding, ...]
-    warnings: tuple[Finding, ...]
+    errors: tuple[SettingFinding, ...]
+    warnings: tuple[SettingFinding, ...]
 
 
 VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -121,32 +121,34 @@ def operator_for(
 
 def effective(
     operator: str, given: Mapping[str, str], *, lines: Mapping[str, int] = NO_LINES
-) -> Outcome:
+) -> EffectiveSettings:
     """The settings of a task: its operator's defaults, with each given key in its place.
 
     `lines` says where in a template each given key stands, for the messages.
     """
     if operator not in DEFAULTS:
         errors = [_unknown_operator(operator), *bad_values(given, lines=lines)]
-        return Outcome(None, _by_code(errors), ())
+        return EffectiveSettings(None, _by_code(errors), ())
     asked = _Asked(Operator(operator), given, lines)
     errors = [*bad_values(given, lines=lines), *asked.not_applicable(), *asked.exclusive()]
     if errors:
-        return Outcome(None, _by_code(errors), ())
-    return Outcome(asked.settings(), (), _by_code(asked.warnings()))
+        return EffectiveSettings(None, _by_code(errors), ())
+    return EffectiveSettings(asked.settings(), (), _by_code(asked.warnings()))
 
 
-def bad_values(given: Mapping[str, str], *, lines: Mapping[str, int] = NO_LINES) -> list[Finding]:
+def bad_values(
+    given: Mapping[str, str], *, lines: Mapping[str, int] = NO_LINES
+) -> list[SettingFinding]:
     """The errors of settings that hold whatever the operator is: unknown keys and values."""
     errors = []
     for key, value in given.items():
         line = lines.get(key)
         if key not in VALUES:
             message = f"`{key}` is no context setting: {remedy(key, KEYS)}"
-            errors.append(Finding(f"unknown_element:{key}", message, line))
+            errors.append(SettingFinding(f"unknown_element:{key}", message, line))
         elif value not in VALUES[key]:
             message = f"{key} is {value[:40]!r}: {remedy(value, VALUES[key])}"
-            errors.append(Finding(f"bad_value:{key}", message, line))
+            errors.append(SettingFinding(f"bad_value:{key}", message, line))
     return errors
 
 
@@ -179,7 +181,7 @@ class _Asked:
     def last_line(self, *keys: str) -> int | None:
         return max((self.lines[key] for key in keys if key in self.lines), default=None)
 
-    def not_applicable(self) -> Iterator[Finding]:
+    def not_applicable(self) -> Iterator[SettingFinding]:
         # `accumulate_data` may say false: that is what not applicable amounts to.
         allowed = {"accumulate_data": "false"}
         for key in KEYS:
@@ -191,9 +193,9 @@ class _Asked:
                 f"{key} does not apply to {self.operator}, which has no steps to pass "
                 "data between: remove it."
             )
-            yield Finding(f"not_applicable:{key}", message, self.lines.get(key))
+            yield SettingFinding(f"not_applicable:{key}", message, self.lines.get(key))
 
-    def exclusive(self) -> Iterator[Finding]:
+    def exclusive(self) -> Iterator[SettingFinding]:
         inherit, fresh = self.value("inherit_context"), self.value("fresh_context")
         if fresh != FreshContext.ENABLED or inherit not in {"full", "subset"}:
             return
@@ -203,7 +205,7 @@ class _Asked:
             f"anew; set inherit_context to `none`, or fresh_context to `disabled`."
         )
         line = self.last_line("fresh_context", "inherit_context")
-        yield Finding("exclusive:fresh_context/inherit_context", message, line)
+        yield SettingFinding("exclusive:fresh_context/inherit_context", message, line)
 
     def settings(self) -> ContextSettings:
         accumulates = self.value("accumulate_data") == "true"
@@ -215,7 +217,7 @@ class _Asked:
             fresh_context=FreshContext(self.value("fresh_context")),
         )
 
-    def warnings(self) -> Iterator[Finding]:
+    def warnings(self) -> Iterator[SettingFinding]:
         settings = self.settings()
         if (
             settings.inherit_context is InheritContext.NONE
@@ -223,18 +225,18 @@ class _Asked:
             and settings.fresh_context is FreshContext.DISABLED
         ):
             message = "the task has no context at all: let it inherit, accumulate or look anew."
-            yield Finding("no_context", message, self.last_line(*KEYS))
+            yield SettingFinding("no_context", message, self.last_line(*KEYS))
         if "accumulation_format" in self.given and not settings.accumulate_data:
             message = "accumulation_format has no effect while accumulate_data is false: remove it."
-            yield Finding(
+            yield SettingFinding(
                 "unused:accumulation_format", message, self.last_line("accumulation_format")
             )
 
 
-def _unknown_operator(operator: str) -> Finding:
+def _unknown_operator(operator: str) -> SettingFinding:
     message = f"`{operator}` is no operator: {remedy(operator, DEFAULTS)}"
-    return Finding(f"unknown_operator:{operator}", message)
+    return SettingFinding(f"unknown_operator:{operator}", message)
 
 
-def _by_code(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def _by_code(findings: Iterable[SettingFinding]) -> tuple[SettingFinding, ...]:
     return tuple(sorted(findings, key=lambda finding: finding.code))

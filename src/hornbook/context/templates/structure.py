@@ -13,7 +13,7 @@ from hornbook.context.templates.xml import Element
 NAME_PATTERN = "[a-z][a-z0-9_-]*"
 
 
-class Text(Enum):
+class TextShape(Enum):
     """Whether an element may or must have a text of its own."""
 
     NONE = "none"
@@ -37,7 +37,7 @@ class Shape:
     required: tuple[str, ...] = ()
     repeated: bool = False
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
-    text: Text = Text.NONE
+    text: TextShape = TextShape.NONE
     values: tuple[str, ...] = ()
 
 
@@ -68,18 +68,18 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "steps": Shape(children=("task",), repeated=True),
         "inner_task": Shape(children=_LEAF, required=("description",)),
         "reduction_task": Shape(children=_LEAF, required=("description",)),
-        "description": Shape(text=Text.REQUIRED),
-        "role": Shape(text=Text.REQUIRED),
-        "output_schema": Shape(text=Text.REQUIRED),
+        "description": Shape(text=TextShape.REQUIRED),
+        "role": Shape(text=TextShape.REQUIRED),
+        "output_schema": Shape(text=TextShape.REQUIRED),
         "inputs": Shape(children=("input",), repeated=True),
         "input": Shape(
             attributes={**_NAMED, "required": Attribute(values=("true", "false"))},
-            text=Text.OPTIONAL,
+            text=TextShape.OPTIONAL,
         ),
         "prompt": Shape(children=("part",), repeated=True),
-        "part": Shape(attributes=_NAMED, text=Text.REQUIRED),
+        "part": Shape(attributes=_NAMED, text=TextShape.REQUIRED),
         "context_management": Shape(children=KEYS),
-        **{key: Shape(text=Text.REQUIRED, values=values) for key, values in VALUES.items()},
+        **{key: Shape(text=TextShape.REQUIRED, values=values) for key, values in VALUES.items()},
     }
 )
 TASKS = frozenset({"task", "inner_task", "reduction_task"})
@@ -178,11 +178,11 @@ def _attribute_value(element: Element, name: str, attribute: Attribute) -> Itera
 
 
 def _text_findings(element: Element, shape: Shape) -> Iterator[_Told]:
-    if shape.text is Text.NONE and element.value:
+    if shape.text is TextShape.NONE and element.value:
         message = f"<{element.name}> holds elements only, found the text {element.value[:40]!r}."
         yield f"unexpected_text:{element.name}", element.line, message
     # Context settings are judged with their operator, empty ones too.
-    elif shape.text is Text.REQUIRED and not element.value and element.name not in VALUES:
+    elif shape.text is TextShape.REQUIRED and not element.value and element.name not in VALUES:
         message = f"<{element.name}> is empty: write something, or remove it if it may be missing."
         yield f"bad_value:{element.name}", element.line, message
 

@@ -12,16 +12,16 @@ from hornbook.context.templates.settings import (
     KEYS,
     SUBTYPES,
     ContextSettings,
-    Finding,
+    EffectiveSettings,
     Operator,
-    Outcome,
+    SettingFinding,
     bad_values,
     effective,
     operator_for,
     remedy,
 )
 from hornbook.context.templates.structure import CHILD_TASKS, TemplateFinding, structure_findings
-from hornbook.context.templates.xml import WHITESPACE, Element, Refusal, read_xml
+from hornbook.context.templates.xml import WHITESPACE, Element, XmlRefusal, read_xml
 from hornbook.errors import ConfigError
 
 _CHILD_OPERATORS = {
@@ -69,7 +69,7 @@ class TaskTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedTemplate:
     """A template with its warnings; or none, and every error. The operator is told if known."""
 
     template: TaskTemplate | None
@@ -78,13 +78,13 @@ class Loaded:
     warnings: tuple[TemplateFinding, ...]
 
 
-def load_template(data: bytes | str, *, continuation: bool = False) -> Loaded:
+def load_template(data: bytes | str, *, continuation: bool = False) -> LoadedTemplate:
     """What a template's text says; never raises. One error anywhere rejects it whole.
 
     Findings follow the tasks in document order, those of one task their codes.
     """
     root = read_xml(data)
-    if isinstance(root, Refusal):
+    if isinstance(root, XmlRefusal):
         return _refused(TemplateFinding(root.code, "", root.line, root.message))
     if root.name != "task":
         message = f"the root is <{root.name}>: {remedy(root.name, ['task'])}"
@@ -93,7 +93,7 @@ def load_template(data: bytes | str, *, continuation: bool = False) -> Loaded:
     tasks = [task, *task.descendants()]
     errors = tuple(error for each in tasks for error in each.errors())
     warnings = tuple(warning for each in tasks for warning in each.warnings())
-    return Loaded(None if errors else _built(task), task.operator, errors, warnings)
+    return LoadedTemplate(None if errors else _built(task), task.operator, errors, warnings)
 
 
 def require_template(data: bytes | str, origin: str) -> TaskTemplate:
@@ -108,8 +108,8 @@ def require_template(data: bytes | str, origin: str) -> TaskTemplate:
     return loaded.template
 
 
-def _refused(error: TemplateFinding) -> Loaded:
-    return Loaded(None, None, (error,), ())
+def _refused(error: TemplateFinding) -> LoadedTemplate:
+    return LoadedTemplate(None, None, (error,), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class _Task:
     path: str
     kind: str | None
     operator: Operator | None
-    outcome: Outcome
+    outcome: EffectiveSettings
     children: tuple["_Task", ...]
 
     def descendants(self) -> Iterator["_Task"]:
@@ -139,7 +139,7 @@ class _Task:
     def warnings(self) -> list[TemplateFinding]:
         return [self._told(warning) for warning in self.outcome.warnings]
 
-    def _told(self, finding: Finding) -> TemplateFinding:
+    def _told(self, finding: SettingFinding) -> TemplateFinding:
         line = finding.line or self.element.line
         return TemplateFinding(finding.code, self.path, line, finding.message)
 
@@ -181,14 +181,14 @@ def _steps(steps: Element, path: str) -> Iterator[_Task]:
         yield _typed_task(task, name, f"{path}/{name}")
 
 
-def _outcome(task: Element, operator: Operator | None) -> Outcome:
+def _outcome(task: Element, operator: Operator | None) -> EffectiveSettings:
     block = task.child("context_management")
     asked = [child for child in (block.children if block else ()) if child.name in KEYS]
     first = {child.name: child for child in reversed(asked)}
     given = {name: child.value for name, child in first.items()}
     lines = {name: child.line for name, child in first.items()}
     if operator is None:
-        return Outcome(None, tuple(bad_values(given, lines=lines)), ())
+        return EffectiveSettings(None, tuple(bad_values(given, lines=lines)), ())
     return effective(operator, given, lines=lines)
 
 

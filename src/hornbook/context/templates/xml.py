@@ -46,7 +46,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class XmlRefusal:
     """Why bytes are no XML that we read, and at which line."""
 
     code: str
@@ -57,12 +57,12 @@ class Refusal:
 class _Refused(Exception):
     """Carries a refusal out of the parser's handlers."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: XmlRefusal) -> None:
         super().__init__(refusal.message)
         self.refusal = refusal
 
 
-def read_xml(data: bytes | str) -> Element | Refusal:
+def read_xml(data: bytes | str) -> Element | XmlRefusal:
     """The root element, or why there is none; never raises, whatever the bytes are."""
     try:
         return _parse(*_decode(_as_bytes(data)))
@@ -74,7 +74,7 @@ def _as_bytes(data: bytes | str) -> bytes:
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     if len(raw) > MAX_BYTES:
         message = f"the file has more than {MAX_BYTES} bytes: split it."
-        raise _Refused(Refusal("too_large", 1, message))
+        raise _Refused(XmlRefusal("too_large", 1, message))
     return raw
 
 
@@ -90,7 +90,7 @@ def _decode(data: bytes) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         message = f"the text is not {encoding.upper()}: save the file as UTF-8."
-        raise _Refused(Refusal("not_well_formed", line, message)) from error
+        raise _Refused(XmlRefusal("not_well_formed", line, message)) from error
 
 
 def _parse(text: str, encoding: str) -> Element:
@@ -100,7 +100,7 @@ def _parse(text: str, encoding: str) -> Element:
         tree.parser.Parse(text.encode("utf-8"), True)
     except expat.ExpatError as error:
         message = f"{expat.ErrorString(error.code)} at column {error.offset + 1}."
-        raise _Refused(Refusal("not_well_formed", error.lineno, message)) from error
+        raise _Refused(XmlRefusal("not_well_formed", error.lineno, message)) from error
     return tree.root()
 
 
@@ -112,9 +112,9 @@ def _refuse_document_type(text: str) -> None:
         raise _Refused(_document_type(line))
 
 
-def _document_type(line: int) -> Refusal:
+def _document_type(line: int) -> XmlRefusal:
     message = "a document type could declare entities or name other files: remove <!DOCTYPE …>."
-    return Refusal("doctype_forbidden", line, message)
+    return XmlRefusal("doctype_forbidden", line, message)
 
 
 @dataclass(slots=True)
@@ -181,4 +181,4 @@ class _Tree:
         self._open[-1].text.append(text)
 
     def _refuse(self, code: str, message: str) -> None:
-        raise _Refused(Refusal(code, self.parser.CurrentLineNumber, message))
+        raise _Refused(XmlRefusal(code, self.parser.CurrentLineNumber, message))

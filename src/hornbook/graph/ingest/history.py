@@ -27,7 +27,7 @@ class Happened(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class DocumentEvent:
     """One line of the journal. `FOLLOWED` says that a folder or file was named to ingest."""
 
     event: Happened
@@ -69,7 +69,7 @@ class Journal:
         except FileNotFoundError:
             return 0
 
-    def read(self, start: int = 0) -> Iterator[Event]:
+    def read(self, start: int = 0) -> Iterator[DocumentEvent]:
         """Every whole event from a byte offset on; a torn last line is no event.
 
         Raises:
@@ -83,7 +83,7 @@ class Journal:
                 if line.endswith(b"\n"):
                     yield self._event(line, number)
 
-    def append(self, events: Iterable[Event]) -> int:
+    def append(self, events: Iterable[DocumentEvent]) -> int:
         """Write events and wait until the disk has them; the new size."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab+") as file:
@@ -95,11 +95,11 @@ class Journal:
             os.fsync(file.fileno())
             return file.tell()
 
-    def _event(self, line: bytes, number: int) -> Event:
+    def _event(self, line: bytes, number: int) -> DocumentEvent:
         try:
             fields = json.loads(line)
             texts = {key: _text(value) for key, value in fields.items()}
-            return Event(event=Happened(texts.pop("event")), **texts)
+            return DocumentEvent(event=Happened(texts.pop("event")), **texts)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             raise StoreError(
                 f"{self.path}, line {number}: not a journal event ({problem}): "
@@ -122,7 +122,7 @@ def _drop_torn_line(descriptor: int) -> None:
         os.ftruncate(descriptor, keep)
 
 
-def project(past: Past, event: Event) -> Past:
+def project(past: Past, event: DocumentEvent) -> Past:
     """What is known of a document after one more event of its id."""
     if event.event is Happened.REMOVED:
         return Past(
@@ -151,12 +151,12 @@ def project(past: Past, event: Event) -> Past:
     )
 
 
-def arrives(past: Past, event: Event) -> bool:
+def arrives(past: Past, event: DocumentEvent) -> bool:
     """Whether the event is a document's plain arrival, which says nothing about the past."""
     return not past.revisions and event.event is Happened.ADDED and event.formerly is None
 
 
-def _origins(past: Past, event: Event) -> tuple[str, ...]:
+def _origins(past: Past, event: DocumentEvent) -> tuple[str, ...]:
     return _sorted(
         (past.current,) if past.current else (),
         (event.formerly_revision,) if event.formerly_revision else (),
@@ -187,7 +187,7 @@ def _sorted(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({*one, *other}))
 
 
-def chained(chain: str, past: Past, event: Event) -> str:
+def chained(chain: str, past: Past, event: DocumentEvent) -> str:
     """The hash over all events that shape history; a document's plain arrival does not."""
     if arrives(past, event):
         return chain

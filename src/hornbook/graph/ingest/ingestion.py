@@ -13,11 +13,11 @@ from hornbook.errors import StoreError, UsageError
 from hornbook.graph.generations import Generation, Generations
 from hornbook.graph.ingest import survey as stat_cache
 from hornbook.graph.ingest.builder import Builder
-from hornbook.graph.ingest.history import Event, Happened, Journal, Objects
-from hornbook.graph.ingest.publish import Commit, Tools
+from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Objects
+from hornbook.graph.ingest.publish import Publication, PublicationTools
 from hornbook.graph.ingest.report import IngestReport, Progress
 from hornbook.graph.ingest.survey import EVERY_RULE, Contents, Look, Readings, Survey
-from hornbook.graph.ingest.work import Known, KnownDocument, Plan, plan, recall_known
+from hornbook.graph.ingest.work import IngestWork, Known, KnownDocument, recall_known, work_to_do
 from hornbook.graph.statements import SCHEMA
 from hornbook.rules.catalog import Catalog
 from hornbook.rules.document import Problem
@@ -105,18 +105,18 @@ class Ingestion:
         fresh = [path for path in wanted if path not in known.roots]
         look = self._look(known, named, [*known.roots, *fresh])
         at = _now()
-        followed = [Event(Happened.FOLLOWED, path, at) for path in fresh]
+        followed = [DocumentEvent(Happened.FOLLOWED, path, at) for path in fresh]
         rewrite = known.base is None
         hashes = {each.path: each.sha256 for each in known.documents.values() if each.entry}
         readings = Readings(self._places.root, self._settings, self._objects)
         contents = self._survey.read(look, hashes, readings.note, self._progress)
         untouched = self._untouched(known, look, contents)
-        todo = plan(known, readings.facts, untouched, partial(git.renames, self._places.root))
+        todo = work_to_do(known, readings.facts, untouched, partial(git.renames, self._places.root))
         if todo.work or todo.gone or followed or known.stale or rewrite:
-            tools = Tools(
+            tools = PublicationTools(
                 self._generations, self._journal, self._objects, self._builder, self._progress
             )
-            commit = Commit(tools, known, readings, self._fingerprint, at)
+            commit = Publication(tools, known, readings, self._fingerprint, at)
             catalog = commit.publish(todo, followed)
         else:
             assert known.base is not None  # noqa: S101  # rewrite would be true
@@ -142,7 +142,7 @@ class Ingestion:
             and (each.path in contents.digests or not look.covers(each.path))
         ]
 
-    def _report(self, catalog: Catalog, todo: Plan, problems: list[Problem]) -> IngestReport:
+    def _report(self, catalog: Catalog, todo: IngestWork, problems: list[Problem]) -> IngestReport:
         found = [*self._notices, *problems]
         for entry in catalog.entries:
             found += entry.problems

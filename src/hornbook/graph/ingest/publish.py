@@ -9,12 +9,12 @@ from hornbook.disk import temporary_folder
 from hornbook.graph import statements
 from hornbook.graph.documents import entry_of
 from hornbook.graph.extracts import ExtractWriter
-from hornbook.graph.generations import Draft, Generation, Generations
+from hornbook.graph.generations import DraftGeneration, Generation, Generations
 from hornbook.graph.ingest.builder import Builder
-from hornbook.graph.ingest.history import Event, Happened, Journal, Objects, Past
+from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Objects, Past
 from hornbook.graph.ingest.report import Progress
 from hornbook.graph.ingest.survey import Readings
-from hornbook.graph.ingest.work import Known, Plan, Work
+from hornbook.graph.ingest.work import DocumentWork, IngestWork, Known
 from hornbook.graph.store import NamedGraph, OxigraphStore
 from hornbook.rules.catalog import Catalog, Entry, Removed
 from hornbook.rules.document import Document
@@ -35,7 +35,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class CatalogLine:
     """A document's entry in the catalog, and the predicates behind its signature."""
 
     entry: Entry
@@ -49,13 +49,13 @@ def write(
     bulk: bool,
     scratch: Path | None = None,
     extracts: ExtractWriter | None = None,
-) -> list[Listed]:
+) -> list[CatalogLine]:
     """Put documents into the graph, each whole; new ones in bulk if there are many.
 
     `scratch` is a folder on a disk with room for the quads of the new documents, `extracts` takes
     what is written.
     """
-    listed: list[Listed] = []
+    listed: list[CatalogLine] = []
     with temporary_folder("quads", scratch) as place, (place / "quads.nq").open("wb") as file:
         for each in written:
             current = statements.current(each.document, each.wanted_id, each.past.formerly)
@@ -75,7 +75,7 @@ def write(
     return listed
 
 
-def _listed(each: Written, current: list[str]) -> Listed:
+def _listed(each: Written, current: list[str]) -> CatalogLine:
     carried = statements.carried_predicates(current, each.document.id)
     entry = entry_of(
         each.document,
@@ -84,7 +84,7 @@ def _listed(each: Written, current: list[str]) -> Listed:
         wanted_id=each.wanted_id,
         formerly=each.past.formerly,
     )
-    return Listed(entry, carried)
+    return CatalogLine(entry, carried)
 
 
 def bury(store: OxigraphStore, document_id: str, past: Past) -> None:
@@ -109,7 +109,7 @@ BATCH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class PublicationTools:
     """What a commit works with."""
 
     generations: Generations
@@ -119,11 +119,11 @@ class Tools:
     progress: Progress
 
 
-class Commit:
+class Publication:
     """Carries out one plan: journal first, then the graph, then the pointer to it."""
 
     def __init__(
-        self, tools: Tools, known: Known, readings: Readings, fingerprint: str, at: str
+        self, tools: PublicationTools, known: Known, readings: Readings, fingerprint: str, at: str
     ) -> None:
         self._tools = tools
         self._known = known
@@ -137,7 +137,7 @@ class Commit:
         self._total = 0
         self._done = 0
 
-    def publish(self, todo: Plan, followed: list[Event]) -> Catalog:
+    def publish(self, todo: IngestWork, followed: list[DocumentEvent]) -> Catalog:
         """Do all the work; the catalog of the generation that is current afterwards."""
         self._total = len(todo.work)
         batches = list(self._batches(todo))
@@ -151,7 +151,7 @@ class Commit:
                     base.close()
         return catalog
 
-    def _batches(self, todo: Plan) -> Iterator[list[Work]]:
+    def _batches(self, todo: IngestWork) -> Iterator[list[DocumentWork]]:
         """Whatever touches a known document comes first and together; plain arrivals follow.
 
         A graph that is built anew beside a published one is published only when it is complete.
@@ -164,7 +164,7 @@ class Commit:
         for start in range(BATCH, len(plain), BATCH):
             yield plain[start : start + BATCH]
 
-    def _arrives(self, work: Work) -> bool:
+    def _arrives(self, work: DocumentWork) -> bool:
         return (
             work.event is Happened.ADDED
             and work.formerly is None
@@ -172,13 +172,15 @@ class Commit:
             and work.id not in self._removed
         )
 
-    def _farewells(self, todo: Plan) -> list[Event]:
+    def _farewells(self, todo: IngestWork) -> list[DocumentEvent]:
         return [
-            Event(Happened.REMOVED, each.path, self._at, id=each.id, sha256=each.sha256)
+            DocumentEvent(Happened.REMOVED, each.path, self._at, id=each.id, sha256=each.sha256)
             for each in todo.gone
         ]
 
-    def _commit(self, base: Generation | None, work: list[Work], events: list[Event]) -> Catalog:
+    def _commit(
+        self, base: Generation | None, work: list[DocumentWork], events: list[DocumentEvent]
+    ) -> Catalog:
         happened = [each.happening(self._at) for each in work]
         events += [event for event in happened if event is not None]
         self._settle(events)
@@ -195,12 +197,12 @@ class Commit:
         self._tools.generations.publish(draft, catalog)
         return catalog
 
-    def _settle(self, events: Sequence[Event]) -> None:
+    def _settle(self, events: Sequence[DocumentEvent]) -> None:
         """Have the disk keep the texts that are about to become the past."""
         passing = (self._entries.get(event.id) for event in events)
         self._tools.objects.settle([entry.sha256 for entry in passing if entry is not None])
 
-    def _fill(self, draft: Draft, work: list[Work]) -> None:
+    def _fill(self, draft: DraftGeneration, work: list[DocumentWork]) -> None:
         for document_id in sorted(self._known.stale):
             past = self._known.past(document_id)
             bury(draft.store, document_id, past)
@@ -220,7 +222,7 @@ class Commit:
                 self._signatures[entry.signature] = listed.carried
                 self._removed.pop(entry.id, None)
 
-    def _written(self, work: Work) -> Written:
+    def _written(self, work: DocumentWork) -> Written:
         self._done += 1
         self._tools.progress("writing", self._done, self._total)
         new = work.id not in self._entries and work.id not in self._removed

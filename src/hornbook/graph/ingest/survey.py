@@ -15,13 +15,13 @@ from hornbook.errors import NotFound, StoreError, UsageError
 from hornbook.graph.ingest.builder import too_large
 from hornbook.graph.ingest.history import Objects
 from hornbook.graph.ingest.report import Progress
-from hornbook.graph.ingest.work import Facts, Work
+from hornbook.graph.ingest.work import DocumentFacts, DocumentWork
 from hornbook.rules.code.parsing import grammar_of
 from hornbook.rules.discover import (
     SKIPPED_FOLDERS,
     STATE_FOLDERS,
-    Found,
-    Kind,
+    FileKind,
+    FoundFile,
     in_path_order,
     is_text,
     walk,
@@ -40,13 +40,13 @@ from hornbook.vocabulary.terms import Level
 _RACY = 2_000_000_000
 
 
-class Seen(msgspec.Struct):
+class SeenFiles(msgspec.Struct):
     """Sizes, times and hashes of files, as of the moment `looked`."""
 
     looked: int = 0
     files: dict[str, tuple[int, int, int, str]] = {}
 
-    def digest(self, found: Found) -> str | None:
+    def digest(self, found: FoundFile) -> str | None:
         """The hash that the file had when it was read, if it cannot have changed since."""
         entry = self.files.get(found.path)
         if entry is None or max(found.modified, found.changed) + _RACY > self.looked:
@@ -55,12 +55,12 @@ class Seen(msgspec.Struct):
         return entry[3] if same else None
 
 
-def load(path: Path) -> Seen:
+def load(path: Path) -> SeenFiles:
     """What was seen, or nothing if that is not known."""
     try:
-        return msgspec.msgpack.decode(path.read_bytes(), type=Seen)
+        return msgspec.msgpack.decode(path.read_bytes(), type=SeenFiles)
     except (OSError, msgspec.MsgspecError):
-        return Seen()
+        return SeenFiles()
 
 
 def now() -> int:
@@ -68,7 +68,7 @@ def now() -> int:
     return time.time_ns()
 
 
-def save(path: Path, seen: Seen) -> None:
+def save(path: Path, seen: SeenFiles) -> None:
     """Remember what was seen; losing it only costs time."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
     draft.write_bytes(msgspec.msgpack.encode(seen))
@@ -85,7 +85,7 @@ HEAD_OF_LARGE = 65_536
 class Look:
     """What a look at the files found."""
 
-    files: dict[str, Found]
+    files: dict[str, FoundFile]
     problems: list[Problem]
     scope: tuple[str, ...] | None
     """The paths that were looked at; None is everything that is followed."""
@@ -108,7 +108,7 @@ class Contents:
     digests: dict[str, str] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
-    seen: Seen = field(default_factory=Seen)
+    seen: SeenFiles = field(default_factory=SeenFiles)
 
 
 Taken = Callable[[str, str, bytes, bool], None]
@@ -176,27 +176,27 @@ class Survey:
         found = [each for start in starts for each in self._below(start)]
         return self._look(found, tuple(starts))
 
-    def _below(self, start: str) -> list[Found]:
+    def _below(self, start: str) -> list[FoundFile]:
         path = self._places.root / start
         if path.is_dir() and not path.is_symlink():
             return list(walk(self._places.root, start, is_text))
         if path.is_symlink():
-            return [Found(start, 0, 0, kind=Kind.LINK)]
+            return [FoundFile(start, 0, 0, kind=FileKind.LINK)]
         try:
             facts = path.stat()
         except FileNotFoundError:
             return []
         if not stat.S_ISREG(facts.st_mode):
-            return [Found(start, 0, 0, kind=Kind.OTHER)]
-        return [Found(start, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)]
+            return [FoundFile(start, 0, 0, kind=FileKind.OTHER)]
+        return [FoundFile(start, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)]
 
-    def _look(self, found: list[Found], scope: tuple[str, ...] | None) -> Look:
+    def _look(self, found: list[FoundFile], scope: tuple[str, ...] | None) -> Look:
         problems: list[Problem] = []
         kept = {}
         for path, each in in_path_order(found).items():
             if self._excluded and _matches(self._excluded, path):
                 continue
-            if each.kind is Kind.FILE and path.isascii():
+            if each.kind is FileKind.FILE and path.isascii():
                 kept[path] = each
                 continue
             problem = _unusable(each)
@@ -205,7 +205,7 @@ class Survey:
             else:
                 problems.append(problem)
         shut = tuple(
-            f"{each.path}/" if each.path else "" for each in found if each.kind is Kind.SHUT
+            f"{each.path}/" if each.path else "" for each in found if each.kind is FileKind.SHUT
         )
         return Look(kept, problems, scope, shut)
 
@@ -216,7 +216,7 @@ class Survey:
         did not change is not read at all. Of a file that is too large only the start is taken.
         """
         before = load(self._places.seen)
-        contents = Contents(seen=Seen(looked=now(), files=dict(before.files)))
+        contents = Contents(seen=SeenFiles(looked=now(), files=dict(before.files)))
         for number, (path, found) in enumerate(look.files.items(), 1):
             digest = before.digest(found)
             if digest is None or known.get(path) != digest:
@@ -235,7 +235,7 @@ class Survey:
         return contents
 
     def _load(
-        self, found: Found, known: str | None, contents: Contents, taken: Taken
+        self, found: FoundFile, known: str | None, contents: Contents, taken: Taken
     ) -> str | None:
         try:
             with (self._places.root / found.path).open("rb") as file:
@@ -285,14 +285,14 @@ def _matches(globs: list[Glob], path: str) -> bool:
     return any(glob.matches(path) for glob in globs)
 
 
-def _unusable(found: Found) -> Problem | None:
-    if found.kind is Kind.SHUT:
+def _unusable(found: FoundFile) -> Problem | None:
+    if found.kind is FileKind.SHUT:
         message = "is a folder that cannot be read: check its permissions."
         return Problem(found.path, None, "unreadable_folder", Level.ERROR, message)
-    if found.kind is Kind.OTHER:
+    if found.kind is FileKind.OTHER:
         message = "is neither a file nor a folder and was not read: name a file."
         return Problem(found.path, None, "not_a_file", Level.WARNING, message)
-    if found.kind is Kind.LINK:
+    if found.kind is FileKind.LINK:
         message = "is a link and was not followed: ingest the file it leads to."
         return Problem(found.path, None, "link_not_followed", Level.INFO, message)
     try:
@@ -317,7 +317,7 @@ class Readings:
         self._objects = objects
         self._room = KEPT_BYTES
         self._kept: dict[str, Reading] = {}
-        self.facts: dict[str, Facts] = {}
+        self.facts: dict[str, DocumentFacts] = {}
 
     def note(self, path: str, digest: str, data: bytes, whole: bool) -> None:
         """Keep a text, and note what decides the document's id and links."""
@@ -327,9 +327,9 @@ class Readings:
         self._room -= len(data)
         if self._room > 0 or not whole:
             self._kept[path] = reading
-        self.facts[path] = Facts(path, digest, reading.desired_id, reading.links)
+        self.facts[path] = DocumentFacts(path, digest, reading.desired_id, reading.links)
 
-    def take(self, work: Work) -> Reading:
+    def take(self, work: DocumentWork) -> Reading:
         """The reading of a document that is to be written."""
         kept = self._kept.pop(work.path, None)
         if kept is not None:
@@ -339,7 +339,7 @@ class Readings:
         except NotFound:
             return self._from_file(work)
 
-    def _from_file(self, work: Work) -> Reading:
+    def _from_file(self, work: DocumentWork) -> Reading:
         """The reading of a file whose text is not kept, or kept wrongly."""
         with (self._root / work.path).open("rb") as file:
             large = os.fstat(file.fileno()).st_size > self._settings.largest_file

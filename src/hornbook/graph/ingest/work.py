@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from hornbook.graph import documents as recall
 from hornbook.graph.generations import Generation
-from hornbook.graph.ingest.history import Event, Happened, Journal, Past, chained, project
+from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Past, chained, project
 from hornbook.graph.store import GraphStore
 from hornbook.rules.catalog import Entry, Removed
 from hornbook.rules.document import Link, Problem, revision_id
@@ -69,7 +69,7 @@ class Known:
             path=known.path,
         )
 
-    def take(self, event: Event) -> None:
+    def take(self, event: DocumentEvent) -> None:
         """Let one more event have happened."""
         if event.event is Happened.FOLLOWED:
             if event.path not in self.roots:
@@ -111,7 +111,7 @@ _ABOUT_OTHERS = frozenset({"id_clash", "unresolved_link", "ambiguous_link"})
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class DocumentFacts:
     """The little of a document that decides ids and links."""
 
     path: str
@@ -121,7 +121,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class DocumentWork:
     """A document to write, with the id it gets, its links, and the event that it means."""
 
     path: str
@@ -134,11 +134,11 @@ class Work:
     formerly: str | None = None
     formerly_revision: str | None = None
 
-    def happening(self, at: str) -> Event | None:
+    def happening(self, at: str) -> DocumentEvent | None:
         """The journal event, or None when only the writing is new."""
         if self.event is None:
             return None
-        return Event(
+        return DocumentEvent(
             self.event,
             self.path,
             at,
@@ -150,10 +150,10 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class IngestWork:
     """All that an ingest has to do."""
 
-    work: tuple[Work, ...]
+    work: tuple[DocumentWork, ...]
     gone: tuple[KnownDocument, ...]
     unchanged: int
 
@@ -162,12 +162,12 @@ class Plan:
         return sum(1 for each in self.work if each.event is event)
 
 
-def plan(
+def work_to_do(
     known: Known,
-    facts: Mapping[str, Facts],
+    facts: Mapping[str, DocumentFacts],
     untouched: Iterable[KnownDocument],
     renamed: Callable[[], Mapping[str, str]],
-) -> Plan:
+) -> IngestWork:
     """What to do about `facts` (documents that were read) and `untouched` (that were not).
 
     An untouched document is written again only if its id or one of its links changed.
@@ -181,13 +181,13 @@ def plan(
     assigned = assign_ids(wanted)
     origins = _origins(known, facts, wanted, by_path, renamed)
     ids = dict(assigned.ids)
-    work: list[Work] = []
+    work: list[DocumentWork] = []
     unchanged = 0
     for path in sorted(wanted):
         fact = facts.get(path) or _fact_of(standing[path])
         links, link_problems = resolve_links(path, fact.links, ids)
         problems = [*link_problems, *_clash(path, assigned.clashes.get(path), ids[path])]
-        item = Work(path, fact.sha256, ids[path], fact.wanted_id, links, tuple(problems))
+        item = DocumentWork(path, fact.sha256, ids[path], fact.wanted_id, links, tuple(problems))
         before = known.documents.get(item.id)
         if before is not None and before.path == path and before.sha256 == item.sha256:
             unchanged += 1
@@ -197,17 +197,17 @@ def plan(
             work.append(_happened(item, before, origins.get(path)))
     live = {each.id for each in work} | {ids[path] for path in standing}
     gone = [each for each in known.documents.values() if each.id not in live]
-    return Plan(tuple(work), tuple(sorted(gone, key=lambda each: each.path)), unchanged)
+    return IngestWork(tuple(work), tuple(sorted(gone, key=lambda each: each.path)), unchanged)
 
 
-def _as_written(entry: Entry, item: Work) -> bool:
+def _as_written(entry: Entry, item: DocumentWork) -> bool:
     """Whether the graph has the same links and the same word about them and about the id."""
     told = {problem for problem in entry.problems if problem.code in _ABOUT_OTHERS}
     return set(entry.links) == set(item.links) and told == set(item.problems)
 
 
 def _names_stand(
-    facts: Mapping[str, Facts],
+    facts: Mapping[str, DocumentFacts],
     standing: Mapping[str, KnownDocument],
     by_path: Mapping[str, KnownDocument],
 ) -> bool:
@@ -224,10 +224,10 @@ def _names_stand(
 
 def _replan(
     known: Known,
-    facts: Mapping[str, Facts],
+    facts: Mapping[str, DocumentFacts],
     standing: Mapping[str, KnownDocument],
     by_path: Mapping[str, KnownDocument],
-) -> Plan:
+) -> IngestWork:
     """The plan when no id can have changed: only the documents that were read matter."""
     linked = any(fact.links for fact in facts.values())
     ids = {path: each.id for path, each in by_path.items()} if linked else {}
@@ -239,12 +239,14 @@ def _replan(
         if before.id != fact.wanted_id:
             holder = known.documents[fact.wanted_id].path
             problems += _clash(path, holder, before.id)
-        item = Work(path, fact.sha256, before.id, fact.wanted_id, links, tuple(problems))
+        item = DocumentWork(path, fact.sha256, before.id, fact.wanted_id, links, tuple(problems))
         work.append(_happened(item, before, None))
-    return Plan(tuple(work), (), len(standing))
+    return IngestWork(tuple(work), (), len(standing))
 
 
-def _happened(item: Work, before: KnownDocument | None, origin: KnownDocument | None) -> Work:
+def _happened(
+    item: DocumentWork, before: KnownDocument | None, origin: KnownDocument | None
+) -> DocumentWork:
     """The work with its event: a known id was changed, a new one was added."""
     if before is not None and before.path == item.path:
         return replace(item, event=Happened.CHANGED)
@@ -262,7 +264,7 @@ def _happened(item: Work, before: KnownDocument | None, origin: KnownDocument | 
 
 def _origins(
     known: Known,
-    facts: Mapping[str, Facts],
+    facts: Mapping[str, DocumentFacts],
     wanted: Mapping[str, str],
     by_path: Mapping[str, KnownDocument],
     renamed: Callable[[], Mapping[str, str]],
@@ -285,10 +287,10 @@ def _wanted(document: KnownDocument) -> str:
     return document.entry.wanted_id if document.entry is not None else document.id
 
 
-def _fact_of(document: KnownDocument) -> Facts:
+def _fact_of(document: KnownDocument) -> DocumentFacts:
     links = document.entry.links if document.entry is not None else ()
     unresolved = tuple(dict.fromkeys(replace(link, target=None) for link in links))
-    return Facts(document.path, document.sha256, _wanted(document), unresolved)
+    return DocumentFacts(document.path, document.sha256, _wanted(document), unresolved)
 
 
 def _clash(path: str, holder: str | None, given: str) -> list[Problem]:

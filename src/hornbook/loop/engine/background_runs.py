@@ -10,12 +10,12 @@ from typing import Self
 
 from hornbook.errors import EngineError, PlanHeld, UsageError
 from hornbook.graph.repository import Repository
-from hornbook.loop.engine.runs import RunPhase, Runs, wanted_run
+from hornbook.loop.engine.runs import EngineRuns, RunPhase, wanted_run
 from hornbook.loop.engine.workers import Roster, connect, database_url
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import StepKind
 from hornbook.loop.staff import loop_of
-from hornbook.process.background import Apart
+from hornbook.process.background import BackgroundProcess
 
 START_SECONDS = 20.0
 """How long is waited for a process to take up its plan; a slower one is told by its run alone."""
@@ -34,7 +34,7 @@ class Executions:
         self._tell = tell
         self._lock = threading.Lock()
         self._turns: dict[str, threading.Lock] = {}
-        self._started: dict[str, Apart] = {}
+        self._started: dict[str, BackgroundProcess] = {}
         self._closing = threading.Event()
 
     def begin(
@@ -82,11 +82,11 @@ class Executions:
 
     def _run(
         self, work: Repository, slug: str, number: int | None, agent: str | None, run: str
-    ) -> Apart:
+    ) -> BackgroundProcess:
         with self._lock:
             if self._closing.is_set():
                 raise EngineError("this server is stopping: nothing is begun any more.")
-            self._started[slug] = Apart(
+            self._started[slug] = BackgroundProcess(
                 _command(work.root, slug, number, agent),
                 folder=work.root,
                 environment=self._environment,
@@ -104,7 +104,7 @@ class Executions:
                 return holder
         return None
 
-    def _await(self, engine: "_Engine", process: Apart, slug: str, run: str) -> None:
+    def _await(self, engine: "_Engine", process: BackgroundProcess, slug: str, run: str) -> None:
         """Wait until the process has taken up its plan, or is over already."""
         until = time.monotonic() + START_SECONDS
         while time.monotonic() < until:
@@ -131,7 +131,7 @@ class _Engine:
         told = work.settings.engine
         state = work.places.state
         self._database = connect(database_url(state, told.database))
-        self.runs = Runs(self._database)
+        self.runs = EngineRuns(self._database)
         self.roster = Roster(self._database, state, told.dead_after_seconds)
 
     def __enter__(self) -> Self:

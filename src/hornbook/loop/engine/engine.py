@@ -13,16 +13,16 @@ import sqlalchemy as sql
 
 from hornbook.errors import EngineError
 from hornbook.loop.engine.durable import Durable, Planned
-from hornbook.loop.engine.run_leg import ANSWER, START, STEP, Legs, Tell, nobody
+from hornbook.loop.engine.run_leg import ANSWER, START, STEP, RunLegs, Tell, nobody
 from hornbook.loop.engine.runs import (
     ANSWERED,
     FAILED,
     OPEN,
     UNFINISHED,
+    EngineRun,
+    EngineRuns,
     Request,
-    Run,
     RunPhase,
-    Runs,
 )
 from hornbook.loop.engine.workers import Roster, connect, database_url
 from hornbook.loop.protocol import Loop, StepKind, StepOutcome
@@ -54,7 +54,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class EngineScope:
     """Which runs a process works on: those of a plan, one run with what it spawns, or all."""
 
     plan: str | None = None
@@ -68,7 +68,7 @@ class Scope:
         return None if self.plan is None else [f"plan:{self.plan}"]
 
 
-EVERYTHING = Scope()
+EVERYTHING = EngineScope()
 
 
 class Engine:
@@ -78,7 +78,7 @@ class Engine:
     """
 
     def __init__(
-        self, loop: Loop, options: Options, scope: Scope = EVERYTHING, *, tell: Tell = nobody
+        self, loop: Loop, options: Options, scope: EngineScope = EVERYTHING, *, tell: Tell = nobody
     ) -> None:
         self._options = options
         self._scope = scope
@@ -86,8 +86,8 @@ class Engine:
         self._url = database_url(options.state, options.database)
         self._database = connect(self._url)
         self.roster = Roster(self._database, options.state, options.dead_after)
-        self.runs = Runs(self._database)
-        self._legs = Legs(
+        self.runs = EngineRuns(self._database)
+        self._legs = RunLegs(
             loop,
             self.runs,
             self.roster.worker,
@@ -160,7 +160,7 @@ class Engine:
             if not any(each.phase in OPEN for each in self.covered()):
                 self._durable.retire(queue)
 
-    def covered(self, plan: str | None = None) -> list[Run]:
+    def covered(self, plan: str | None = None) -> list[EngineRun]:
         """The runs of a plan, or all open ones, that are this process's business."""
         found = self.runs.in_phases(OPEN) if plan is None else self.runs.of_plan(plan)
         return [each for each in found if self._covers(each)]
@@ -169,7 +169,7 @@ class Engine:
         """Take no further step, and wait for those that were begun."""
         self._legs.stop(None)
 
-    def resume(self, run_id: str) -> Run:
+    def resume(self, run_id: str) -> EngineRun:
         """Set a run going again that was interrupted, failed, ran out of time or asked.
 
         One that asks still asks if nobody answered.
@@ -189,7 +189,7 @@ class Engine:
         self._adopt([each for each in self.covered(run.plan) if each.phase in OPEN])
         return self.runs.get(run_id)
 
-    def answer(self, run_id: str, text: str) -> Run:
+    def answer(self, run_id: str, text: str) -> EngineRun:
         """Queue a run that asks with the answer to it.
 
         Raises:
@@ -229,7 +229,7 @@ class Engine:
                 if not late:
                     self.reap()
 
-    def _adopt(self, runs: Sequence[Run]) -> None:
+    def _adopt(self, runs: Sequence[EngineRun]) -> None:
         """Bring interrupted runs into a queue that this process listens to.
 
         Raises:
@@ -254,25 +254,25 @@ class Engine:
                 self._durable.move(each.workflow_id, home)
                 self.runs.woken(run.run)
 
-    def _enqueue(self, run: Run, leg: Planned, delay: float = 0.0) -> None:
+    def _enqueue(self, run: EngineRun, leg: Planned, delay: float = 0.0) -> None:
         """Queue a leg first and note it then: what is noted can always be run."""
         queue = self._home(run) or f"plan:{run.plan}"
         self._durable.register(queue, self._options.parallel)
         self._durable.enqueue(queue, leg, delay=delay)
         self.runs.queued(run.run, leg.number, RunPhase.WAITING if delay else RunPhase.QUEUED)
 
-    def _home(self, run: Run) -> str | None:
+    def _home(self, run: EngineRun) -> str | None:
         """The queue of this process that a run belongs to; None if it takes from all."""
         if self._scope.run is not None:
             return f"run:{self._scope.run}"
         return None if self._scope.plan is None else f"plan:{run.plan}"
 
-    def _covers(self, run: Run) -> bool:
+    def _covers(self, run: EngineRun) -> bool:
         if self._scope.run is not None:
             return run.run == self._scope.run or self._descends(run)
         return self._scope.plan in {None, run.plan}
 
-    def _descends(self, run: Run) -> bool:
+    def _descends(self, run: EngineRun) -> bool:
         """Whether a run was spawned by the one that this process works on, at any depth."""
         while run.parent is not None:
             if run.parent == self._scope.run:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository
-from hornbook.loop.engine.engine import EVERYTHING, Engine, Options, Scope
+from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
 from hornbook.loop.engine.run_leg import Tell, nobody
-from hornbook.loop.engine.runs import APPROVED, Request, Run, RunPhase, wanted_run
+from hornbook.loop.engine.runs import APPROVED, EngineRun, Request, RunPhase, wanted_run
 from hornbook.loop.plan_book import PlanBook, PlanCheck
 from hornbook.loop.planner import Planner, planned
 from hornbook.loop.protocol import Loop
@@ -30,10 +30,10 @@ def configured_planner(work: Repository) -> Planner | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedRun:
     """A run as somebody who looks on sees it."""
 
-    run: Run
+    run: EngineRun
     progress: Progress
 
 
@@ -42,8 +42,8 @@ class Execution:
     """What an execution came to: the run that was asked for, and all that belong to its plan."""
 
     plan: str
-    root: Run
-    runs: tuple[Seen, ...]
+    root: EngineRun
+    runs: tuple[ObservedRun, ...]
 
     @property
     def approved(self) -> bool:
@@ -51,18 +51,18 @@ class Execution:
         return self.root.phase is RunPhase.ENDED and self.root.status == APPROVED
 
     @property
-    def asking(self) -> tuple[Run, ...]:
+    def asking(self) -> tuple[EngineRun, ...]:
         """The runs that a person has to answer; not those that wait for such a run."""
         found = [each.run for each in self.runs if each.run.phase is RunPhase.ASKING]
         waiting = {each.parent for each in found}
         return tuple(each for each in found if each.run not in waiting)
 
 
-Look = Callable[[Sequence[Seen]], None]
+Look = Callable[[Sequence[ObservedRun]], None]
 """Is shown the runs whenever one of them has moved on."""
 
 
-def _nobody_looks(_runs: Sequence[Seen]) -> None:
+def _nobody_looks(_runs: Sequence[ObservedRun]) -> None:
     """Execute without showing anything."""
 
 
@@ -99,7 +99,7 @@ class PlanEngine:
                 f"plan {slug} is not committed: `hornbook promote {slug}` commits to it."
             )
         number = None if task is None else PlanBook.task(view.state, task).number
-        with self._engine(Scope(plan=slug)) as engine:
+        with self._engine(EngineScope(plan=slug)) as engine:
             engine.hold(slug)
             root = _begun(engine, slug, number, agent)
             for run in engine.runs.of_plan(slug):
@@ -117,7 +117,7 @@ class PlanEngine:
             EngineError: It has ended, or another process works on it.
         """
         wanted = run_id.removeprefix("run.")
-        with self._engine(Scope(run=wanted)) as engine:
+        with self._engine(EngineScope(run=wanted)) as engine:
             run = engine.resume(wanted)
             ended = self._watched(engine, run.plan, wanted, look)
             engine.release_run()
@@ -160,7 +160,7 @@ class PlanEngine:
         return self.execute(slug, agent=agent, look=look)
 
     @contextmanager
-    def _engine(self, scope: Scope, tell: Tell = nobody) -> Iterator[Engine]:
+    def _engine(self, scope: EngineScope, tell: Tell = nobody) -> Iterator[Engine]:
         self._work.places.prepare()
         told = self._work.settings.engine
         options = Options(
@@ -177,7 +177,7 @@ class PlanEngine:
     def _watched(self, engine: Engine, plan: str, root: str, look: Look) -> Execution:
         """Show the runs of a plan until none goes on without a person."""
         pause = threading.Event()
-        shown: tuple[Seen, ...] = ()
+        shown: tuple[ObservedRun, ...] = ()
         while True:
             runs = engine.covered(plan)
             if not shown or [each.run for each in shown] != runs:
@@ -187,9 +187,9 @@ class PlanEngine:
                 return Execution(plan, engine.runs.get(root), shown)
             pause.wait(LOOK_SECONDS)
 
-    def _seen(self, plan: str, runs: Sequence[Run]) -> tuple[Seen, ...]:
+    def _seen(self, plan: str, runs: Sequence[EngineRun]) -> tuple[ObservedRun, ...]:
         events = self._book.events(plan)
-        return tuple(Seen(run, progress_of(events, run.run)) for run in runs)
+        return tuple(ObservedRun(run, progress_of(events, run.run)) for run in runs)
 
 
 def _begun(engine: Engine, plan: str, number: int | None, agent: str | None) -> str:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from hornbook.loop.engine.durable import LOST, Durable, Fenced, Planned, Stopping
-from hornbook.loop.engine.runs import FAILED, TIMED_OUT, Request, Run, Runs
+from hornbook.loop.engine.runs import FAILED, TIMED_OUT, EngineRun, EngineRuns, Request
 from hornbook.loop.protocol import Loop, StepKind, StepOutcome
 
 # What a step gave, as JSON that DBOS keeps.
@@ -25,7 +25,7 @@ START, STEP, ANSWER = "start", "step", "answer"
 SHORT = 1.0
 """Up to so many seconds a wait is sat out; a longer one gives its place to other runs."""
 
-Enqueue = Callable[[Run, Planned, float], None]
+Enqueue = Callable[[EngineRun, Planned, float], None]
 """Queues a leg of a run, to begin after some seconds."""
 
 Tell = Callable[[str, str], None]
@@ -36,15 +36,15 @@ def nobody(_run: str, _what: str) -> None:
     """Work without telling anybody."""
 
 
-def _nowhere(run: Run, _leg: Planned, _delay: float) -> None:
+def _nowhere(run: EngineRun, _leg: Planned, _delay: float) -> None:
     raise TypeError(f"run {run.run} was to be queued before the engine was started")
 
 
-class Legs:
+class RunLegs:
     """Runs legs, as many steps at a time as there are slots."""
 
     def __init__(
-        self, loop: Loop, runs: Runs, worker: str, *, slots: int, limit: float, tell: Tell
+        self, loop: Loop, runs: EngineRuns, worker: str, *, slots: int, limit: float, tell: Tell
     ) -> None:
         self._loop = loop
         self._runs = runs
@@ -110,7 +110,7 @@ class Legs:
         """How many steps run at the moment."""
         return self._busy
 
-    def _first(self, run: Run, leg: Planned) -> Callable[[], StepOutcome]:
+    def _first(self, run: EngineRun, leg: Planned) -> Callable[[], StepOutcome]:
         """What a leg begins with."""
         if leg.first == ANSWER:
             return partial(self._loop.answer, run.run, leg.text)
@@ -119,7 +119,7 @@ class Legs:
         return partial(self._loop.start, run.plan, run.task, agent=run.agent, run_id=run.run)
 
     def _effect(
-        self, run: Run, leg: int, owner: tuple[str, str], action: Callable[[], StepOutcome]
+        self, run: EngineRun, leg: int, owner: tuple[str, str], action: Callable[[], StepOutcome]
     ) -> Kept:
         durable = self._durable()
         with self._slots, self._counted():
@@ -138,12 +138,12 @@ class Legs:
             self._runs.note(replace(outcome, run_id=run.run), spent=took + waits)
         return {**_kept(outcome), "took": took}
 
-    def _settle(self, run: Run, outcome: StepOutcome, owner: tuple[str, str]) -> Kept:
+    def _settle(self, run: EngineRun, outcome: StepOutcome, owner: tuple[str, str]) -> Kept:
         self._durable().require(*owner)
         self._runs.settle(replace(outcome, run_id=run.run))
         return {}
 
-    def _spawn(self, run: Run, names: Sequence[str]) -> None:
+    def _spawn(self, run: EngineRun, names: Sequence[str]) -> None:
         """Queue the runs that a run began beside itself."""
         if names:
             self._runs.add([Request(name, run.plan, None, run.agent, run.run) for name in names])
@@ -168,7 +168,7 @@ class Legs:
 class _Counted:
     """Counts a step while it runs."""
 
-    def __init__(self, legs: Legs) -> None:
+    def __init__(self, legs: RunLegs) -> None:
         self._legs = legs
 
     def __enter__(self) -> None:

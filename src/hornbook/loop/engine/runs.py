@@ -51,7 +51,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class EngineRun:
     """A run as the engine has it; `leg` counts the times that it was set going."""
 
     run: str
@@ -78,7 +78,7 @@ class Run:
         return self.phase in OPEN and (self.phase, self.status) != (RunPhase.WAITING, "asking")
 
 
-class Runs:
+class EngineRuns:
     """The runs of one database."""
 
     def __init__(self, engine: sql.Engine) -> None:
@@ -92,7 +92,7 @@ class Runs:
             for place, each in enumerate(fresh, len(known) + 1):
                 connection.execute(sql.insert(RUNS).values(**_row(each), ordinal=place))
 
-    def get(self, run: str) -> Run:
+    def get(self, run: str) -> EngineRun:
         """One run.
 
         Raises:
@@ -107,18 +107,18 @@ class Runs:
         """Whether the engine has a run of this id."""
         return bool(self._select(RUNS.c.run == run))
 
-    def of_plan(self, plan: str) -> list[Run]:
+    def of_plan(self, plan: str) -> list[EngineRun]:
         """The runs that belong to a plan, in the order in which they were entered."""
         return self._select(RUNS.c.plan == plan)
 
-    def of_workflows(self, workflows: Iterable[str]) -> list[Run]:
+    def of_workflows(self, workflows: Iterable[str]) -> list[EngineRun]:
         """The runs whose current leg is one of these."""
         wanted = set(workflows)
         names = {name.rpartition("~")[0] for name in wanted}
         found = self._select(RUNS.c.run.in_(names)) if names else []
         return [each for each in found if each.workflow in wanted]
 
-    def in_phases(self, phases: Iterable[RunPhase]) -> list[Run]:
+    def in_phases(self, phases: Iterable[RunPhase]) -> list[EngineRun]:
         """All runs in one of these phases."""
         return self._select(RUNS.c.phase.in_(sorted(phases)))
 
@@ -172,7 +172,7 @@ class Runs:
         with self._engine.begin() as connection:
             connection.execute(sql.update(RUNS).where(RUNS.c.run == run).values(**values))
 
-    def _select(self, condition: "sql.ColumnElement[bool]") -> list[Run]:
+    def _select(self, condition: "sql.ColumnElement[bool]") -> list[EngineRun]:
         asked = sql.select(RUNS).where(condition).order_by(RUNS.c.ordinal)
         with self._engine.connect().execution_options(hornbook_reads=True) as connection:
             return [_run(row) for row in connection.execute(asked)]
@@ -186,10 +186,10 @@ class Wanted:
     """
 
     name: str
-    run: Run | None
+    run: EngineRun | None
 
 
-def wanted_run(runs: Iterable[Run], plan: str, number: int | None) -> Wanted:
+def wanted_run(runs: Iterable[EngineRun], plan: str, number: int | None) -> Wanted:
     """The run of a plan or of one of its tasks: the one that is not over yet, else a new one."""
     base = plan if number is None else f"{plan}-t{number}"
     known = {run.run: run for run in runs}
@@ -219,11 +219,11 @@ def _row(request: Request) -> dict[str, object]:
     }
 
 
-def _run(row: "sql.Row[tuple[object, ...]]") -> Run:
+def _run(row: "sql.Row[tuple[object, ...]]") -> EngineRun:
     facts = dict(row._mapping)  # noqa: SLF001  # the public name of a row's columns
     del facts["ordinal"]
     facts["phase"] = RunPhase(str(facts["phase"]))
-    return Run(**facts)
+    return EngineRun(**facts)
 
 
 def wake(places: Places, settings: Settings, run_id: str) -> bool:
@@ -236,6 +236,6 @@ def wake(places: Places, settings: Settings, run_id: str) -> bool:
         return False
     engine = connect(database_url(places.state, database))
     try:
-        return Runs(engine).answered(run_id)
+        return EngineRuns(engine).answered(run_id)
     finally:
         engine.dispose()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.plans import run_kinds as kinds
-from hornbook.plans.events import Event, Kind
+from hornbook.plans.events import Event, EventKind
 from hornbook.plans.log import EventLog
 from hornbook.settings.layout import Places
 from hornbook.settings.values import Settings
@@ -44,7 +44,7 @@ class KeptLog:
         self,
         places: Places,
         settings: Settings,
-        known: Mapping[str, Kind],
+        known: Mapping[str, EventKind],
         clock: Callable[[], str],
     ) -> None:
         self._places = places

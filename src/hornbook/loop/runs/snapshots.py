@@ -29,7 +29,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class RecordedEdit:
     """One changed file."""
 
     path: str
@@ -48,7 +48,9 @@ def write_snapshots(root: Path, folder: Path, states: Sequence[RunState]) -> Non
             _write_attempt(root, folder / place, start, str(event.data["commit"]))
         for place, event in _steps(state):
             told = event.data["told"]
-            edit = Edit(told["changed"], _side(told.get("before")), _side(told.get("after")))
+            edit = RecordedEdit(
+                told["changed"], _side(told.get("before")), _side(told.get("after"))
+            )
             here = folder / place / f"step-{told['step']:04}"
             if not (here / "edit.json").is_file():
                 _write(root, {here: edit})
@@ -84,7 +86,7 @@ def _write_attempt(root: Path, place: Path, start: str, commit: str) -> None:
     except UsageError:
         return  # git has removed an attempt that nobody needs any more
     edits = [
-        Edit(
+        RecordedEdit(
             each.path,
             None if each.old_mode == ABSENT else Side(each.old_mode, each.old_blob),
             None if each.mode == ABSENT else Side(each.mode, each.blob),
@@ -105,7 +107,7 @@ def _write_attempt(root: Path, place: Path, start: str, commit: str) -> None:
     _put(listed, _json(facts))
 
 
-def _write(root: Path, edits: Mapping[Path, Edit]) -> bool:
+def _write(root: Path, edits: Mapping[Path, RecordedEdit]) -> bool:
     """Write the folder of each edit; False if git has not everything any more."""
     sides = [side for each in edits.values() for side in (each.before, each.after)]
     wanted = {side.blob for side in sides if side is not None and side.mode != SUBMODULE}

@@ -9,11 +9,11 @@ from hornbook.loop.workflow.interpreter import (
     Do,
     Ended,
     Erred,
-    Outcome,
     Refused,
     Result,
-    Run,
     Succeeded,
+    WorkflowOutcome,
+    WorkflowRun,
     advance,
     start,
 )
@@ -38,7 +38,7 @@ class RunState:
     plan: str
     begun: Event
     events: tuple[Event, ...]
-    machine: Run | None
+    machine: WorkflowRun | None
     round: int = 1
     ended: Event | None = None
     asked: Event | None = None
@@ -235,7 +235,7 @@ def _folded(state: RunState, event: Event, workflows: Mapping[str, Workflow]) ->
     return replace(later, machine=_begun(later, workflows)) if state.machine else later
 
 
-def _begun(state: RunState, workflows: Mapping[str, Workflow]) -> Run:
+def _begun(state: RunState, workflows: Mapping[str, Workflow]) -> WorkflowRun:
     """The workflow at its first step, with what people answered so far."""
     if state.workflow not in workflows:
         raise EventLogError(
@@ -312,7 +312,7 @@ def is_over(state: RunState) -> bool:
     return (
         run is not None
         and isinstance(run.upcoming, Ended)
-        and run.upcoming.outcome is not Outcome.ESCALATED
+        and run.upcoming.outcome is not WorkflowOutcome.ESCALATED
     )
 
 

@@ -11,7 +11,7 @@ from hornbook.agents.blindness import Leak, RuleTexts, in_files
 from hornbook.commits.change import changed_names
 from hornbook.errors import UsageError
 from hornbook.graph.commit_graph import graph_at
-from hornbook.loop.steps.services import Scene
+from hornbook.loop.steps.services import StepRun
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.rules.reading import is_rule_file
@@ -23,14 +23,14 @@ _SHOWN = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Veil:
+class HiddenRules:
     """The rules that a developer must not read, and the file of each."""
 
     texts: RuleTexts
     paths: Mapping[str, str]
 
 
-class Sighting:
+class ExposedRules:
     """The files of a worktree that show rules; a passage that they show is no secret any more."""
 
     def __init__(self, top: Path, files: Mapping[str, list[Any]]) -> None:
@@ -49,36 +49,38 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DeveloperFeedback:
     """What a developer is told beside the task; `left_out` are rules that the feedback quoted.
 
     Without a veil it may see rules.
     """
 
     feedback: str
-    veil: Veil | None = None
-    seen: Sighting | None = None
+    veil: HiddenRules | None = None
+    seen: ExposedRules | None = None
     left_out: tuple[str, ...] = ()
 
 
-def told_to(scene: Scene, feedback: str, *, base: str, commit: str, folder: Path) -> Told:
+def told_to(
+    step: StepRun, feedback: str, *, base: str, commit: str, folder: Path
+) -> DeveloperFeedback:
     """The feedback for a developer, without passages of rules if it is blind.
 
     `base` has the rules, `commit` the files of the worktree. Files are looked at once for a plan;
     later only those that git says are others by now.
     """
-    ground = scene.ground
-    if ground.settings.developer_sees != Sight.BLIND:
-        return Told(feedback)
-    veil = _rules_at(str(ground.root), base)
+    services = step.services
+    if services.settings.developer_sees != Sight.BLIND:
+        return DeveloperFeedback(feedback)
+    veil = _rules_at(str(services.root), base)
     top = _top(folder)
-    seen = Sighting(top, _files(scene, veil.texts, commit, top))
+    seen = ExposedRules(top, _files(step, veil.texts, commit, top))
     shown, left_out = veil.texts.without(feedback, seen.shows)
-    return Told(shown, veil, seen, left_out)
+    return DeveloperFeedback(shown, veil, seen, left_out)
 
 
 def blind(
-    scene: Scene, name: str, assignment: Assignment, told: Told, commit: str
+    step: StepRun, name: str, assignment: Assignment, told: DeveloperFeedback, commit: str
 ) -> Assignment | str:
     """The assignment, looked through where the developer is blind; or why it is not sent.
 
@@ -97,26 +99,26 @@ def blind(
         "prompt": [_said(leak) for leak in _in_prompts(told.veil.texts, prompts, told.seen)],
         "left_out": list(told.left_out),
     }
-    scene.note(kinds.SIGHTED, f"sight-{name}", data)
+    step.note(kinds.SIGHTED, f"sight-{name}", data)
     return _refusal(data) or replace(assignment, withheld=_withheld(data, told.veil))
 
 
 @lru_cache(maxsize=2)
-def _rules_at(root: str, commit: str) -> Veil:
+def _rules_at(root: str, commit: str) -> HiddenRules:
     """All rules of a commit, which never change."""
     snapshot = graph_at(Path(root), commit)
     every = (*snapshot.rules.enforced, *snapshot.rules.not_enforced)
     texts = {entry.id: snapshot.document(entry.id).body for entry in every}
-    return Veil(RuleTexts(texts), {entry.id: entry.path for entry in every})
+    return HiddenRules(RuleTexts(texts), {entry.id: entry.path for entry in every})
 
 
-def _files(scene: Scene, rules: RuleTexts, commit: str, top: Path) -> dict[str, list[Any]]:
+def _files(step: StepRun, rules: RuleTexts, commit: str, top: Path) -> dict[str, list[Any]]:
     """The files that quote rules, those that a host loads, and those that could not be read."""
-    known = _newest(scene, rules)
+    known = _newest(step, rules)
     names: tuple[str, ...] | None = None
     if known is not None:
         try:
-            names = changed_names(scene.ground.root, known["commit"], commit)
+            names = changed_names(step.services.root, known["commit"], commit)
         except UsageError:
             known = None  # git has removed that attempt: everything is looked at again
     found = in_files(rules, top, names, is_host_file=is_rule_file)
@@ -133,9 +135,9 @@ def _files(scene: Scene, rules: RuleTexts, commit: str, top: Path) -> dict[str, 
     }
 
 
-def _newest(scene: Scene, rules: RuleTexts) -> Data | None:
+def _newest(step: StepRun, rules: RuleTexts) -> Data | None:
     """The last look for the same rules in this plan, if it named all that it found."""
-    for event in reversed(scene.ground.events(scene.run.plan)):
+    for event in reversed(step.services.events(step.run.plan)):
         if event.kind == kinds.SIGHTED and event.data["rules"] == rules.digest:
             return event.data if event.data["whole"] else None
     return None
@@ -150,7 +152,7 @@ def _said(leak: Leak) -> dict[str, str]:
     return {"where": leak.where, "rule": leak.rule_id, "text": leak.text[:_SHOWN]}
 
 
-def _in_prompts(rules: RuleTexts, prompts: Mapping[str, str], seen: Sighting) -> list[Leak]:
+def _in_prompts(rules: RuleTexts, prompts: Mapping[str, str], seen: ExposedRules) -> list[Leak]:
     """What prompts quote that no file of the worktree shows."""
     return [
         Leak(name, each.rule_id, text[each.start : each.end])
@@ -183,7 +185,7 @@ def _refusal(found: Data) -> str | None:
     )
 
 
-def _withheld(found: Data, veil: Veil) -> dict[str, str]:
+def _withheld(found: Data, veil: HiddenRules) -> dict[str, str]:
     """The rules that stand in no file of the worktree: nothing may show them later either."""
     seen = {each["rule"] for each in found["leaks"]}
     hosts = set(found["host_files"])

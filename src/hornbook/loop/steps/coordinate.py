@@ -2,7 +2,7 @@
 
 from hornbook.loop.protocol import StepKind, StepOutcome
 from hornbook.loop.runs.state import RunState
-from hornbook.loop.steps.services import Ground, outcome_of, seconds_until
+from hornbook.loop.steps.services import LoopServices, outcome_of, seconds_until
 from hornbook.loop.steps.start import EXECUTE, begin_task
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.run_kinds import TRIGGER
@@ -11,46 +11,46 @@ from hornbook.plans.tasks import Ledger
 SOONEST, LATEST = 0.2, 15.0
 
 
-def coordinate(ground: Ground, run: RunState) -> StepOutcome:
+def coordinate(services: LoopServices, run: RunState) -> StepOutcome:
     """Start what is ready; wait while others work; end when nothing is left to do."""
-    ledger = ground.ledger(run.plan)
+    ledger = services.ledger(run.plan)
     wanted = _wanted(run, ledger)
     ready = ledger.ready(wanted, run.begun.seq)
     if ready:
-        return _started(ground, run, ready[0])
+        return _started(services, run, ready[0])
     open_ones = [number for number in wanted if not ledger.done(number)]
     if not open_ones:
         for number in wanted:  # also where a run ended by an answer
-            ground.worktrees.release(run.plan, f"task.{run.plan}.{number}")
+            services.worktrees.release(run.plan, f"task.{run.plan}.{number}")
         said = f"{len(wanted)} of {len(wanted)} tasks are approved."
-        return _ended(ground, run, "approved", said)
-    live = [each for each in ground.runs(run.plan) if each.ended is None and each.machine]
+        return _ended(services, run, "approved", said)
+    live = [each for each in services.runs(run.plan) if each.ended is None and each.machine]
     if not live:
         said = f"not done: {', '.join(map(str, open_ones))}; nobody works on it any more."
-        return _ended(ground, run, "stopped", said)
+        return _ended(services, run, "stopped", said)
     asking = [each.id for each in live if each.is_asking]
     if len(asking) == len(live):
         said = f"a person has to answer {', '.join(asking)}"
         return StepOutcome(StepKind.ASKING, run.id, status="asking", message=said)
     said = f"{len(open_ones)} of {len(wanted)} tasks are open"
-    seconds = _patience(ground, run)
+    seconds = _patience(services, run)
     return StepOutcome(StepKind.WAITING, run.id, seconds, "waiting", said)
 
 
-def follow(ground: Ground, run: RunState) -> None:
+def follow(services: LoopServices, run: RunState) -> None:
     """Start what became ready by the end of a run, for the runs of whole plans above it.
 
     They may have stopped to look while a person was asked.
     """
     above = run.begun.data.get("parent")
     while above is not None:
-        parent = ground.run(above)
+        parent = services.run(above)
         above = parent.begun.data.get("parent")
         if parent.machine is not None or parent.ended is not None or parent.plan != run.plan:
             continue
-        ledger = ground.ledger(run.plan)
+        ledger = services.ledger(run.plan)
         for number in ledger.ready(_wanted(parent, ledger), parent.begun.seq):
-            _begin(ground, parent, run, number)
+            _begin(services, parent, run, number)
 
 
 def _wanted(run: RunState, ledger: Ledger) -> list[int]:
@@ -67,15 +67,15 @@ def _wanted(run: RunState, ledger: Ledger) -> list[int]:
     return sorted(set(found) - subtasks)
 
 
-def _started(ground: Ground, run: RunState, number: int) -> StepOutcome:
-    child = _begin(ground, run, run, number)
+def _started(services: LoopServices, run: RunState, number: int) -> StepOutcome:
+    child = _begin(services, run, run, number)
     said = f"task {number} is begun as {child}"
     return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=said)
 
 
-def _begin(ground: Ground, plan: RunState, run: RunState, number: int) -> str:
+def _begin(services: LoopServices, plan: RunState, run: RunState, number: int) -> str:
     """Begin a task for the run of a plan; `run` is the one who noticed that it is ready."""
-    child = ground.ledger(run.plan).next_run(number)
+    child = services.ledger(run.plan).next_run(number)
     payload = {"plan_slug": run.plan, "tasks": [f"task.{run.plan}.{number}"]}
     data = {
         "run": run.id,
@@ -86,18 +86,18 @@ def _begin(ground: Ground, plan: RunState, run: RunState, number: int) -> str:
     }
     key = f"{run.id}/task/{child}"
     # First that it is begun, then it: whoever is cut off in between does both again.
-    ground.log.append(run.plan, f"{TRIGGER}{EXECUTE}", data, key=key, actor="loop")
-    begin_task(ground, run.plan, number, child, agent=plan.agent, parent=plan.id)
+    services.log.append(run.plan, f"{TRIGGER}{EXECUTE}", data, key=key, actor="loop")
+    begin_task(services, run.plan, number, child, agent=plan.agent, parent=plan.id)
     return child
 
 
-def _patience(ground: Ground, run: RunState) -> float:
+def _patience(services: LoopServices, run: RunState) -> float:
     """How long to wait: the longer nothing happened, the longer."""
-    last = ground.events(run.plan)[-1].at
-    return min(LATEST, max(SOONEST, seconds_until(ground.clock(), last) / 2))
+    last = services.events(run.plan)[-1].at
+    return min(LATEST, max(SOONEST, seconds_until(services.clock(), last) / 2))
 
 
-def _ended(ground: Ground, run: RunState, status: str, reason: str) -> StepOutcome:
+def _ended(services: LoopServices, run: RunState, status: str, reason: str) -> StepOutcome:
     data = {"run": run.id, "status": status, "reason": reason}
-    ground.log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended", actor="loop")
-    return outcome_of(ground.run(run.id))
+    services.log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended", actor="loop")
+    return outcome_of(services.run(run.id))

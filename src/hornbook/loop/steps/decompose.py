@@ -8,96 +8,96 @@ from hornbook.context.sizing import size_task
 from hornbook.context.values import Outcome
 from hornbook.graph.commit_graph import graph_at
 from hornbook.loop.decomposition import Child, as_tasks, child_of, split, uncovered
-from hornbook.loop.steps.services import Scene
+from hornbook.loop.steps.services import StepRun
 from hornbook.loop.workflow.interpreter import Refused, Result, Succeeded
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.plans.tasks import Ledger
 
 
-def read_task(scene: Scene) -> Result:
+def read_task(step: StepRun) -> Result:
     """A task as a splitter needs to know it."""
-    ground, run = scene.ground, scene.run
-    task = ground.task_of(run)
+    services, run = step.services, step.run
+    task = services.task_of(run)
     described = "\n\n".join(filter(None, (task.title, task.description)))
     return Succeeded(
         {
-            "depth": ground.ledger(run.plan).depth(task.number),
+            "depth": services.ledger(run.plan).depth(task.number),
             "description": described,
-            "files": [*_files(scene)],
+            "files": [*_files(step)],
             "criteria": [*task.criteria],
         }
     )
 
 
-def propose(scene: Scene) -> Result:
+def propose(step: StepRun) -> Result:
     """Children that each fit, found without a model."""
-    task = scene.ground.task_of(scene.run)
-    measure = _Measure(scene)
+    task = step.services.task_of(step.run)
+    measure = _Measure(step)
 
     def fits(files: Sequence[str]) -> bool:
         child = Child(task.title, tuple(files), task.criteria, task.description)
         return not measure.too_large(child) and not measure.refused(child)
 
-    children = split(task, _files(scene), fits)
+    children = split(task, _files(step), fits)
     if children:
         return Succeeded({"children": [each.data for each in children], "feedback": ""})
-    said = f"no split was found: of {', '.join(_files(scene)) or 'no file'} no two groups fit."
+    said = f"no split was found: of {', '.join(_files(step)) or 'no file'} no two groups fit."
     return Refused({"children": [], "feedback": said})
 
 
-def check_cover(scene: Scene) -> Result:
+def check_cover(step: StepRun) -> Result:
     """Whether children cover the task exactly once."""
-    task = scene.ground.task_of(scene.run)
+    task = step.services.task_of(step.run)
     try:
-        children = _children(scene)
+        children = _children(step)
     except ValueError as problem:
         return Refused({"feedback": str(problem)})
-    return _judged(list(uncovered(_files(scene), task.criteria, children)))
+    return _judged(list(uncovered(_files(step), task.criteria, children)))
 
 
-def check_sizes(scene: Scene) -> Result:
+def check_sizes(step: StepRun) -> Result:
     """Whether each child fits a model's window."""
-    measure = _Measure(scene)
-    return _judged([said for child in _children(scene) for said in measure.too_large(child)])
+    measure = _Measure(step)
+    return _judged([said for child in _children(step) for said in measure.too_large(child)])
 
 
-def check_contexts(scene: Scene) -> Result:
+def check_contexts(step: StepRun) -> Result:
     """Whether the review of each child's files could be assembled."""
-    measure = _Measure(scene)
-    return _judged([said for child in _children(scene) for said in measure.refused(child)])
+    measure = _Measure(step)
+    return _judged([said for child in _children(step) for said in measure.refused(child)])
 
 
-def create(scene: Scene) -> Result:
+def create(step: StepRun) -> Result:
     """Make the children tasks of the plan; first it is noted which, then they are made."""
-    ground, run = scene.ground, scene.run
-    data = scene.known("decomposed") or scene.choose(
-        kinds.DECOMPOSED, "decomposed", lambda ledger: _numbered(scene, ledger)
+    services, run = step.services, step.run
+    data = step.known("decomposed") or step.choose(
+        kinds.DECOMPOSED, "decomposed", lambda ledger: _numbered(step, ledger)
     )
     children = [child_of(each) for each in data["parts"]]
-    made = as_tasks(ground.task_of(run), children, data["children"][0])
-    ground.store.add_tasks(run.plan, made)
+    made = as_tasks(services.task_of(run), children, data["children"][0])
+    services.store.add_tasks(run.plan, made)
     return Succeeded({"tasks": [task.id_in(run.plan) for task in made]})
 
 
-def _numbered(scene: Scene, ledger: Ledger) -> Data:
+def _numbered(step: StepRun, ledger: Ledger) -> Data:
     """The children with numbers that nobody else has or was promised."""
-    parts = [child.data for child in _children(scene)]
+    parts = [child.data for child in _children(step)]
     first = ledger.next_number
     return {
-        "task": scene.run.task,
+        "task": step.run.task,
         "children": list(range(first, first + len(parts))),
         "parts": parts,
     }
 
 
-def _files(scene: Scene) -> list[str]:
-    ground, run = scene.ground, scene.run
-    return ground.paths_of(ground.plan(run.plan), ground.task_of(run), ground.base_of(run))
+def _files(step: StepRun) -> list[str]:
+    services, run = step.services, step.run
+    return services.paths_of(services.plan(run.plan), services.task_of(run), services.base_of(run))
 
 
-def _children(scene: Scene) -> list[Child]:
-    listed = scene.do.action.payload["children"]
+def _children(step: StepRun) -> list[Child]:
+    listed = step.do.action.payload["children"]
     found: list[Data] = (
         [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     )
@@ -113,18 +113,18 @@ def _judged(objections: Sequence[str]) -> Result:
 class _Measure:
     """How large a child is, by the rules and files of the commit that its parent builds on."""
 
-    def __init__(self, scene: Scene) -> None:
-        ground, run = scene.ground, scene.run
-        self._scene = scene
-        self._base = ground.base_of(run)
-        self._folder = Path(ground.worktrees.ensure(run.plan, str(run.task), self._base))
-        self._snapshot = graph_at(ground.root, self._base)
+    def __init__(self, step: StepRun) -> None:
+        services, run = step.services, step.run
+        self._step = step
+        self._base = services.base_of(run)
+        self._folder = Path(services.worktrees.ensure(run.plan, str(run.task), self._base))
+        self._snapshot = graph_at(services.root, self._base)
 
     def too_large(self, child: Child) -> list[str]:
         """Why a child does not fit a developer's window."""
         sizing = size_task(
             self._folder,
-            self._scene.ground.settings,
+            self._step.services.settings,
             self._snapshot,
             child.files,
             description="\n".join(filter(None, (child.title, child.description))),
@@ -134,7 +134,7 @@ class _Measure:
 
     def refused(self, child: Child) -> list[str]:
         """Why a review of a child's files could not be assembled."""
-        contexts = Contexts(self._scene.ground.root, self._snapshot)
+        contexts = Contexts(self._step.services.root, self._snapshot)
         context = contexts.at_commit(self._base, child.files).context
         if context.outcome is Outcome.COMPLETE:
             return []

@@ -18,7 +18,7 @@ from hornbook.loop.decomposition import Child, as_tasks
 from hornbook.loop.protocol import Record, StepKind
 from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.blindness import blind, told_to
-from hornbook.loop.steps.services import Handed, Held, Scene, later
+from hornbook.loop.steps.services import HandedOver, Pending, StepRun, later
 from hornbook.loop.steps.start import begin_task_run
 from hornbook.loop.workflow.interpreter import Erred, Result, Succeeded
 from hornbook.loop.workflow.load import SHIPPED, shipped_workflow
@@ -30,17 +30,17 @@ from hornbook.plans.tasks import MOST_LEVELS
 from hornbook.rules.rendering import header
 
 
-def checkpoint_when_due(scene: Scene, name: str, *, due: bool) -> None:
+def checkpoint_when_due(step: StepRun, name: str, *, due: bool) -> None:
     """Checkpoint the plan if this attempt is the first of its run that finds it due.
 
     Where another process holds the plan nothing is written, and the next attempt tries again.
     """
-    what, ground = f"checkpoint-{name}", scene.ground
-    if not due or scene.known(what) is not None or _is_checkpointed(scene.run):
+    what, services = f"checkpoint-{name}", step.services
+    if not due or step.known(what) is not None or _is_checkpointed(step.run):
         return
     try:
         made = write_checkpoint(
-            ground.places.state, ground.log, scene.run.plan, at=ground.clock(), automatic=True
+            services.places.state, services.log, step.run.plan, at=services.clock(), automatic=True
         )
     except PlanHeld:
         return
@@ -52,7 +52,7 @@ def checkpoint_when_due(scene: Scene, name: str, *, due: bool) -> None:
         "left": list(made.left),
         "quarantined": list(made.quarantined),
     }
-    scene.note(kinds.CHECKPOINTED, what, data)
+    step.note(kinds.CHECKPOINTED, what, data)
 
 
 def _is_checkpointed(run: RunState) -> bool:
@@ -69,55 +69,55 @@ PATIENCE = 5.0
 """Seconds between two looks at a subtask that is being worked on."""
 
 
-def develop(scene: Scene) -> Result | Held | Handed:
+def develop(step: StepRun) -> Result | Pending | HandedOver:
     """One attempt of a developer; nothing is asked of them that does not fit their window."""
-    subtask = _subtask(scene)
-    if isinstance(subtask, Held | Erred):
+    subtask = _subtask(step)
+    if isinstance(subtask, Pending | Erred):
         return subtask
-    known = scene.known(_name(scene))
+    known = step.known(_name(step))
     if known is None:
-        asked = _asked(scene)
+        asked = _asked(step)
         if not isinstance(asked, Mapping):
             return asked
         known = asked
-    return _told(scene, known)
+    return _told(step, known)
 
 
-def _name(scene: Scene) -> str:
+def _name(step: StepRun) -> str:
     """What this answer is noted under: a developer is asked again behind each subtask."""
-    return f"agent-{len(_continued(scene)) + 1}"
+    return f"agent-{len(_continued(step)) + 1}"
 
 
-def _continued(scene: Scene) -> list[Data]:
-    place = (scene.run.round, scene.number)
+def _continued(step: StepRun) -> list[Data]:
+    place = (step.run.round, step.number)
     return [
         event.data
-        for event in scene.run.of(kinds.CONTINUED)
+        for event in step.run.of(kinds.CONTINUED)
         if (event.data["round"], event.data["number"]) == place
     ]
 
 
-def _subtask(scene: Scene) -> Held | Erred | None:
+def _subtask(step: StepRun) -> Pending | Erred | None:
     """Whether a subtask that the developer asked for is still to be done."""
-    for place, each in enumerate(_continued(scene), 1):
+    for place, each in enumerate(_continued(step), 1):
         child = each["child"]
-        asked = scene.known(f"agent-{place}") or {}
-        _begin_subtask(scene, asked["subtask"], child)
-        ledger = scene.ground.ledger(scene.run.plan)
+        asked = step.known(f"agent-{place}") or {}
+        _begin_subtask(step, asked["subtask"], child)
+        ledger = step.services.ledger(step.run.plan)
         if ledger.done(child):
             continue
         if ledger.live(child) or child in ledger.children:
             said = f"waits for the subtask {child}"
-            return Held(StepKind.WAITING, said, "waiting", PATIENCE)
+            return Pending(StepKind.WAITING, said, "waiting", PATIENCE)
         return Erred(f"the subtask {child} that the developer asked for was not done.")
     return None
 
 
-def _begin_subtask(scene: Scene, subtask: Data, number: int) -> None:
+def _begin_subtask(step: StepRun, subtask: Data, number: int) -> None:
     """Make the subtask and its run, unless they are there."""
-    ground, run = scene.ground, scene.run
-    ledger = ground.ledger(run.plan)
-    parent = ground.task_of(run)
+    services, run = step.services, step.run
+    ledger = services.ledger(run.plan)
+    parent = services.task_of(run)
     if not any(task.number == number for task in ledger.tasks):
         child = Child(
             " ".join(str(subtask["description"]).split())[:80] or "Subtask",
@@ -126,36 +126,36 @@ def _begin_subtask(scene: Scene, subtask: Data, number: int) -> None:
             str(subtask["description"]),
         )
         made = as_tasks(parent, [child], number)
-        ground.store.add_tasks(run.plan, made)
+        services.store.add_tasks(run.plan, made)
     if not ledger.runs.get(number):
-        begin_task_run(scene, number)
+        begin_task_run(step, number)
 
 
-def _asked(scene: Scene) -> Data | Held | Handed | Erred:
+def _asked(step: StepRun) -> Data | Pending | HandedOver | Erred:
     """What git says of an attempt, noted; or why there was none."""
-    ground, run = scene.ground, scene.run
-    worker = ground.staff.worker(Role.DEVELOPER, run.agent)
+    services, run = step.services, step.run
+    worker = services.staff.worker(Role.DEVELOPER, run.agent)
     if worker is None:
         return Erred("no agent is configured for the role developer: name one with --agent.")
-    base = ground.base_of(run)
+    base = services.base_of(run)
     start = _start(run, base)
-    folder = ground.worktrees.ensure(run.plan, str(run.task), start)
-    told = told_to(scene, _feedback(scene), base=base, commit=start, folder=Path(folder))
-    made = _context(scene, base, Path(folder), told.feedback)
+    folder = services.worktrees.ensure(run.plan, str(run.task), start)
+    told = told_to(step, _feedback(step), base=base, commit=start, folder=Path(folder))
+    made = _context(step, base, Path(folder), told.feedback)
     context = made.context
     if context.text is None:
-        return _too_big(scene, context)
-    assignment = _assignment(scene, context, folder, told.feedback)
-    blinded = blind(scene, _name(scene), assignment, told, start)
+        return _too_big(step, context)
+    assignment = _assignment(step, context, folder, told.feedback)
+    blinded = blind(step, _name(step), assignment, told, start)
     if isinstance(blinded, str):
         return Erred(blinded)
     assignment = blinded
-    checkpoint_when_due(scene, _name(scene), due=made.due)
-    ground.keep(run, "inputs", f"{scene.place}-developer.md", context.text)
-    answer = worker.work(assignment, telling(scene))
+    checkpoint_when_due(step, _name(step), due=made.due)
+    services.keep(run, "inputs", f"{step.place}-developer.md", context.text)
+    answer = worker.work(assignment, telling(step))
     if answer.retry_after is not None:
-        return wait(scene, answer)
-    found = ground.worktrees.change(run.plan, str(run.task), base)
+        return wait(step, answer)
+    found = services.worktrees.change(run.plan, str(run.task), base)
     data = {
         **answer_data(worker.name, context, answer),
         "task": run.task,
@@ -174,7 +174,7 @@ def _asked(scene: Scene) -> Data | Held | Handed | Erred:
         "risks": [list(each) for each in answer.risks],
         "due": made.due,
     }
-    return scene.note(DEVELOP, _name(scene), data, actor=worker.name)
+    return step.note(DEVELOP, _name(step), data, actor=worker.name)
 
 
 def _start(run: RunState, base: str) -> str:
@@ -183,40 +183,40 @@ def _start(run: RunState, base: str) -> str:
     return base if last is None or last.data["base"] != base else str(last.data["commit"])
 
 
-def _context(scene: Scene, base: str, folder: Path, feedback: str) -> DevelopmentContext:
-    ground, run = scene.ground, scene.run
-    state = ground.plan(run.plan)
-    brief = ground.book.brief(run.plan, run.task)
-    files = ground.paths_of(state, ground.task_of(run), base)
-    begun = change(ground.root, f"{ground.worktrees.begin(run.plan)}..{base}")
-    gates = gates_for_change(ground.root, begun)
+def _context(step: StepRun, base: str, folder: Path, feedback: str) -> DevelopmentContext:
+    services, run = step.services, step.run
+    state = services.plan(run.plan)
+    brief = services.book.brief(run.plan, run.task)
+    files = services.paths_of(state, services.task_of(run), base)
+    begun = change(services.root, f"{services.worktrees.begin(run.plan)}..{base}")
+    gates = gates_for_change(services.root, begun)
     return development_context(
-        ground.root,
-        ground.settings,
+        services.root,
+        services.settings,
         files,
         description="",
-        model=scene.do.action.model,
+        model=step.do.action.model,
         brief=brief,
         situation=Situation(
             folder=folder,
             feedback=feedback,
             gates=tuple(gate.command for gate in gates.ready),
-            rules=_rules(scene, base, files),
+            rules=_rules(step, base, files),
         ),
     )
 
 
-def _feedback(scene: Scene) -> str:
+def _feedback(step: StepRun) -> str:
     """The newest word: of gates, a reviewer or a person, and of a subtask that is done."""
-    run = scene.run
+    run = step.run
     told = []
     first = run.newest(DEVELOP) is None
     if not first or run.answers():
         told.append(run.feedback())
     elif run.workflow not in SHIPPED or run.machine is None or _is_own(run):
-        told.append(scene.do.action.prompt or "")
+        told.append(step.do.action.prompt or "")
     told += [
-        f"Subtask {each['child']} is done and is part of the files." for each in _continued(scene)
+        f"Subtask {each['child']} is done and is part of the files." for each in _continued(step)
     ]
     return "\n\n".join(filter(None, told))
 
@@ -230,23 +230,23 @@ def _is_own(run: RunState) -> bool:
     )
 
 
-def _rules(scene: Scene, base: str, files: list[str]) -> str:
+def _rules(step: StepRun, base: str, files: list[str]) -> str:
     """What the settings let a developer see of the rules: by default nothing."""
-    sees = scene.ground.settings.developer_sees
+    sees = step.services.settings.developer_sees
     if sees == "blind":
         return ""
-    snapshot = graph_at(scene.ground.root, base)
+    snapshot = graph_at(step.services.root, base)
     rules = bound_rules(snapshot, files)
     if sees == "full":
         return "\n\n".join(rule.unit.text for rule in rules)
     return "\n\n".join(header(snapshot.document(rule.unit.id)).rstrip() for rule in rules)
 
 
-def _assignment(scene: Scene, context: Context, folder: str, feedback: str) -> Assignment:
-    run, ground = scene.run, scene.ground
-    task, state = ground.task_of(run), ground.plan(run.plan)
+def _assignment(step: StepRun, context: Context, folder: str, feedback: str) -> Assignment:
+    run, services = step.run, step.services
+    task, state = services.task_of(run), services.plan(run.plan)
     return Assignment(
-        key=run.key(scene.number, _name(scene)),
+        key=run.key(step.number, _name(step)),
         role=Role.DEVELOPER,
         task_id=str(run.task),
         attempt=run.attempt,
@@ -256,22 +256,22 @@ def _assignment(scene: Scene, context: Context, folder: str, feedback: str) -> A
         criteria=task.criteria,
         constraints=state.plan.constraints,
         feedback=feedback,
-        model=scene.do.action.model,
-        limits=limits_of(scene),
+        model=step.do.action.model,
+        limits=limits_of(step),
     )
 
 
-def limits_of(scene: Scene) -> Limits:
+def limits_of(step: StepRun) -> Limits:
     """How much the call of an agent may cost in this step."""
-    seconds = scene.do.timeout
-    most = scene.ground.settings.engine.most_tokens
+    seconds = step.do.timeout
+    most = step.services.settings.engine.most_tokens
     return replace(Limits(tokens=most), seconds=max(1, int(seconds)) if seconds else 600)
 
 
-def _too_big(scene: Scene, context: Context) -> Handed | Erred:
+def _too_big(step: StepRun, context: Context) -> HandedOver | Erred:
     """The refusal of a developer's context: no agent runs."""
     reasons = [reason.message for reason in context.reasons]
-    scene.note(
+    step.note(
         kinds.ASSEMBLED,
         "context",
         {
@@ -284,7 +284,7 @@ def _too_big(scene: Scene, context: Context) -> Handed | Erred:
         },
     )
     if context.outcome is Outcome.TOO_BIG and context.split:
-        return Handed("task-decomposition", "The task does not fit: " + " ".join(reasons))
+        return HandedOver("task-decomposition", "The task does not fit: " + " ".join(reasons))
     return Erred("the developer's context cannot be made: " + " ".join(reasons))
 
 
@@ -302,14 +302,14 @@ def answer_data(agent: str, context: Context, answer: Answer) -> dict[str, objec
     }
 
 
-def telling(scene: Scene) -> Record:
+def telling(step: StepRun) -> Record:
     """Notes what an agent tells while it works, each as an event."""
-    execution = scene.run.executions(scene.number) + 1
+    execution = step.run.executions(step.number) + 1
     counted = itertools.count(1)
 
     def told(what: Mapping[str, object]) -> None:
-        data = {"execution": execution, "told": _with_objects(scene.ground.root, what)}
-        scene.note(kinds.TOLD, f"told-{execution}-{next(counted)}", data, actor="agent")
+        data = {"execution": execution, "told": _with_objects(step.services.root, what)}
+        step.note(kinds.TOLD, f"told-{execution}-{next(counted)}", data, actor="agent")
 
     return told
 
@@ -325,76 +325,74 @@ def _with_objects(root: Path, what: Mapping[str, object]) -> dict[str, object]:
     return facts
 
 
-def wait(scene: Scene, answer: Answer) -> Held:
+def wait(step: StepRun, answer: Answer) -> Pending:
     """The run waits until an agent can be asked again: that is no attempt."""
     seconds = max(0.0, answer.retry_after or 0.0)
     reason = answer.error or "the agent asks to be asked again later"
-    execution = scene.run.executions(scene.number) + 1
-    until = later(scene.ground.clock(), seconds)
+    execution = step.run.executions(step.number) + 1
+    until = later(step.services.clock(), seconds)
     data = {"until": until, "seconds": seconds, "reason": reason}
-    scene.note(kinds.WAITING, f"waiting-{execution}", data)
-    return Held(StepKind.WAITING, reason, "waiting", seconds)
+    step.note(kinds.WAITING, f"waiting-{execution}", data)
+    return Pending(StepKind.WAITING, reason, "waiting", seconds)
 
 
 # What follows from an answer
 
 
-def _told(scene: Scene, data: Data) -> Result | Held:
+def _told(step: StepRun, data: Data) -> Result | Pending:
     """The result of an attempt that is noted: the same whenever it is asked for."""
-    ground, run = scene.ground, scene.run
+    services, run = step.services, step.run
     claimed = data.get("claimed")
     if claimed is not None and claimed != sorted(data["files"]):
-        scene.note(
-            kinds.CLAIM, f"{_name(scene)}-claim", {"claimed": claimed, "files": data["files"]}
-        )
-    ground.keep(run, "outputs", f"{scene.place}-developer.md", str(data["result"]))
-    patches = change(ground.root, f"{data['base']}..{data['commit']}").patches
-    ground.keep(run, "snapshots", f"{scene.place}.patch", "".join(patches.values()))
-    _notes(scene, data)
+        step.note(kinds.CLAIM, f"{_name(step)}-claim", {"claimed": claimed, "files": data["files"]})
+    services.keep(run, "outputs", f"{step.place}-developer.md", str(data["result"]))
+    patches = change(services.root, f"{data['base']}..{data['commit']}").patches
+    services.keep(run, "snapshots", f"{step.place}.patch", "".join(patches.values()))
+    _notes(step, data)
     if data.get("error"):
         return Erred(str(data["error"]))
     if data.get("escalation"):
         return Erred(f"the developer stopped: {data['escalation']}")
     if data.get("subtask"):
-        return _continue(scene, data["subtask"])
+        return _continue(step, data["subtask"])
     return Succeeded({"files_modified": list(data["files"]), "result": str(data["result"])})
 
 
-def _notes(scene: Scene, data: Data) -> None:
+def _notes(step: StepRun, data: Data) -> None:
     """The decisions and risks that an agent told become the plan's; what is none is noted."""
-    store, plan, agent = scene.ground.store, scene.run.plan, str(data["agent"])
+    store, plan, agent = step.services.store, step.run.plan, str(data["agent"])
     for place, (decision, reason, impact) in enumerate(data.get("decisions") or (), 1):
         try:
             store.decide(plan, decision=decision, reason=reason, impact=impact, actor=agent)
         except UsageError as problem:
-            _ignored(scene, f"decision-{place}", str(problem))
+            _ignored(step, f"decision-{place}", str(problem))
     for place, (name, severity, text) in enumerate(data.get("risks") or (), 1):
         try:
             store.risk(plan, name=name, severity=severity, text=text, actor=agent)
         except UsageError as problem:
-            _ignored(scene, f"risk-{place}", str(problem))
+            _ignored(step, f"risk-{place}", str(problem))
 
 
-def _ignored(scene: Scene, what: str, reason: str) -> None:
+def _ignored(step: StepRun, what: str, reason: str) -> None:
     told = {"ignored": what, "reason": reason}
-    scene.note(kinds.TOLD, f"{_name(scene)}-{what}", {"execution": 0, "told": told})
+    step.note(kinds.TOLD, f"{_name(step)}-{what}", {"execution": 0, "told": told})
 
 
-def _continue(scene: Scene, subtask: Data) -> Held | Erred:
+def _continue(step: StepRun, subtask: Data) -> Pending | Erred:
     """A subtask is begun first; the developer is asked again when it is done."""
-    ground, run = scene.ground, scene.run
-    ledger = ground.ledger(run.plan)
+    services, run = step.services, step.run
+    ledger = services.ledger(run.plan)
     number = ledger.number(str(run.task))
-    most = ground.settings.engine.subtasks
+    most = services.settings.engine.subtasks
     if len(ledger.continued.get(number, ())) >= most:
         return Erred(f"the developer asked for more than {most} subtasks.")
     if ledger.depth(number) >= MOST_LEVELS:
         return Erred(f"the task is a subtask {MOST_LEVELS} levels deep: it may ask for no other.")
-    data = scene.choose(
+    data = step.choose(
         kinds.CONTINUED,
-        f"{_name(scene)}-subtask",
+        f"{_name(step)}-subtask",
         lambda known: {"task": run.task, "child": known.next_number},
     )
     child = data["child"]
-    _begin_subtask(scene, subtask, child)
-    return Held(StepKind.CONTINUED, f"the subtask {child} comes first")
+    _begin_subtask(step, subtask, child)
+    return Pending(StepKind.CONTINUED, f"the subtask {child} comes first")

@@ -14,7 +14,7 @@ from hornbook.gates.values import GateReport, GateResult, GateStatus
 from hornbook.graph.commit_graph import graph_at
 from hornbook.graph.snapshot import Snapshot
 from hornbook.loop.runs.state import RunState, gate_feedback
-from hornbook.loop.steps.services import Ground, Scene
+from hornbook.loop.steps.services import LoopServices, StepRun
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
@@ -24,26 +24,26 @@ from hornbook.settings.values import Settings
 WORKTREE, CHANGE = "floor:worktree", "floor:change"
 
 
-def size(ground: Ground, run: RunState) -> Data:
+def size(services: LoopServices, run: RunState) -> Data:
     """Whether a run's task fits, noted before anybody works on it."""
     known = run.fact(0, "sized")
     if known is not None:
         return known.data
-    state, task, base = ground.plan(run.plan), ground.task_of(run), ground.base_of(run)
-    folder = ground.worktrees.ensure(run.plan, str(run.task), base)
-    snapshot = graph_at(ground.root, base)
+    state, task, base = services.plan(run.plan), services.task_of(run), services.base_of(run)
+    folder = services.worktrees.ensure(run.plan, str(run.task), base)
+    snapshot = graph_at(services.root, base)
     sizing = size_task(
         Path(folder),
-        ground.settings,
+        services.settings,
         snapshot,
-        ground.paths_of(state, task, base),
+        services.paths_of(state, task, base),
         description="\n".join(filter(None, (task.title, task.description))),
         criteria=task.criteria,
     )
     data = {
         "run": run.id,
         "task": run.task,
-        "fits": sizing.fits or _in_passes(sizing, snapshot, ground.settings),
+        "fits": sizing.fits or _in_passes(sizing, snapshot, services.settings),
         "base": base,
         "sizing": {
             "estimate": sizing.estimate,
@@ -53,7 +53,9 @@ def size(ground: Ground, run: RunState) -> Data:
             "reasons": [each.message for each in sizing.reasons],
         },
     }
-    event, _ = ground.log.append(run.plan, kinds.SIZED, data, key=run.key(0, "sized"), actor="loop")
+    event, _ = services.log.append(
+        run.plan, kinds.SIZED, data, key=run.key(0, "sized"), actor="loop"
+    )
     return event.data
 
 
@@ -70,38 +72,38 @@ def _in_passes(sizing: Sizing, snapshot: Snapshot, settings: Settings) -> bool:
     return alone and all(tokens <= reserve for each in rules.values() for tokens in each)
 
 
-def run_gates(scene: Scene) -> Result:
+def run_gates(step: StepRun) -> Result:
     """The gates as they stood when the plan began, over exactly the tree that was developed."""
-    work = scene.run.newest(DEVELOP)
+    work = step.run.newest(DEVELOP)
     if work is None:
         return Erred("there is nothing to judge: no developer has worked yet.")
-    data = scene.known("gates")
+    data = step.known("gates")
     if data is None:
-        report = _report(scene, work.data)
+        report = _report(step, work.data)
         if isinstance(report, Erred):
             return report
         facts = asdict(report)
         facts["warnings"] = list(report.warnings)
-        data = scene.note(kinds.GATED, "gates", facts)
+        data = step.note(kinds.GATED, "gates", facts)
     if data["passed"]:
         return Succeeded({"feedback": "\n".join(data.get("warnings") or ())})
     return Refused({"feedback": gate_feedback(data) or "the gates did not pass."})
 
 
-def _report(scene: Scene, work: Data) -> GateReport | Erred:
-    ground = scene.ground
+def _report(step: StepRun, work: Data) -> GateReport | Erred:
+    services = step.services
     span = f"{work['base']}..{work['commit']}"
-    found = change(ground.root, span)
-    begin = ground.worktrees.begin(scene.run.plan)
-    listed = gates_for_change(ground.root, replace(found, base=begin))
+    found = change(services.root, span)
+    begin = services.worktrees.begin(step.run.plan)
+    listed = gates_for_change(services.root, replace(found, base=begin))
     unsound = _unsound(listed)
     if unsound:
         return Erred(unsound)
     report = run_for(
-        ground.root,
+        services.root,
         listed.ready,
         span=span,
-        constraints=ground.plan(scene.run.plan).plan.constraints,
+        constraints=services.plan(step.run.plan).plan.constraints,
         tests=listed.tests,
         bounds=bounds_in_run(listed),
     )

@@ -2,10 +2,10 @@
 
 import json
 
-from hornbook.commits.writer import Proof
-from hornbook.loop.protocol import Snapshot
+from hornbook.commits.writer import ApprovalProof
+from hornbook.loop.protocol import WorktreeSnapshot
 from hornbook.loop.runs.state import RunState, gate_feedback
-from hornbook.loop.steps.services import Ground, Scene
+from hornbook.loop.steps.services import LoopServices, StepRun
 from hornbook.loop.steps.start import trigger
 from hornbook.loop.workflow.interpreter import Erred, Result, Succeeded
 from hornbook.loop.workflow.subjects import APPROVED, COMPLETE
@@ -16,45 +16,47 @@ from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE, TRIGGER
 from hornbook.plans.run_records import spent
 
 
-def publish(scene: Scene) -> Result:
+def publish(step: StepRun) -> Result:
     """Record what a workflow says, and do what it means."""
-    action = scene.do.action
+    action = step.do.action
     payload = dict(action.payload)
     if action.subject == COMPLETE:
-        return _complete(scene, payload)
+        return _complete(step, payload)
     if action.subject.startswith(TRIGGER):
-        trigger(scene, action.subject.removeprefix(TRIGGER), payload, "trigger")
+        trigger(step, action.subject.removeprefix(TRIGGER), payload, "trigger")
     elif action.subject in {ESCALATE, ERROR}:
-        signal(scene.ground, scene.run, scene.number, action.subject, payload)
+        signal(step.services, step.run, step.number, action.subject, payload)
     else:
-        scene.once(kinds.PUBLISHED, "published", lambda: {"payload": payload})
+        step.once(kinds.PUBLISHED, "published", lambda: {"payload": payload})
     return Succeeded()
 
 
-def _complete(scene: Scene, payload: Data) -> Result:
+def _complete(step: StepRun, payload: Data) -> Result:
     """An approved task becomes a commit; one that was split is told to be."""
     if payload["status"] != APPROVED:
         told = {"event": "task_decomposed", **payload}
-        scene.once(kinds.PUBLISHED, "published", lambda: {"payload": told})
+        step.once(kinds.PUBLISHED, "published", lambda: {"payload": told})
         return Succeeded()
-    work, checked = scene.run.newest(DEVELOP), scene.run.newest(kinds.CHECKED)
+    work, checked = step.run.newest(DEVELOP), step.run.newest(kinds.CHECKED)
     if work is None or checked is None or checked.data["tree"] != work.data["tree"]:
         return Erred("there is no accepted review of the newest change.")
-    scene.once(kinds.APPROVED, "approved", lambda: _approved(scene, work.data, checked))
+    step.once(kinds.APPROVED, "approved", lambda: _approved(step, work.data, checked))
     return Succeeded()
 
 
-def _approved(scene: Scene, work: Data, checked: Event) -> Data:
-    ground, run = scene.ground, scene.run
+def _approved(step: StepRun, work: Data, checked: Event) -> Data:
+    services, run = step.services, step.run
     context = run.newest(kinds.ASSEMBLED)
     packets = context.data["packets"] if context is not None else ()
     receipts = [str(packet["receipt_sha256"]) for packet in packets]
-    proof = Proof(
+    proof = ApprovalProof(
         f"plan.{run.plan}", str(run.task), run.id, ", ".join(receipts), events=checked.hash
     )
-    snapshot = Snapshot(work["commit"], work["tree"], tuple(work["files"]))
-    title = ground.task_of(run).title
-    commit = ground.worktrees.approve(run.plan, snapshot, str(work["base"]), title, proof.trailers)
+    snapshot = WorktreeSnapshot(work["commit"], work["tree"], tuple(work["files"]))
+    title = services.task_of(run).title
+    commit = services.worktrees.approve(
+        run.plan, snapshot, str(work["base"]), title, proof.trailers
+    )
     return {"task": run.task, "commit": commit, "tree": work["tree"], "receipts": receipts}
 
 
@@ -62,7 +64,7 @@ def _approved(scene: Scene, work: Data, checked: Event) -> Data:
 
 
 def signal(
-    ground: Ground,
+    services: LoopServices,
     run: RunState,
     number: int,
     kind: str,
@@ -79,10 +81,10 @@ def signal(
     facts = {
         "id": f"escalation.{name}",
         "kind": kind,
-        "at": ground.clock(),
+        "at": services.clock(),
         "run": run.id,
         "plan": f"plan.{run.plan}",
-        "task": _task(ground, run),
+        "task": _task(services, run),
         "asked": dict(payload),
         "attempts": _attempts(run),
         "open_findings": run.open_findings(),
@@ -91,7 +93,7 @@ def signal(
         "commit": _commit(run),
         "answer": f"hornbook answer {run.id} --text '…' ({_how(kind)})",
     }
-    path = ground.places.records / "escalations" / f"{name}.json"
+    path = services.places.records / "escalations" / f"{name}.json"
     write_if_changed(path, json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
     data = {
         "run": run.id,
@@ -101,7 +103,7 @@ def signal(
         "record": f"escalation.{name}",
         "halts": halts,
     }
-    event, _ = ground.log.append(run.plan, kind, data, key=run.key(number, what), actor="loop")
+    event, _ = services.log.append(run.plan, kind, data, key=run.key(number, what), actor="loop")
     return event
 
 
@@ -113,10 +115,10 @@ def _how(kind: str) -> str:
     return "what the next attempt should know; stop ends the run"
 
 
-def _task(ground: Ground, run: RunState) -> dict[str, object] | None:
+def _task(services: LoopServices, run: RunState) -> dict[str, object] | None:
     if run.task is None:
         return None
-    task = ground.task_of(run)
+    task = services.task_of(run)
     return {
         "id": run.task,
         "title": task.title,

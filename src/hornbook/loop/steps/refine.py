@@ -11,7 +11,7 @@ from hornbook.loop.decomposition import CHILDREN_SCHEMA, children_in
 from hornbook.loop.protocol import StepKind
 from hornbook.loop.steps.develop import limits_of, telling, wait
 from hornbook.loop.steps.publish import signal
-from hornbook.loop.steps.services import Ground, Held, Scene
+from hornbook.loop.steps.services import LoopServices, Pending, StepRun
 from hornbook.loop.steps.start import LATER
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
 from hornbook.loop.workflow.json_nodes import Json
@@ -33,12 +33,12 @@ YES = frozenset({"yes", "y", "ok", "okay", "promote", "approve", "approved", "ja
 # The planner
 
 
-def plan(scene: Scene) -> Result | Held:
+def plan(step: StepRun) -> Result | Pending:
     """A planner's answer: sections, decisions, or children."""
-    data = scene.known("agent")
+    data = step.known("agent")
     if data is None:
-        asked = _asked(scene)
-        if isinstance(asked, Held | Erred):
+        asked = _asked(step)
+        if isinstance(asked, Pending | Erred):
             return asked
         data = asked
     if data.get("error"):
@@ -52,33 +52,33 @@ def plan(scene: Scene) -> Result | Held:
     )
 
 
-def _asked(scene: Scene) -> Data | Held | Erred:
-    ground, run = scene.ground, scene.run
-    worker = ground.staff.worker(Role.PLANNER, run.agent)
+def _asked(step: StepRun) -> Data | Pending | Erred:
+    services, run = step.services, step.run
+    worker = services.staff.worker(Role.PLANNER, run.agent)
     if worker is None:
         return Erred("no agent is configured for the role planner.")
-    splits = _splits(scene)
-    text = render(ground.plan(run.plan).plan)
-    prompt = f"{scene.do.action.prompt}\n\nThe plan as it stands:\n\n{text}"
-    model = scene.do.action.model
+    splits = _splits(step)
+    text = render(services.plan(run.plan).plan)
+    prompt = f"{step.do.action.prompt}\n\nThe plan as it stands:\n\n{text}"
+    model = step.do.action.model
     chosen = None if model in {None, "default"} else model
-    _, able = endpoint(ground.settings, chosen or "planning")
+    _, able = endpoint(services.settings, chosen or "planning")
     assignment = Assignment(
-        key=run.key(scene.number, "agent"),
+        key=run.key(step.number, "agent"),
         role=Role.PLANNER,
         task_id=str(run.task),
         attempt=run.attempt,
-        folder=str(ground.root),
+        folder=str(services.root),
         prompt=prompt,
         phase="plan",
         schema=CHILDREN_SCHEMA if splits else "",
-        model=chosen or endpoint(ground.settings, "planning")[0],
-        limits=limits_of(scene),
+        model=chosen or endpoint(services.settings, "planning")[0],
+        limits=limits_of(step),
     )
-    ground.keep(run, "inputs", f"{scene.place}-planner.md", prompt)
-    answer = worker.work(assignment, telling(scene))
+    services.keep(run, "inputs", f"{step.place}-planner.md", prompt)
+    answer = worker.work(assignment, telling(step))
     if answer.retry_after is not None:
-        return wait(scene, answer)
+        return wait(step, answer)
     error = answer.error or answer.escalation
     children: list[Json] = []
     if error is None and splits:
@@ -89,7 +89,7 @@ def _asked(scene: Scene) -> Data | Held | Erred:
     data = {
         "agent": worker.name,
         "prompt_sha256": sha256(prompt.encode()).hexdigest(),
-        "tokens": counter(ground.settings.counter)(prompt),
+        "tokens": counter(services.settings.counter)(prompt),
         "window": able.max_tokens,
         "usage": asdict(answer.usage),
         "answer": answer.text,
@@ -103,12 +103,12 @@ def _asked(scene: Scene) -> Data | Held | Erred:
         "log": answer.log,
         "model": assignment.model,
     }
-    return scene.note(kinds.PLAN, "agent", data, actor=worker.name)
+    return step.note(kinds.PLAN, "agent", data, actor=worker.name)
 
 
-def _splits(scene: Scene) -> bool:
+def _splits(step: StepRun) -> bool:
     """Whether the workflow wants children of a planner."""
-    machine = scene.run.machine
+    machine = step.run.machine
     return machine is not None and any(
         step.action.subject == "workflow.task.cover" for step in machine.workflow.steps
     )
@@ -117,48 +117,48 @@ def _splits(scene: Scene) -> bool:
 # The successor
 
 
-def pause(scene: Scene) -> Result:
+def pause(step: StepRun) -> Result:
     """The plan's other tasks stop at their next step, until this run has ended."""
-    scene.once(kinds.PAUSED, "paused", lambda: {"task": scene.run.task})
+    step.once(kinds.PAUSED, "paused", lambda: {"task": step.run.task})
     return Succeeded()
 
 
-def draft(scene: Scene) -> Result:
+def draft(step: StepRun) -> Result:
     """An uncommitted successor of the plan, with the feedback and how it differs."""
-    ground, payload = scene.ground, scene.do.action.payload
-    old = ground.plan(str(payload["plan_slug"])).plan
+    services, payload = step.services, step.do.action.payload
+    old = services.plan(str(payload["plan_slug"])).plan
     changed, wrong = rewritten(old, str(payload["answer"]), str(payload["feedback"]))
     if changed is None:
         return Refused({"successor": "", "diff": "", "feedback": "\n".join(wrong)})
-    data = scene.known("drafted")
+    data = step.known("drafted")
     if data is None:
-        successor = _written(ground, old, changed)
+        successor = _written(services, old, changed)
         diff = section_diff(old, successor)
         told = {"successor": successor.slug, "diff": diff}
-        data = scene.note(kinds.DRAFTED, "drafted", told)
+        data = step.note(kinds.DRAFTED, "drafted", told)
     return Succeeded({"successor": data["successor"], "diff": data["diff"], "feedback": ""})
 
 
-def _written(ground: Ground, old: Plan, changed: Plan) -> Plan:
+def _written(services: LoopServices, old: Plan, changed: Plan) -> Plan:
     """The successor, begun or edited: there is one exploration for a plan at a time."""
     title = old.title.partition(" (revision ")[0]
     for number in itertools.count(2):
         name = f"{title} (revision {number})"
         slug = slug_of(name)
-        if slug not in ground.store.slugs():
+        if slug not in services.store.slugs():
             text = render(replace(changed, title=name))
-            return ground.store.begin(name, text, supersedes=old.slug).plan
-        known = ground.plan(slug)
+            return services.store.begin(name, text, supersedes=old.slug).plan
+        known = services.plan(slug)
         if known.status is PlanStatus.EXPLORING and known.plan.supersedes == old.slug:
             parts = ("situation", "mission", "execution", "constraints", "coordination")
             texts = {part: getattr(changed, part) for part in parts}
-            return ground.store.change(slug, replace(known.plan, **texts)).plan
+            return services.store.change(slug, replace(known.plan, **texts)).plan
     raise UsageError(f"plan {old.slug} has no free name for a successor.")
 
 
-def check(scene: Scene) -> Result:
+def check(step: StepRun) -> Result:
     """Whether a plan may start, as `plans check` says; too large a task is split later."""
-    found = scene.ground.book.check(str(scene.do.action.payload["plan_slug"]))
+    found = step.services.book.check(str(step.do.action.payload["plan_slug"]))
     wrong = [
         f"line {each.line or 1}: {each.message}"
         for each in found.problems
@@ -167,13 +167,13 @@ def check(scene: Scene) -> Result:
     return Refused({"feedback": "\n".join(wrong)}) if wrong else Succeeded({"feedback": ""})
 
 
-def decide(scene: Scene) -> Result:
+def decide(step: StepRun) -> Result:
     """Decisions of a planner become the plan's."""
-    payload = scene.do.action.payload
+    payload = step.do.action.payload
     listed = payload["decisions"]
     for each in listed if isinstance(listed, list) else ():
         if isinstance(each, dict):
-            scene.ground.store.decide(
+            step.services.store.decide(
                 str(payload["plan_slug"]),
                 decision=str(each.get("decision", "")),
                 reason=str(each.get("reason", "")),
@@ -183,25 +183,25 @@ def decide(scene: Scene) -> Result:
     return Succeeded()
 
 
-def supersede(scene: Scene) -> Result:
+def supersede(step: StepRun) -> Result:
     """The successor takes the plan's place; what was approved in the same words stays so."""
-    ground, payload = scene.ground, scene.do.action.payload
+    services, payload = step.services, step.do.action.payload
     old, new = str(payload["plan_slug"]), str(payload["successor"])
-    before = ground.ledger(old)
-    ground.store.promote(new)
-    view, _ = ground.book.tasks(new)
+    before = services.ledger(old)
+    services.store.promote(new)
+    view, _ = services.book.tasks(new)
     tasks = view.state.tasks
     for number, commit in carried(before.tasks, _done(before), tasks).items():
         data = {
-            "run": scene.run.id,
+            "run": step.run.id,
             "task": f"task.{new}.{number}",
             "commit": commit,
             "tree": "",
             "carried_from": f"plan.{old}",
         }
-        key = f"{scene.run.id}/carried/{number}"
-        ground.log.append(new, kinds.APPROVED, data, key=key, actor="loop")
-    after = ground.ledger(new)
+        key = f"{step.run.id}/carried/{number}"
+        services.log.append(new, kinds.APPROVED, data, key=key, actor="loop")
+    after = services.ledger(new)
     open_ones = [task.id_in(new) for task in tasks if not after.done(task.number)]
     return Succeeded({"tasks": [*open_ones]})
 
@@ -213,18 +213,18 @@ def _done(ledger: Ledger) -> dict[int, str]:
 # A person
 
 
-def ask(scene: Scene) -> Result | Held:
+def ask(step: StepRun) -> Result | Pending:
     """Ask a person and wait; a successor that was promoted by hand is an answer too."""
-    action = scene.do.action
-    told = scene.known("answered")
+    action = step.do.action
+    told = step.known("answered")
     if told is not None:
         return answered(action.subject, str(told["text"]))
-    event = signal(scene.ground, scene.run, scene.number, action.subject, dict(action.payload))
+    event = signal(step.services, step.run, step.number, action.subject, dict(action.payload))
     if action.subject == kinds.PROMOTE:
-        successor = scene.ground.plan(str(action.payload["successor"]))
+        successor = step.services.plan(str(action.payload["successor"]))
         if successor.status is PlanStatus.COMMITTED:
             return Succeeded({"feedback": "it was promoted."})
-    return Held(StepKind.ASKING, asked_words(event), "asking")
+    return Pending(StepKind.ASKING, asked_words(event), "asking")
 
 
 def answered(subject: str, text: str) -> Result:

@@ -17,7 +17,7 @@ from hornbook.loop.protocol import StepKind
 from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.develop import limits_of, telling, wait
 from hornbook.loop.steps.gates import report_of
-from hornbook.loop.steps.services import Ground, Handed, Held, Scene
+from hornbook.loop.steps.services import HandedOver, LoopServices, Pending, StepRun
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
 from hornbook.loop.workflow.json_nodes import Json
 from hornbook.plans import run_kinds as kinds
@@ -25,9 +25,9 @@ from hornbook.plans.events import Data
 from hornbook.plans.files import write_if_changed
 from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from hornbook.plans.run_records import spent
-from hornbook.review.check import Printed, check_reviews
+from hornbook.review.check import PrintedReview, check_reviews
 from hornbook.review.reader import read, review_schema
-from hornbook.review.records import Judged, Occasion, record_review
+from hornbook.review.records import JudgedReview, Occasion, record_review
 from hornbook.review.values import Judgement, Ruling
 from hornbook.rules.records import RECORD
 
@@ -37,28 +37,30 @@ OVERFLOW = frozenset({Outcome.TOO_BIG})
 # The packet
 
 
-def assemble(scene: Scene) -> Result | Handed:
+def assemble(step: StepRun) -> Result | HandedOver:
     """The reviewer's packet for exactly the tree that the gates passed, whole or refused."""
-    work = scene.run.newest(DEVELOP)
+    work = step.run.newest(DEVELOP)
     if work is None:
         return Erred("there is nothing to review: no developer has worked yet.")
-    data = scene.known("context") or _assembled(scene, work.data)
+    data = step.known("context") or _assembled(step, work.data)
     if data["outcome"] in OVERFLOW:
-        return Handed("task-decomposition", "The change does not fit: " + " ".join(data["reasons"]))
+        return HandedOver(
+            "task-decomposition", "The change does not fit: " + " ".join(data["reasons"])
+        )
     if not data["packets"]:
         return Erred(f"{data['outcome']}: " + " ".join(data["reasons"]))
     where = "in the packet of the review, whole"
     return Succeeded({"sops": where, "sop_ids": list(data["sop_ids"]), "conventions": where})
 
 
-def _assembled(scene: Scene, work: Data) -> Data:
-    ground, run = scene.ground, scene.run
-    model = reviewing_model(ground, str(work.get("model") or ""))
+def _assembled(step: StepRun, work: Data) -> Data:
+    services, run = step.services, step.run
+    model = reviewing_model(services, str(work.get("model") or ""))
     contexts = Contexts(
-        ground.root,
-        graph_at(ground.root, str(work["base"])),
+        services.root,
+        graph_at(services.root, str(work["base"])),
         _pressure(run, work),
-        ground.book.brief(run.plan, run.task),
+        services.book.brief(run.plan, run.task),
         earlier=earlier(run),
     )
     packet = contexts.for_change(f"{work['base']}..{work['commit']}", model)
@@ -66,8 +68,8 @@ def _assembled(scene: Scene, work: Data) -> Data:
     if packet.context.outcome is Outcome.SOP_OVERFLOW and packet.context.passes:
         packets = packet.passes()
     whole = all(each.context.text is not None for each in packets)
-    kept = [_keep(scene, each) for each in packets] if whole else []
-    return scene.note(
+    kept = [_keep(step, each) for each in packets] if whole else []
+    return step.note(
         kinds.ASSEMBLED,
         "context",
         {
@@ -87,13 +89,13 @@ def _assembled(scene: Scene, work: Data) -> Data:
     )
 
 
-def _keep(scene: Scene, packet: Packet) -> dict[str, object]:
+def _keep(step: StepRun, packet: Packet) -> dict[str, object]:
     """Keep a packet's prompt and receipt; what an event says of them."""
     context, text = packet.context, packet.context.text or ""
     facts = receipt(context, packet.made_for)
     name = str(facts["receipt_sha256"])
-    scene.ground.keep(scene.run, "inputs", f"{context.sha256}.md", text)
-    record = scene.ground.places.records / "receipts" / f"{name[:16]}.json"
+    step.services.keep(step.run, "inputs", f"{context.sha256}.md", text)
+    record = step.services.places.records / "receipts" / f"{name[:16]}.json"
     write_if_changed(record, json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
     return {
         "prompt_sha256": context.sha256,
@@ -104,11 +106,11 @@ def _keep(scene: Scene, packet: Packet) -> dict[str, object]:
     }
 
 
-def reviewing_model(ground: Ground, developer: str) -> str:
+def reviewing_model(services: LoopServices, developer: str) -> str:
     """The model that reviews: another than the developer's, where two are configured."""
-    registry = ground.settings.registry()
+    registry = services.settings.registry()
     able = [name for name in registry.capabilities["reviewing"] if name in registry.endpoints]
-    return next((name for name in able if name != developer), endpoint(ground.settings, None)[0])
+    return next((name for name in able if name != developer), endpoint(services.settings, None)[0])
 
 
 def _pressure(run: RunState, work: Data) -> Pressure:
@@ -151,70 +153,72 @@ class _Papers:
     tree: str
 
 
-def review(scene: Scene) -> Result | Held:
+def review(step: StepRun) -> Result | Pending:
     """Ask a reviewer with exactly the packet; each call is a step, each packet is asked for."""
-    context = scene.run.newest(kinds.ASSEMBLED)
+    context = step.run.newest(kinds.ASSEMBLED)
     if context is None or not context.data.get("packets"):
         return Erred("there is no packet to review.")
     packets = context.data["packets"]
-    asks = 1 + len(_reasked(scene))
+    asks = 1 + len(_reasked(step))
     for place in range(len(packets)):
-        if scene.known(f"review-{place}-{asks}") is None:
-            held = _ask(scene, context.data, place, asks)
+        if step.known(f"review-{place}-{asks}") is None:
+            held = _ask(step, context.data, place, asks)
             if held is not None:
                 return held
             if place < len(packets) - 1:
-                return Held(StepKind.CONTINUED, f"pass {place + 1} of {len(packets)} is reviewed")
-            scene = replace(scene, run=scene.ground.run(scene.run.id))
-    papers = _papers(scene, context.data, asks)
-    _keep_answers(scene, papers, asks)
+                return Pending(
+                    StepKind.CONTINUED, f"pass {place + 1} of {len(packets)} is reviewed"
+                )
+            step = replace(step, run=step.services.run(step.run.id))
+    papers = _papers(step, context.data, asks)
+    _keep_answers(step, papers, asks)
     failed = next((each["error"] for each in papers.answers if each.get("error")), None)
     if failed:
         return Erred(str(failed))
-    judgement = _judged(scene, papers)
-    if judgement.outcome is Ruling.INVALID and asks <= scene.ground.settings.engine.reask:
+    judgement = _judged(step, papers)
+    if judgement.outcome is Ruling.INVALID and asks <= step.services.settings.engine.reask:
         problems = [asdict(each) for each in judgement.problems]
-        scene.note(kinds.REASKED, f"reask-{asks}", {"ask": asks, "problems": problems})
-        return Held(StepKind.CONTINUED, "the reviewer is asked again")
+        step.note(kinds.REASKED, f"reask-{asks}", {"ask": asks, "problems": problems})
+        return Pending(StepKind.CONTINUED, "the reviewer is asked again")
     return Succeeded(_output(papers, judgement))
 
 
-def _reasked(scene: Scene) -> list[Data]:
-    place = (scene.run.round, scene.number)
+def _reasked(step: StepRun) -> list[Data]:
+    place = (step.run.round, step.number)
     return [
         event.data
-        for event in scene.run.of(kinds.REASKED)
+        for event in step.run.of(kinds.REASKED)
         if (event.data["round"], event.data["number"]) == place
     ]
 
 
-def _ask(scene: Scene, context: Data, place: int, ask: int) -> Held | Erred | None:
+def _ask(step: StepRun, context: Data, place: int, ask: int) -> Pending | Erred | None:
     """Ask a reviewer about one packet and note the answer; why there is none, if so."""
-    ground, run = scene.ground, scene.run
-    worker = ground.staff.worker(Role.REVIEWER, run.agent)
+    services, run = step.services, step.run
+    worker = services.staff.worker(Role.REVIEWER, run.agent)
     if worker is None:
         return Erred("no agent is configured for the role reviewer: name one with --agent.")
     packet = context["packets"][place]
-    folder = ground.worktrees.ensure(run.plan, str(run.task), str(context["head"]))
-    reasked = _reasked(scene)
+    folder = services.worktrees.ensure(run.plan, str(run.task), str(context["head"]))
+    reasked = _reasked(step)
     objections = _objections(reasked[-1]) if reasked else ""
     assignment = Assignment(
-        key=run.key(scene.number, f"review-{place}-{ask}"),
+        key=run.key(step.number, f"review-{place}-{ask}"),
         role=Role.REVIEWER,
         task_id=str(run.task),
         attempt=run.attempt,
         folder=folder,
-        prompt=_prompt(scene, packet),
+        prompt=_prompt(step, packet),
         system=objections,
         phase="review",
         feedback=objections,
         schema=json.dumps(review_schema(packet["sop_ids"]), ensure_ascii=False),
         model=str(context["model"]),
-        limits=limits_of(scene),
+        limits=limits_of(step),
     )
-    answer = worker.work(assignment, telling(scene))
+    answer = worker.work(assignment, telling(step))
     if answer.retry_after is not None:
-        return wait(scene, answer)
+        return wait(step, answer)
     data = {
         "agent": worker.name,
         "prompt_sha256": packet["prompt_sha256"],
@@ -232,7 +236,7 @@ def _ask(scene: Scene, context: Data, place: int, ask: int) -> Held | Erred | No
         "log": answer.log,
         "model": assignment.model,
     }
-    scene.note(REVIEW, f"review-{place}-{ask}", data, actor=worker.name)
+    step.note(REVIEW, f"review-{place}-{ask}", data, actor=worker.name)
     return None
 
 
@@ -244,14 +248,14 @@ def _objections(reasked: Data) -> str:
     return "\n".join(["Your review was not accepted:", "", *lines])
 
 
-def _prompt(scene: Scene, packet: Data) -> str:
+def _prompt(step: StepRun, packet: Data) -> str:
     """The text of a packet, as it was assembled.
 
     Raises:
         UsageError: It is not there any more, or is another one.
     """
     wanted = packet["prompt_sha256"]
-    path = scene.ground.task_folder(scene.run) / "artifacts" / "inputs" / f"{wanted}.md"
+    path = step.services.task_folder(step.run) / "artifacts" / "inputs" / f"{wanted}.md"
     if not path.is_file():
         raise UsageError(f"{path}: the packet of the review is gone: answer, to begin anew.")
     data = path.read_bytes()
@@ -260,46 +264,46 @@ def _prompt(scene: Scene, packet: Data) -> str:
     return data.decode()
 
 
-def _papers(scene: Scene, context: Data, asks: int) -> _Papers:
+def _papers(step: StepRun, context: Data, asks: int) -> _Papers:
     packets = context["packets"]
-    known = [scene.known(f"review-{place}-{asks}") for place in range(len(packets))]
+    known = [step.known(f"review-{place}-{asks}") for place in range(len(packets))]
     return _Papers(packets, [each for each in known if each is not None], str(context["tree"]))
 
 
-def _keep_answers(scene: Scene, papers: _Papers, asks: int) -> None:
+def _keep_answers(step: StepRun, papers: _Papers, asks: int) -> None:
     """Keep for people what reviewers answered; from what is noted, so that a kill loses nothing."""
     for place, answer in enumerate(papers.answers):
-        name = f"{scene.place}-reviewer-{place}-{asks}.json"
-        scene.ground.keep(scene.run, "outputs", name, str(answer["answer"]))
+        name = f"{step.place}-reviewer-{place}-{asks}.json"
+        step.services.keep(step.run, "outputs", name, str(answer["answer"]))
 
 
-def _judged(scene: Scene, papers: _Papers) -> Judgement:
+def _judged(step: StepRun, papers: _Papers) -> Judgement:
     """What follows from the reviews and the gates; everything else is recomputed from git."""
-    gates = scene.run.newest(kinds.GATED)
+    gates = step.run.newest(kinds.GATED)
     return check_reviews(
-        scene.ground.root,
+        step.services.root,
         _printed(papers),
-        [_receipt(scene.ground, packet) for packet in papers.packets],
+        [_receipt(step.services, packet) for packet in papers.packets],
         report_of(gates.data) if gates is not None else None,
         bound=True,
         chained=True,
     )
 
 
-def _printed(papers: _Papers) -> list[Printed]:
+def _printed(papers: _Papers) -> list[PrintedReview]:
     return [
-        Printed(f"{each['agent']}-{place}", str(each["answer"]).encode())
+        PrintedReview(f"{each['agent']}-{place}", str(each["answer"]).encode())
         for place, each in enumerate(papers.answers, 1)
     ]
 
 
-def _receipt(ground: Ground, packet: Data) -> dict[str, object]:
+def _receipt(services: LoopServices, packet: Data) -> dict[str, object]:
     """The receipt of a packet, as its event has it.
 
     Raises:
         UsageError: The record is another one.
     """
-    path = ground.places.records / "receipts" / f"{str(packet['receipt_sha256'])[:16]}.json"
+    path = services.places.records / "receipts" / f"{str(packet['receipt_sha256'])[:16]}.json"
     facts: dict[str, object] = json.loads(path.read_bytes())
     if facts.get("receipt_sha256") != packet["receipt_sha256"]:
         raise UsageError(f"{path}: it is not the receipt of the packet: answer, to begin anew.")
@@ -338,14 +342,14 @@ def _said(reviews: Sequence[object]) -> str:
 # The check
 
 
-def validate(scene: Scene) -> Result:
+def validate(step: StepRun) -> Result:
     """Whether the review is accepted: the outcome is derived, and kept as a record."""
-    run = scene.run
+    run = step.run
     context = run.newest(kinds.ASSEMBLED)
     answered = run.newest(REVIEW)
     if context is None or answered is None:
         return Erred("there is no review to check.")
-    data = scene.known("checked") or _checked(scene, context.data, answered.data)
+    data = step.known("checked") or _checked(step, context.data, answered.data)
     if data["outcome"] in {Ruling.APPROVED, Ruling.REJECTED}:
         return Succeeded({"reason": "", "details": []})
     details = list(data["problems"])
@@ -353,8 +357,8 @@ def validate(scene: Scene) -> Result:
     return Refused({"reason": "; ".join(said) or str(data["outcome"]), "details": details})
 
 
-def _checked(scene: Scene, context: Data, answered: Data) -> Data:
-    ground, run = scene.ground, scene.run
+def _checked(step: StepRun, context: Data, answered: Data) -> Data:
+    services, run = step.services, step.run
     newest = {
         event.data["packet"]: event.data
         for event in run.of(REVIEW)
@@ -362,19 +366,19 @@ def _checked(scene: Scene, context: Data, answered: Data) -> Data:
         and event.data["ask"] == answered["ask"]
     }
     papers = _Papers(context["packets"], [newest[p] for p in sorted(newest)], context["tree"])
-    judgement = _judged(scene, papers)
+    judgement = _judged(step, papers)
     gates = run.newest(kinds.GATED)
-    judged = Judged(
+    judged = JudgedReview(
         judgement,
         _printed(papers),
-        [_receipt(ground, packet) for packet in papers.packets],
+        [_receipt(services, packet) for packet in papers.packets],
         report_of(gates.data) if gates is not None else None,
     )
     number = len(run.of(kinds.CHECKED)) + 1
-    at = datetime.fromisoformat(ground.clock())
+    at = datetime.fromisoformat(services.clock())
     occasion = Occasion(at, run.id, f"plan.{run.plan}", run.task, number)
-    path = record_review(ground.places, judged, occasion)
-    return scene.note(kinds.CHECKED, "checked", _facts(judgement, papers.tree, path))
+    path = record_review(services.places, judged, occasion)
+    return step.note(kinds.CHECKED, "checked", _facts(judgement, papers.tree, path))
 
 
 def _facts(judgement: Judgement, tree: str, path: Path) -> dict[str, object]:

@@ -35,7 +35,7 @@ Clock = Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Pending:
     """A step that did not come to a result yet: how the run stands instead."""
 
     kind: StepKind
@@ -45,7 +45,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class HandedOver:
     """A run that ends here, because another workflow goes on with its task."""
 
     to: str
@@ -53,7 +53,7 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class LoopServices:
     """An opened workspace of the loop."""
 
     places: Places
@@ -165,10 +165,10 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class StepRun:
     """One step of one run, and how what happens in it is noted."""
 
-    ground: Ground
+    services: LoopServices
     run: RunState
     do: Do
 
@@ -191,7 +191,7 @@ class Scene:
         """Append an event of this step; the one that has the name already counts."""
         whole = {"run": self.run.id, "round": self.run.round, "number": self.number, **data}
         key = self.run.key(self.number, what)
-        event, _ = self.ground.log.append(self.run.plan, kind, whole, key=key, actor=actor)
+        event, _ = self.services.log.append(self.run.plan, kind, whole, key=key, actor=actor)
         return event.data
 
     def choose(
@@ -201,7 +201,7 @@ class Scene:
         run = self.run
         key = run.key(self.number, what)
         place = {"run": run.id, "round": run.round, "number": self.number}
-        chosen = self.ground.log.choose(
+        chosen = self.services.log.choose(
             run.plan,
             kind,
             lambda events: (key, {**place, **choice(ledger_of(run.plan, events))}),

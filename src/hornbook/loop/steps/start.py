@@ -6,7 +6,7 @@ from hornbook.context.assembly import endpoint
 from hornbook.errors import NotFound, UsageError
 from hornbook.loop.protocol import StepOutcome
 from hornbook.loop.runs.state import ESCALATION, STOP, RunState
-from hornbook.loop.steps.services import Ground, Scene, find_run, outcome_of, spawned_by
+from hornbook.loop.steps.services import LoopServices, StepRun, find_run, outcome_of, spawned_by
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.loop.workflow.interpreter import start as begun
 from hornbook.loop.workflow.json_nodes import Json
@@ -22,13 +22,13 @@ LATER = frozenset({"task_too_large"})
 """What a check of a plan finds that does not keep it from starting: such a task is split."""
 
 
-def refusal(ground: Ground, plan: str) -> str | None:
+def refusal(services: LoopServices, plan: str) -> str | None:
     """Why a plan does not start, every reason in a line; None if it may.
 
     Raises:
         UsageError: The plan is not committed, or another one took its place.
     """
-    state = ground.plan(plan)
+    state = services.plan(plan)
     if state.status is PlanStatus.EXPLORING:
         raise UsageError(
             f"plan {plan} is not committed and nobody works on it: `hornbook promote {plan}` "
@@ -38,18 +38,18 @@ def refusal(ground: Ground, plan: str) -> str | None:
         raise UsageError(f"plan {plan} is superseded by {state.superseded_by}: execute that one.")
     problems = [
         f"{each.path}, line {each.line or 1}: {each.message}"
-        for each in ground.book.check(plan).problems
+        for each in services.book.check(plan).problems
         if each.level is Level.ERROR and each.code not in LATER
     ]
     return "\n".join(problems) or None
 
 
-def task_payload(ground: Ground, state: PlanState, task: PlanTask) -> dict[str, object]:
+def task_payload(services: LoopServices, state: PlanState, task: PlanTask) -> dict[str, object]:
     """What the workflow of a task is begun with."""
     slug = state.plan.slug
-    brief = ground.book.brief(slug, task.id_in(slug))
+    brief = services.book.brief(slug, task.id_in(slug))
     return {
-        "model": endpoint(ground.settings, "developing")[0],
+        "model": endpoint(services.settings, "developing")[0],
         "slug": slug,
         "task_id": task.id_in(slug),
         "task_description": brief.description(),
@@ -59,14 +59,20 @@ def task_payload(ground: Ground, state: PlanState, task: PlanTask) -> dict[str, 
 
 
 def begin_task(
-    ground: Ground, plan: str, number: int, run_id: str, *, agent: str | None, parent: str | None
+    services: LoopServices,
+    plan: str,
+    number: int,
+    run_id: str,
+    *,
+    agent: str | None,
+    parent: str | None,
 ) -> None:
     """Begin the run of a task.
 
     Raises:
         UsageError: What it depends on is not done, or somebody works on it already.
     """
-    state, ledger = ground.plan(plan), ground.ledger(plan)
+    state, ledger = services.plan(plan), services.ledger(plan)
     task = ledger.task(number)
     missing = ledger.waits_for(task)
     if missing:
@@ -85,13 +91,13 @@ def begin_task(
         "task": task.id_in(plan),
         "agent": agent,
         "parent": parent,
-        "payload": task_payload(ground, state, task),
+        "payload": task_payload(services, state, task),
     }
-    ground.begin_run(plan, run_id, data)
+    services.begin_run(plan, run_id, data)
 
 
 def begin_plan(
-    ground: Ground,
+    services: LoopServices,
     plan: str,
     run_id: str,
     *,
@@ -107,42 +113,42 @@ def begin_plan(
         "payload": {"plan_slug": plan},
         "only": list(only),
     }
-    ground.begin_run(plan, run_id, data)
+    services.begin_run(plan, run_id, data)
 
 
-def begin_task_run(scene: Scene, number: int) -> str:
+def begin_task_run(step: StepRun, number: int) -> str:
     """Begin the run of a subtask of a run, and note it; the id of the run."""
-    ground, run = scene.ground, scene.run
-    run_id = ground.ledger(run.plan).next_run(number)
-    begin_task(ground, run.plan, number, run_id, agent=run.agent, parent=run.id)
+    services, run = step.services, step.run
+    run_id = services.ledger(run.plan).next_run(number)
+    begin_task(services, run.plan, number, run_id, agent=run.agent, parent=run.id)
     payload = {"plan_slug": run.plan, "tasks": [f"task.{run.plan}.{number}"]}
-    scene.note(f"{TRIGGER}{EXECUTE}", f"subtask-{number}", {"payload": payload, "runs": [run_id]})
+    step.note(f"{TRIGGER}{EXECUTE}", f"subtask-{number}", {"payload": payload, "runs": [run_id]})
     return run_id
 
 
-def trigger(scene: Scene, workflow: str, payload: Mapping[str, Json], what: str) -> str:
+def trigger(step: StepRun, workflow: str, payload: Mapping[str, Json], what: str) -> str:
     """Begin the workflow that a run hands on to, and note it; the id of the new run.
 
     Raises:
         NotFound: There is no such workflow.
         ConfigError: The payload lacks something that the workflow needs.
     """
-    ground, run = scene.ground, scene.run
-    known = scene.known(what)
+    services, run = step.services, step.run
+    known = step.known(what)
     if known is not None:
         return str(known["runs"][0])
-    if workflow not in ground.workflows:
+    if workflow not in services.workflows:
         raise NotFound(f"there is no workflow {workflow!r}: see .hornbook/workflows.")
-    suffix = f"{scene.number}" if run.round == 1 else f"r{run.round}-{scene.number}"
+    suffix = f"{step.number}" if run.round == 1 else f"r{run.round}-{step.number}"
     child = f"{run.id}-{_short(workflow)}-{suffix}"
     plan = str(payload["plan_slug"])
     if workflow == EXECUTE:
         listed = payload.get("tasks") or []
         named = listed if isinstance(listed, list) else []
         numbers = [int(str(each).rpartition(".")[2]) for each in named]
-        begin_plan(ground, plan, child, agent=run.agent, parent=run.id, only=numbers)
+        begin_plan(services, plan, child, agent=run.agent, parent=run.id, only=numbers)
     else:
-        begun(ground.workflows[workflow], payload)  # refuses before anything is noted
+        begun(services.workflows[workflow], payload)  # refuses before anything is noted
         data = {
             "workflow": workflow,
             "task": payload.get("original_task_id"),
@@ -150,8 +156,8 @@ def trigger(scene: Scene, workflow: str, payload: Mapping[str, Json], what: str)
             "parent": run.id,
             "payload": dict(payload),
         }
-        ground.begin_run(plan, child, data)
-    scene.note(f"{TRIGGER}{workflow}", what, {"payload": dict(payload), "runs": [child]})
+        services.begin_run(plan, child, data)
+    step.note(f"{TRIGGER}{workflow}", what, {"payload": dict(payload), "runs": [child]})
     return child
 
 

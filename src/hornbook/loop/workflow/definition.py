@@ -5,8 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hornbook.context.templates.settings import remedy
-from hornbook.loop.workflow.expressions import LIMITS, Reference, Template, Templated, as_written
-from hornbook.loop.workflow.json_nodes import Kind, Node, below
+from hornbook.loop.workflow.expressions import (
+    LIMITS,
+    ExpressionTemplate,
+    Reference,
+    Templated,
+    as_written,
+)
+from hornbook.loop.workflow.json_nodes import JsonKind, Node, below
 from hornbook.loop.workflow.subjects import SUBJECTS, ActionType, Subject, subject_named
 
 ITERATION = ("execution", "iteration")
@@ -54,8 +60,8 @@ class Action:
     type: ActionType
     subject: str
     role: str | None = None
-    model: Template | None = None
-    prompt: Template | None = None
+    model: ExpressionTemplate | None = None
+    prompt: ExpressionTemplate | None = None
     payload: Mapping[str, Templated] = field(default_factory=dict)
 
     @property
@@ -123,7 +129,7 @@ class WorkflowFinding:
 class Key:
     """A member that an object may have; None is any kind."""
 
-    kind: Kind | None
+    kind: JsonKind | None
     required: bool = False
 
 
@@ -158,7 +164,7 @@ class Notebook:
                 self.wrong(f"missing_key:{name}", path, node.line, message)
         return good
 
-    def of_kind(self, node: Node, path: str, name: str, kind: Kind | None) -> bool:
+    def of_kind(self, node: Node, path: str, name: str, kind: JsonKind | None) -> bool:
         """Whether a value is of a kind; noted if not."""
         if kind is None or node.kind is kind:
             return True

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from hornbook.loop.workflow.json_nodes import Json, Kind, kind_of
+from hornbook.loop.workflow.json_nodes import Json, JsonKind, kind_of
 
 _OPENING = re.compile(r"\$?\$\{")
 _PATH = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
@@ -42,7 +42,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class ExpressionTemplate:
     """A text with the expressions in it."""
 
     parts: tuple[str | Reference, ...]
@@ -54,9 +54,7 @@ class Template:
         return only if isinstance(only, Reference) else None
 
 
-Templated: TypeAlias = (
-    "bool | int | float | Template | tuple[Templated, ...] | Mapping[str, Templated] | None"
-)
+Templated: TypeAlias = "bool | int | float | ExpressionTemplate | tuple[Templated, ...] | Mapping[str, Templated] | None"
 LookUp: TypeAlias = Callable[[tuple[str, ...]], Json]
 
 
@@ -68,7 +66,7 @@ class BadExpression(ValueError):
     """A text has `${` in it that is no expression; says what to write."""
 
 
-def parse(text: str) -> Template:
+def parse(text: str) -> ExpressionTemplate:
     """The template in a text; `$${` stands for `${` itself.
 
     Raises:
@@ -85,7 +83,7 @@ def parse(text: str) -> Template:
             reference, at = _reference(text, opening.end())
             parts.append(reference)
     _append(parts, text[at:])
-    return Template(tuple(parts))
+    return ExpressionTemplate(tuple(parts))
 
 
 def _append(parts: list[str | Reference], text: str) -> None:
@@ -138,7 +136,7 @@ def _refuse_numbers_json_has_not(value: Json, path: str) -> None:
 
 def references(value: Templated) -> Iterator[Reference]:
     """Every expression in a value, in order."""
-    if isinstance(value, Template):
+    if isinstance(value, ExpressionTemplate):
         yield from (part for part in value.parts if isinstance(part, Reference))
     elif isinstance(value, Mapping):
         for member in value.values():
@@ -154,7 +152,7 @@ def resolve(value: Templated, look_up: LookUp) -> Json:
     Raises:
         Unresolved: Something is missing and has no default.
     """
-    if isinstance(value, Template):
+    if isinstance(value, ExpressionTemplate):
         single = value.single
         return _value(single, look_up) if single else _rendered(value, look_up)
     if isinstance(value, Mapping):
@@ -164,7 +162,7 @@ def resolve(value: Templated, look_up: LookUp) -> Json:
     return value
 
 
-def text_of(template: Template, look_up: LookUp) -> str:
+def text_of(template: ExpressionTemplate, look_up: LookUp) -> str:
     """The template as a text, even if it is exactly one expression.
 
     Raises:
@@ -173,7 +171,7 @@ def text_of(template: Template, look_up: LookUp) -> str:
     return _rendered(template, look_up)
 
 
-def _rendered(template: Template, look_up: LookUp) -> str:
+def _rendered(template: ExpressionTemplate, look_up: LookUp) -> str:
     return "".join(
         part if isinstance(part, str) else shown(_value(part, look_up)) for part in template.parts
     )
@@ -195,7 +193,7 @@ def shown(value: Json) -> str:
 
 def as_written(value: Templated) -> str:
     """A value with its expressions as they stand in the definition."""
-    if isinstance(value, Template):
+    if isinstance(value, ExpressionTemplate):
         return "".join(
             part if isinstance(part, str) else f"${{{part.name}}}" for part in value.parts
         )
@@ -228,8 +226,8 @@ class OperatorRule:
 
     meaning: str
     holds: Callable[[Json, Json], bool]
-    field: tuple[Kind, ...] = ()
-    value: tuple[Kind, ...] = ()
+    field: tuple[JsonKind, ...] = ()
+    value: tuple[JsonKind, ...] = ()
 
 
 def equal(left: Json, right: Json) -> bool:
@@ -239,7 +237,7 @@ def equal(left: Json, right: Json) -> bool:
         Unresolved: They are of different kinds, which no comparison was meant for.
     """
     kinds = kind_of(left), kind_of(right)
-    if Kind.NULL in kinds:
+    if JsonKind.NULL in kinds:
         return left is right
     if kinds[0] is not kinds[1]:
         raise Unresolved(f"{_called(left)} is compared with {_called(right)}: compare like kinds.")
@@ -276,10 +274,10 @@ def _ordered(compare: Callable[[float, float], bool], meaning: str) -> OperatorR
         # The kinds were checked before: both are numbers.
         return compare(left, right)  # type: ignore[arg-type]  # see above
 
-    return OperatorRule(meaning, holds, (Kind.NUMBER,), (Kind.NUMBER,))
+    return OperatorRule(meaning, holds, (JsonKind.NUMBER,), (JsonKind.NUMBER,))
 
 
-_ARRAY = (Kind.ARRAY,)
+_ARRAY = (JsonKind.ARRAY,)
 
 OPERATORS: Mapping[str, OperatorRule] = MappingProxyType(
     {
@@ -300,12 +298,12 @@ OPERATORS: Mapping[str, OperatorRule] = MappingProxyType(
         "contains": OperatorRule(
             "the array has the value, or the text has the text",
             _contains,
-            field=(Kind.ARRAY, Kind.STRING),
+            field=(JsonKind.ARRAY, JsonKind.STRING),
         ),
         "exists": OperatorRule(
             "whether there is a value at all is `true` or `false` as said",
             lambda there, said: there is said,
-            value=(Kind.BOOLEAN,),
+            value=(JsonKind.BOOLEAN,),
         ),
     }
 )
@@ -329,6 +327,6 @@ def holds(name: str, field: Json, value: Json) -> bool:
 
 def _called(value: Json) -> str:
     kind = kind_of(value)
-    if kind in (Kind.OBJECT, Kind.ARRAY):
+    if kind in (JsonKind.OBJECT, JsonKind.ARRAY):
         return f"an {kind}"
-    return "null" if kind is Kind.NULL else f"the {kind} {str(value)[:40]!r}"
+    return "null" if kind is JsonKind.NULL else f"the {kind} {str(value)[:40]!r}"

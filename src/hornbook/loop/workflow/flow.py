@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from hornbook.context.templates.settings import remedy
 from hornbook.loop.workflow.definition import Condition, Notebook, Step
-from hornbook.loop.workflow.expressions import EXISTS, OPERATORS, Template
-from hornbook.loop.workflow.json_nodes import Json, Kind, kind_of
+from hornbook.loop.workflow.expressions import EXISTS, OPERATORS, ExpressionTemplate
+from hornbook.loop.workflow.json_nodes import Json, JsonKind, kind_of
 from hornbook.loop.workflow.parts import PlacedStep, Use
 from hornbook.loop.workflow.subjects import (
     APPROVED,
@@ -136,7 +136,7 @@ def _said(condition: Condition | None) -> Facts:
     if condition is None or condition.operator != "eq":
         return frozenset()
     value = condition.value
-    approved = isinstance(value, Template) and value.parts == (APPROVED,)
+    approved = isinstance(value, ExpressionTemplate) and value.parts == (APPROVED,)
     return frozenset({_VERDICT} if approved and condition.field.path[3:] == ("verdict",) else ())
 
 
@@ -229,7 +229,7 @@ def _check_honesty(placed: PlacedStep, facts: Facts, notes: Notebook) -> None:
 
 def _status(step: Step) -> str | None:
     status = step.action.payload.get("status")
-    return "".join(map(str, status.parts)) if isinstance(status, Template) else None
+    return "".join(map(str, status.parts)) if isinstance(status, ExpressionTemplate) else None
 
 
 ROOTS = ("trigger", "steps", "execution")
@@ -313,7 +313,7 @@ def _field_problem(rest: tuple[str, ...], fields: Mapping[str, Field]) -> tuple[
     if key not in fields:
         hint = remedy(key, fields) if fields else "it answers nothing."
         return f"unknown_field:{key}", f"`{name}` has no output `{key}`: {hint}"
-    if len(rest) > 3 and fields[key].kind is not Kind.OBJECT:
+    if len(rest) > 3 and fields[key].kind is not JsonKind.OBJECT:
         message = f"`{key}` is of kind {fields[key].kind} and has no members: end the path there."
         return f"unknown_field:{'.'.join(rest[2:])}", message
     return None
@@ -341,9 +341,9 @@ def _check_condition(
 
 def _declared(path: tuple[str, ...], names: Names) -> Field | None:
     if path == ("execution", "iteration"):
-        return Field(Kind.NUMBER)
+        return Field(JsonKind.NUMBER)
     if len(path) == 3 and path[0] == "steps" and path[2] == "error":
-        return Field(Kind.STRING)
+        return Field(JsonKind.STRING)
     if len(path) == 4 and path[0] == "steps" and path[1] in names.subjects:
         return names.fields(path[1]).get(path[3])
     return None
@@ -356,7 +356,7 @@ class _Constant:
 
 def _constant(value: object) -> _Constant | None:
     """The value if no expression stands in it."""
-    if isinstance(value, Template):
+    if isinstance(value, ExpressionTemplate):
         texts = [part for part in value.parts if isinstance(part, str)]
         return _Constant("".join(texts)) if len(texts) == len(value.parts) else None
     if isinstance(value, Mapping):

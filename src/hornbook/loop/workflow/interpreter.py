@@ -25,7 +25,7 @@ from hornbook.loop.workflow.subjects import APPROVED, COMPLETE, ActionType, Subj
 from hornbook.plans.run_kinds import ERROR, ESCALATE, TRIGGER
 
 
-class Outcome(StrEnum):
+class WorkflowOutcome(StrEnum):
     """How a run ended; of several signals the last one in this list counts."""
 
     FINISHED = "finished"
@@ -91,12 +91,12 @@ class Do:
 class Ended:
     """How a run ended and why; `to` are the workflows that it was handed on to."""
 
-    outcome: Outcome
+    outcome: WorkflowOutcome
     reason: str
     to: tuple[str, ...] = ()
 
 
-class Visit(StrEnum):
+class StepVisit(StrEnum):
     """What became of a step when the run came to it."""
 
     DONE = "done"
@@ -110,12 +110,12 @@ class Trace:
     """One visit of a step."""
 
     step: str
-    visit: Visit
+    visit: StepVisit
     iteration: int
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PersonAnswer:
     """The newest result under a name."""
 
     output: Mapping[str, Json] | None = None
@@ -123,22 +123,22 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class WorkflowRun:
     """A run at one moment: what was answered so far, and what comes next."""
 
     workflow: Workflow
     payload: Mapping[str, Json]
     upcoming: Do | Ended
     iteration: int = 1
-    answers: Mapping[str, Answer] = field(default_factory=dict)
+    answers: Mapping[str, PersonAnswer] = field(default_factory=dict)
     trail: tuple[Trace, ...] = ()
     seconds: float = 0
-    outcome: Outcome = Outcome.FINISHED
+    outcome: WorkflowOutcome = WorkflowOutcome.FINISHED
     reason: str = ""
     to: tuple[str, ...] = ()
 
 
-def start(workflow: Workflow, payload: Mapping[str, Json]) -> Run:
+def start(workflow: Workflow, payload: Mapping[str, Json]) -> WorkflowRun:
     """A run at its first step; `payload` is what the trigger carries.
 
     Raises:
@@ -147,14 +147,14 @@ def start(workflow: Workflow, payload: Mapping[str, Json]) -> Run:
     """
     if not workflow.enabled:
         raise UsageError(f'workflow `{workflow.id}` is not enabled: set `"enabled": true` in it.')
-    run = Run(workflow, payload, Ended(Outcome.FINISHED, ""))
+    run = WorkflowRun(workflow, payload, Ended(WorkflowOutcome.FINISHED, ""))
     missing = _missing(run)
     if missing:
         raise ConfigError([f"workflow `{workflow.id}` cannot start: {each}" for each in missing])
     return _moved(run, workflow.steps[0].name)
 
 
-def advance(run: Run, result: Result) -> Run:
+def advance(run: WorkflowRun, result: Result) -> WorkflowRun:
     """The run after its upcoming step had this result.
 
     Raises:
@@ -179,7 +179,7 @@ def advance(run: Run, result: Result) -> Run:
     return _after_failure(told, step, checked)
 
 
-def _after_failure(run: Run, step: Step, result: Refused | Erred) -> Run:
+def _after_failure(run: WorkflowRun, step: Step, result: Refused | Erred) -> WorkflowRun:
     why = _why(step, result)
     if isinstance(result, Erred) and step.action.rule.judges:
         return _escalated(run, f"`{step.name}` judged nothing: {why}")
@@ -188,7 +188,7 @@ def _after_failure(run: Run, step: Step, result: Refused | Erred) -> Run:
     return _moved(run, step.on_fail)
 
 
-def _moved(run: Run, name: str | None) -> Run:
+def _moved(run: WorkflowRun, name: str | None) -> WorkflowRun:
     """The run at the next step whose action is to be done, or at its end."""
     while name is not None:
         step = run.workflow.step(name)
@@ -197,7 +197,7 @@ def _moved(run: Run, name: str | None) -> Run:
             return _escalated(run, f"the workflow's {limit} seconds were used up before `{name}`.")
         try:
             if step.condition is not None and not _holds(run, step.condition):
-                trace = Trace(name, Visit.SKIPPED, run.iteration)
+                trace = Trace(name, StepVisit.SKIPPED, run.iteration)
                 run, name = replace(run, trail=(*run.trail, trace)), step.on_fail
                 continue
             if step.starts_iteration:
@@ -212,19 +212,19 @@ def _moved(run: Run, name: str | None) -> Run:
     )
 
 
-def _escalated(run: Run, reason: str) -> Run:
+def _escalated(run: WorkflowRun, reason: str) -> WorkflowRun:
     return replace(
         run,
-        outcome=Outcome.ESCALATED,
+        outcome=WorkflowOutcome.ESCALATED,
         reason=reason,
-        upcoming=Ended(Outcome.ESCALATED, reason, run.to),
+        upcoming=Ended(WorkflowOutcome.ESCALATED, reason, run.to),
     )
 
 
 # Values
 
 
-def _look_up(run: Run, path: tuple[str, ...]) -> Json:
+def _look_up(run: WorkflowRun, path: tuple[str, ...]) -> Json:
     if path[0] == "trigger":
         return member(dict(run.payload), path[2:], "trigger.payload")
     if path[0] == "execution":
@@ -242,7 +242,7 @@ def _look_up(run: Run, path: tuple[str, ...]) -> Json:
     return member(dict(answer.output), path[3:], f"steps.{name}.output")
 
 
-def _missing(run: Run) -> list[str]:
+def _missing(run: WorkflowRun) -> list[str]:
     """What the trigger lacks, in the order of the steps, each once."""
     found: dict[str, None] = {}
     for step in run.workflow.steps:
@@ -260,7 +260,7 @@ def _missing(run: Run) -> list[str]:
     return list(found)
 
 
-def _holds(run: Run, condition: Condition) -> bool:
+def _holds(run: WorkflowRun, condition: Condition) -> bool:
     def look_up(path: tuple[str, ...]) -> Json:
         return _look_up(run, path)
 
@@ -274,7 +274,7 @@ def _holds(run: Run, condition: Condition) -> bool:
     return holds(condition.operator, _field(run, condition), value)
 
 
-def _field(run: Run, condition: Condition) -> Json:
+def _field(run: WorkflowRun, condition: Condition) -> Json:
     try:
         return _look_up(run, condition.field.path)
     except Unresolved:
@@ -283,14 +283,14 @@ def _field(run: Run, condition: Condition) -> Json:
         return condition.field.default.value
 
 
-def _do(run: Run, step: Step) -> Do:
+def _do(run: WorkflowRun, step: Step) -> Do:
     left = run.workflow.timeout - run.seconds
     waits = step.action.type is ActionType.ASK
     timeout = None if waits else min(step.timeout or left, left)
     return Do(len(run.trail) + 1, step.name, _resolved(run, step.action), timeout, run.iteration)
 
 
-def _resolved(run: Run, action: Action) -> ResolvedAction:
+def _resolved(run: WorkflowRun, action: Action) -> ResolvedAction:
     def look_up(path: tuple[str, ...]) -> Json:
         return _look_up(run, path)
 
@@ -334,22 +334,22 @@ def _why(step: Step, result: Result) -> str:
     return str(told) if told else f"`{step.action.subject}` said no."
 
 
-def _answer(step: Step, result: Result) -> Answer:
+def _answer(step: Step, result: Result) -> PersonAnswer:
     if isinstance(result, Erred):
-        return Answer(error=_why(step, result))
+        return PersonAnswer(error=_why(step, result))
     refused = isinstance(result, Refused)
-    return Answer(dict(result.output), _why(step, result) if refused else None)
+    return PersonAnswer(dict(result.output), _why(step, result) if refused else None)
 
 
-def _visit(result: Result) -> Visit:
-    kinds = {Succeeded: Visit.DONE, Refused: Visit.REFUSED, Erred: Visit.ERRED}
+def _visit(result: Result) -> StepVisit:
+    kinds = {Succeeded: StepVisit.DONE, Refused: StepVisit.REFUSED, Erred: StepVisit.ERRED}
     return kinds[type(result)]
 
 
-def _signalled(run: Run, step: Step, action: ResolvedAction) -> Run:
+def _signalled(run: WorkflowRun, step: Step, action: ResolvedAction) -> WorkflowRun:
     """The run with what a published event says about how it will end; the graver one stays."""
     outcome, reason, to = _signal(step.action.rule, action)
-    order = list(Outcome)
+    order = list(WorkflowOutcome)
     graver = order.index(outcome) >= order.index(run.outcome)
     return replace(
         run,
@@ -359,13 +359,13 @@ def _signalled(run: Run, step: Step, action: ResolvedAction) -> Run:
     )
 
 
-def _signal(rule: Subject, action: ResolvedAction) -> tuple[Outcome, str, str]:
+def _signal(rule: Subject, action: ResolvedAction) -> tuple[WorkflowOutcome, str, str]:
     if action.subject in (ESCALATE, ERROR):
         told = action.payload["reason" if "reason" in rule.required else "error"]
-        return Outcome.ESCALATED, str(told), ""
+        return WorkflowOutcome.ESCALATED, str(told), ""
     if action.subject.startswith(TRIGGER):
         to = action.subject.removeprefix(TRIGGER)
-        return Outcome.HANDED_ON, f"`{to}` goes on.", to
+        return WorkflowOutcome.HANDED_ON, f"`{to}` goes on.", to
     if action.subject == COMPLETE and action.payload["status"] == APPROVED:
-        return Outcome.APPROVED, "the change was approved.", ""
-    return Outcome.FINISHED, "", ""
+        return WorkflowOutcome.APPROVED, "the change was approved.", ""
+    return WorkflowOutcome.FINISHED, "", ""

@@ -23,7 +23,7 @@ _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Kind(StrEnum):
+class JsonKind(StrEnum):
     """What kind of value stands in a document."""
 
     OBJECT = "object"
@@ -39,7 +39,7 @@ class Node:
     """A value with the line where it starts; of a repeated key the first one counts."""
 
     line: int
-    kind: Kind
+    kind: JsonKind
     scalar: bool | int | float | str | None = None
     items: tuple["Node", ...] = ()
     members: Mapping[str, "Node"] = field(default_factory=dict)
@@ -47,9 +47,9 @@ class Node:
 
     def plain(self) -> Json:
         """The value without its lines."""
-        if self.kind is Kind.OBJECT:
+        if self.kind is JsonKind.OBJECT:
             return {key: member.plain() for key, member in self.members.items()}
-        if self.kind is Kind.ARRAY:
+        if self.kind is JsonKind.ARRAY:
             return [item.plain() for item in self.items]
         return self.scalar
 
@@ -65,7 +65,7 @@ class DuplicateKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class JsonDocument:
     """What a text says."""
 
     root: Node
@@ -73,7 +73,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class JsonRefusal:
     """Why bytes are no JSON that we read, and at which line."""
 
     code: str
@@ -81,22 +81,27 @@ class Refusal:
     message: str
 
 
-def read_json(data: bytes | str) -> Document | Refusal:
+def read_json(data: bytes | str) -> JsonDocument | JsonRefusal:
     """The document, or why there is none; never raises, whatever the bytes are."""
     try:
         reader = _Reader(_decode(data))
         root = reader.document()
     except _Refused as refused:
         return refused.refusal
-    return Document(root, tuple(reader.duplicates))
+    return JsonDocument(root, tuple(reader.duplicates))
 
 
-def kind_of(value: Json) -> Kind:
+def kind_of(value: Json) -> JsonKind:
     """What kind of value it is."""
     if value is None:
-        return Kind.NULL
-    kinds = {dict: Kind.OBJECT, list: Kind.ARRAY, str: Kind.STRING, bool: Kind.BOOLEAN}
-    return kinds.get(type(value), Kind.NUMBER)
+        return JsonKind.NULL
+    kinds = {
+        dict: JsonKind.OBJECT,
+        list: JsonKind.ARRAY,
+        str: JsonKind.STRING,
+        bool: JsonKind.BOOLEAN,
+    }
+    return kinds.get(type(value), JsonKind.NUMBER)
 
 
 def below(path: str, key: str) -> str:
@@ -107,7 +112,7 @@ def below(path: str, key: str) -> str:
 class _Refused(Exception):
     def __init__(self, code: str, line: int, message: str) -> None:
         super().__init__(message)
-        self.refusal = Refusal(code, line, message)
+        self.refusal = JsonRefusal(code, line, message)
 
 
 def _decode(data: bytes | str) -> str:
@@ -168,7 +173,7 @@ class _Reader:
         if start == "[":
             return self._array(line, path, depth)
         if start == '"':
-            return Node(line, Kind.STRING, self._string())
+            return Node(line, JsonKind.STRING, self._string())
         return self._word(line)
 
     def _object(self, line: int, path: str, depth: int) -> Node:
@@ -176,7 +181,7 @@ class _Reader:
         lines: dict[str, int] = {}
         self._at += 1
         if self._take("}"):
-            return Node(line, Kind.OBJECT)
+            return Node(line, JsonKind.OBJECT)
         while True:
             if self._peek() != '"':
                 raise self._expected('a key in `"`')
@@ -190,7 +195,7 @@ class _Reader:
             else:
                 members[key], lines[key] = member, key_line
             if self._take("}"):
-                return Node(line, Kind.OBJECT, members=members, key_lines=lines)
+                return Node(line, JsonKind.OBJECT, members=members, key_lines=lines)
             if not self._take(","):
                 raise self._expected("`,` or `}`")
 
@@ -198,11 +203,11 @@ class _Reader:
         items: list[Node] = []
         self._at += 1
         if self._take("]"):
-            return Node(line, Kind.ARRAY)
+            return Node(line, JsonKind.ARRAY)
         while True:
             items.append(self._value(f"{path}[{len(items)}]", depth + 1))
             if self._take("]"):
-                return Node(line, Kind.ARRAY, items=tuple(items))
+                return Node(line, JsonKind.ARRAY, items=tuple(items))
             if not self._take(","):
                 raise self._expected("`,` or `]`")
 
@@ -221,7 +226,7 @@ class _Reader:
         for word, value in _WORDS.items():
             if self._text.startswith(word, self._at):
                 self._at += len(word)
-                return Node(line, Kind.NULL if value is None else Kind.BOOLEAN, value)
+                return Node(line, JsonKind.NULL if value is None else JsonKind.BOOLEAN, value)
         number = _NUMBER.match(self._text, self._at)
         if number is None:
             raise self._expected("a value")
@@ -229,11 +234,11 @@ class _Reader:
             raise self._wrong(f"a number of more than {_MAX_DIGITS} digits", "shorten it")
         self._at = number.end()
         if number[1] is None and number[2] is None:
-            return Node(line, Kind.NUMBER, int(number[0]))
+            return Node(line, JsonKind.NUMBER, int(number[0]))
         large = float(number[0])
         if large in (float("inf"), float("-inf")):
             raise self._wrong("a number too large to be kept", "write a smaller one")
-        return Node(line, Kind.NUMBER, large)
+        return Node(line, JsonKind.NUMBER, large)
 
     def _expected(self, what: str) -> _Refused:
         found = self._peek()

@@ -10,7 +10,7 @@ from hornbook.context.templates.settings import remedy
 from hornbook.errors import ConfigError
 from hornbook.loop.workflow.definition import Key, Notebook, Workflow, WorkflowFinding
 from hornbook.loop.workflow.flow import check_flow, check_references
-from hornbook.loop.workflow.json_nodes import Document, Kind, Node, Refusal, read_json
+from hornbook.loop.workflow.json_nodes import JsonDocument, JsonKind, JsonRefusal, Node, read_json
 from hornbook.loop.workflow.parts import NAME, PlacedStep, StepReader, duration
 from hornbook.plans.run_kinds import TRIGGER
 
@@ -20,21 +20,21 @@ VERSION_PATTERN = "[0-9]{1,9}[.][0-9]{1,9}[.][0-9]{1,9}"
 _VERSION = re.compile(VERSION_PATTERN)
 
 WORKFLOW_KEYS = {
-    "id": Key(Kind.STRING, required=True),
-    "name": Key(Kind.STRING),
-    "description": Key(Kind.STRING),
-    "version": Key(Kind.STRING, required=True),
-    "enabled": Key(Kind.BOOLEAN),
-    "trigger": Key(Kind.OBJECT, required=True),
-    "steps": Key(Kind.ARRAY, required=True),
-    "timeout": Key(Kind.STRING, required=True),
-    "max_iterations": Key(Kind.NUMBER, required=True),
+    "id": Key(JsonKind.STRING, required=True),
+    "name": Key(JsonKind.STRING),
+    "description": Key(JsonKind.STRING),
+    "version": Key(JsonKind.STRING, required=True),
+    "enabled": Key(JsonKind.BOOLEAN),
+    "trigger": Key(JsonKind.OBJECT, required=True),
+    "steps": Key(JsonKind.ARRAY, required=True),
+    "timeout": Key(JsonKind.STRING, required=True),
+    "max_iterations": Key(JsonKind.NUMBER, required=True),
 }
-TRIGGER_KEYS = {"subject": Key(Kind.STRING, required=True)}
+TRIGGER_KEYS = {"subject": Key(JsonKind.STRING, required=True)}
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedWorkflow:
     """A workflow with its warnings; or none, and every error. Id and step names are told if known.
 
     Findings follow their lines.
@@ -47,18 +47,18 @@ class Loaded:
     warnings: tuple[WorkflowFinding, ...]
 
 
-def load_workflow(data: bytes | str) -> Loaded:
+def load_workflow(data: bytes | str) -> LoadedWorkflow:
     """What a definition says; never raises. One error anywhere rejects it whole.
 
     How runs can move is judged as soon as every step is known and every target exists.
     """
     read = read_json(data)
     notes = Notebook()
-    if isinstance(read, Refusal):
+    if isinstance(read, JsonRefusal):
         notes.wrong(read.code, "", read.line, read.message)
-    elif notes.of_kind(read.root, "", "workflow", Kind.OBJECT):
+    elif notes.of_kind(read.root, "", "workflow", JsonKind.OBJECT):
         return _Definition(read, notes).loaded()
-    return Loaded(None, None, (), tuple(notes.errors), ())
+    return LoadedWorkflow(None, None, (), tuple(notes.errors), ())
 
 
 def require_workflow(data: bytes | str, origin: str) -> Workflow:
@@ -79,7 +79,7 @@ def require_workflow(data: bytes | str, origin: str) -> Workflow:
 
 
 class _Definition:
-    def __init__(self, document: Document, notes: Notebook) -> None:
+    def __init__(self, document: JsonDocument, notes: Notebook) -> None:
         self._notes = notes
         for each in document.duplicates:
             message = f"`{each.key}` stands on line {each.first_line} already: remove one."
@@ -88,7 +88,7 @@ class _Definition:
         self._root = document.root
         self._given = notes.members(document.root, "", WORKFLOW_KEYS)
 
-    def loaded(self) -> Loaded:
+    def loaded(self) -> LoadedWorkflow:
         notes, given = self._notes, self._given
         workflow_id = self._id()
         self._trigger(workflow_id)
@@ -110,7 +110,7 @@ class _Definition:
                 description=self._text("description"),
                 enabled="enabled" not in given or given["enabled"].scalar is True,
             )
-        return Loaded(workflow, workflow_id, names, errors, warnings)
+        return LoadedWorkflow(workflow, workflow_id, names, errors, warnings)
 
     def _text(self, key: str) -> str:
         return str(self._given[key].scalar) if key in self._given else ""
@@ -209,7 +209,7 @@ class _Definition:
         for place, node in enumerate(nodes):
             for key in ("on_success", "on_fail"):
                 target = node.members.get(key)
-                if target is None or target.kind is not Kind.STRING or target.scalar in names:
+                if target is None or target.kind is not JsonKind.STRING or target.scalar in names:
                     continue
                 found = False
                 name = str(target.scalar)
@@ -267,7 +267,7 @@ def _allowed(placed: PlacedStep) -> float:
 
 def _name(node: Node) -> str | None:
     name = node.members.get("name")
-    return str(name.scalar) if name is not None and name.kind is Kind.STRING else None
+    return str(name.scalar) if name is not None and name.kind is JsonKind.STRING else None
 
 
 def _names(nodes: Sequence[Node]) -> Mapping[str, None]:

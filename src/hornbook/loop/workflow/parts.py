@@ -10,13 +10,13 @@ from hornbook.loop.workflow.expressions import (
     EXISTS,
     OPERATORS,
     BadExpression,
+    ExpressionTemplate,
     Reference,
-    Template,
     Templated,
     parse,
     references,
 )
-from hornbook.loop.workflow.json_nodes import Kind, Node, below
+from hornbook.loop.workflow.json_nodes import JsonKind, Node, below
 from hornbook.loop.workflow.subjects import (
     COMPLETE,
     STATUSES,
@@ -31,26 +31,27 @@ NAME_PATTERN = "[a-z][a-z0-9_-]*"
 NAME = re.compile(NAME_PATTERN)
 
 STEP_KEYS = {
-    "name": Key(Kind.STRING, required=True),
-    "condition": Key(Kind.OBJECT),
-    "action": Key(Kind.OBJECT, required=True),
-    "on_success": Key(Kind.STRING),
-    "on_fail": Key(Kind.STRING),
-    "timeout": Key(Kind.STRING),
-    "output_as": Key(Kind.STRING),
+    "name": Key(JsonKind.STRING, required=True),
+    "condition": Key(JsonKind.OBJECT),
+    "action": Key(JsonKind.OBJECT, required=True),
+    "on_success": Key(JsonKind.STRING),
+    "on_fail": Key(JsonKind.STRING),
+    "timeout": Key(JsonKind.STRING),
+    "output_as": Key(JsonKind.STRING),
 }
 CONDITION_KEYS = {
-    "field": Key(Kind.STRING, required=True),
-    "operator": Key(Kind.STRING, required=True),
+    "field": Key(JsonKind.STRING, required=True),
+    "operator": Key(JsonKind.STRING, required=True),
     "value": Key(None, required=True),
 }
 AGENT_KEYS = {
-    name: Key(Kind.STRING, required=True) for name in ("type", "subject", "role", "model", "prompt")
+    name: Key(JsonKind.STRING, required=True)
+    for name in ("type", "subject", "role", "model", "prompt")
 }
 OTHER_KEYS = {
-    "type": Key(Kind.STRING, required=True),
-    "subject": Key(Kind.STRING, required=True),
-    "payload": Key(Kind.OBJECT),
+    "type": Key(JsonKind.STRING, required=True),
+    "subject": Key(JsonKind.STRING, required=True),
+    "payload": Key(JsonKind.OBJECT),
 }
 
 
@@ -92,7 +93,7 @@ class StepReader:
 
     def step(self, node: Node) -> PlacedStep | None:
         """The step, None where too little of it is right to go on with."""
-        if not self.notes.of_kind(node, self.path, "steps", Kind.OBJECT):
+        if not self.notes.of_kind(node, self.path, "steps", JsonKind.OBJECT):
             return None
         given = self.notes.members(node, self.path, STEP_KEYS)
         self.name = str(given["name"].scalar) if "name" in given else ""
@@ -160,25 +161,25 @@ class StepReader:
     # Expressions
 
     def _templated(self, node: Node, path: str) -> Templated:
-        if node.kind is Kind.OBJECT:
+        if node.kind is JsonKind.OBJECT:
             return {
                 key: self._templated(member, below(path, key))
                 for key, member in node.members.items()
             }
-        if node.kind is Kind.ARRAY:
+        if node.kind is JsonKind.ARRAY:
             return tuple(
                 self._templated(item, f"{path}[{place}]") for place, item in enumerate(node.items)
             )
-        if node.kind is Kind.STRING:
+        if node.kind is JsonKind.STRING:
             return self._template(node, path)
         return node.scalar if not isinstance(node.scalar, str) else None
 
-    def _template(self, node: Node, path: str, *, tolerant: bool = False) -> Template:
+    def _template(self, node: Node, path: str, *, tolerant: bool = False) -> ExpressionTemplate:
         try:
             template = parse(str(node.scalar))
         except BadExpression as problem:
             self.notes.wrong("bad_expression", path, node.line, str(problem))
-            return Template(("?",))
+            return ExpressionTemplate(("?",))
         in_condition = path.startswith(f"{self.path}.condition.")
         self.uses += tuple(
             Use(
@@ -243,7 +244,7 @@ class StepReader:
 
     def _type(self, node: Node, path: str) -> ActionType | None:
         given = node.members.get("type")
-        if given is None or given.kind is not Kind.STRING:
+        if given is None or given.kind is not JsonKind.STRING:
             return None
         if given.scalar in tuple(ActionType):
             return ActionType(str(given.scalar))
@@ -272,7 +273,7 @@ class StepReader:
         self.notes.wrong(f"unknown_subject:{name}", below(path, "subject"), line, message)
         return None
 
-    def _text(self, given: Mapping[str, Node], key: str, path: str) -> Template | None:
+    def _text(self, given: Mapping[str, Node], key: str, path: str) -> ExpressionTemplate | None:
         if key not in given:
             return None
         node, place = given[key], below(path, key)
@@ -292,8 +293,8 @@ class StepReader:
     def _inputs(self, action: Node, path: str, name: str, subject: Subject) -> None:
         payload = action.members.get("payload")
         if payload is None:
-            payload = Node(action.line, Kind.OBJECT)
-        if payload.kind is not Kind.OBJECT:
+            payload = Node(action.line, JsonKind.OBJECT)
+        if payload.kind is not JsonKind.OBJECT:
             return
         keys = {each: Key(None, required=True) for each in subject.required}
         keys |= {each: Key(None) for each in subject.optional}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from hornbook.loop.workflow.json_nodes import Json, Kind, kind_of
+from hornbook.loop.workflow.json_nodes import Json, JsonKind, kind_of
 from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE, REVIEW, TRIGGER
 
 GATES = "workflow.gate.structural"
@@ -45,7 +45,7 @@ class Field:
     An `optional` one is an array, and empty where an answer leaves it out.
     """
 
-    kind: Kind
+    kind: JsonKind
     nullable: bool = False
     optional: bool = False
     values: tuple[str, ...] = ()
@@ -73,9 +73,9 @@ class Subject:
     role: str | None = None
 
 
-_TEXT = Field(Kind.STRING)
-_LIST = Field(Kind.ARRAY)
-_SPARE = Field(Kind.ARRAY, optional=True)
+_TEXT = Field(JsonKind.STRING)
+_LIST = Field(JsonKind.ARRAY)
+_SPARE = Field(JsonKind.ARRAY, optional=True)
 _FEEDBACK = {"feedback": _TEXT}
 _VERDICTS = ("approved", "rejected")
 _REJECTIONS = ("fixable", "misscoped", "architectural", "too_big")
@@ -96,10 +96,10 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
             _AGENT,
             "a reviewer judges the change",
             outputs={
-                "verdict": Field(Kind.STRING, values=_VERDICTS),
-                "rejection_type": Field(Kind.STRING, nullable=True, values=_REJECTIONS),
+                "verdict": Field(JsonKind.STRING, values=_VERDICTS),
+                "rejection_type": Field(JsonKind.STRING, nullable=True, values=_REJECTIONS),
                 "sop_review": _LIST,
-                "confidence": Field(Kind.NUMBER),
+                "confidence": Field(JsonKind.NUMBER),
                 "feedback": _TEXT,
                 "patterns": _SPARE,
             },
@@ -169,7 +169,7 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
             "tells a task: how many decompositions lie above it, its text, files and criteria",
             required=("task_id",),
             outputs={
-                "depth": Field(Kind.NUMBER),
+                "depth": Field(JsonKind.NUMBER),
                 "description": _TEXT,
                 "files": _LIST,
                 "criteria": _LIST,

@@ -40,7 +40,7 @@ class ChunkLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ChunkPiece:
     """A stretch of the body, `exact` where its tokens are what a count gives, not an estimate.
 
     `level` and `title` are those of the heading that it begins with; 0 and "" without one.
@@ -65,12 +65,12 @@ class Packing:
     count: Callable[[int, int], int]
     adds: Callable[[int], bool]
 
-    def packed(self, units: Iterable[Piece]) -> Iterator[Piece]:
+    def packed(self, units: Iterable[ChunkPiece]) -> Iterator[ChunkPiece]:
         """Yield the units of one section put together in order, each time up to the target.
 
         What is below the minimum may take a unit that leads over the target.
         """
-        current: Piece | None = None
+        current: ChunkPiece | None = None
         for unit in units:
             if current and current.tokens + unit.tokens <= self._room(current):
                 current = self.joined([current, unit])
@@ -81,13 +81,13 @@ class Packing:
         if current:
             yield current
 
-    def settled(self, pieces: Iterable[Piece]) -> list[Piece]:
+    def settled(self, pieces: Iterable[ChunkPiece]) -> list[ChunkPiece]:
         """Return `pieces` with each one below the minimum joined to a neighbour that has room.
 
         One that begins with a heading prefers the piece after it, another the piece before it.
         """
-        done: list[Piece] = []
-        waiting: Piece | None = None
+        done: list[ChunkPiece] = []
+        waiting: ChunkPiece | None = None
         for piece in self._grouped(pieces):
             current = piece
             if waiting:
@@ -103,34 +103,34 @@ class Packing:
             done.append(waiting)
         return done
 
-    def joined(self, pieces: Sequence[Piece]) -> Piece:
+    def joined(self, pieces: Sequence[ChunkPiece]) -> ChunkPiece:
         """Return one piece that spans `pieces`, which follow each other."""
         first, *others = pieces
         if not others:
             return first
         tokens = sum(piece.tokens for piece in pieces)
         exact = first.exact and all(piece.exact and self.adds(piece.start) for piece in others)
-        return Piece(first.start, others[-1].end, tokens, first.level, first.title, exact)
+        return ChunkPiece(first.start, others[-1].end, tokens, first.level, first.title, exact)
 
-    def recounted(self, piece: Piece) -> Piece:
+    def recounted(self, piece: ChunkPiece) -> ChunkPiece:
         """Return `piece` with its tokens counted, not estimated."""
         if piece.exact:
             return piece
         tokens = self.count(piece.start, piece.end)
-        return Piece(piece.start, piece.end, tokens, piece.level, piece.title)
+        return ChunkPiece(piece.start, piece.end, tokens, piece.level, piece.title)
 
-    def _room(self, piece: Piece) -> int:
+    def _room(self, piece: ChunkPiece) -> int:
         small = piece.tokens < self.limits.minimum
         return self.limits.maximum if small else self.limits.target
 
-    def _put_back(self, done: list[Piece], piece: Piece) -> bool:
+    def _put_back(self, done: list[ChunkPiece], piece: ChunkPiece) -> bool:
         together = self._fitting(done[-1], piece) if done else None
         if together is None:
             return False
         done[-1] = together
         return True
 
-    def _fitting(self, piece: Piece, following: Piece) -> Piece | None:
+    def _fitting(self, piece: ChunkPiece, following: ChunkPiece) -> ChunkPiece | None:
         """Return both as one, or None where that is above the maximum."""
         together = self.joined([piece, following])
         maximum = self.limits.maximum
@@ -138,7 +138,7 @@ class Packing:
             together = self.recounted(together)
         return together if together.tokens <= maximum else None
 
-    def _grouped(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    def _grouped(self, pieces: Iterable[ChunkPiece]) -> Iterator[ChunkPiece]:
         """Yield the large pieces as they are, and runs of small ones as pieces up to the target."""
         for small, run in groupby(pieces, key=lambda piece: piece.tokens < self.limits.minimum):
             if small:
@@ -146,7 +146,7 @@ class Packing:
             else:
                 yield from run
 
-    def _parted(self, run: Sequence[Piece], ranks: Sequence[_Rank]) -> Iterator[Piece]:
+    def _parted(self, run: Sequence[ChunkPiece], ranks: Sequence[_Rank]) -> Iterator[ChunkPiece]:
         """Yield `run` as one piece if that is within the target, else cut where it ranks lowest."""
         if len(run) == 1 or sum(piece.tokens for piece in run) <= self.limits.target:
             yield self.joined(run)
@@ -158,7 +158,7 @@ class Packing:
             yield from self._parted(run[begin:end], ranks[begin:end])
 
 
-def _ranks(run: Iterable[Piece]) -> list[_Rank]:
+def _ranks(run: Iterable[ChunkPiece]) -> list[_Rank]:
     """Return how strongly a cut is called for before each piece of `run`, lowest first.
 
     Higher headings come first, then titles by the zeros at the end of their hash, which few have
@@ -258,10 +258,10 @@ class _Division:
     cuts: list[int] = field(default_factory=list)
     counted: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def pieces(self, sections: Sequence[_Section]) -> Iterator[Piece]:
+    def pieces(self, sections: Sequence[_Section]) -> Iterator[ChunkPiece]:
         """Yield the pieces that become chunks, with their tokens counted exactly."""
         packing = Packing(self.limits, self.tokens, self._adds_at)
-        settled: list[Piece] = []
+        settled: list[ChunkPiece] = []
         countable = self.limits.target * _CHARACTERS_PER_TOKEN
         for part in _parts(sections):
             settled += packing.settled(self._folded(part, packing, countable))
@@ -282,7 +282,9 @@ class _Division:
             self.body[at - 1 : at], self.body[at : at + _ENOUGH_OF_A_LINE]
         )
 
-    def _folded(self, tree: Sequence[_Section], packing: Packing, countable: int) -> list[Piece]:
+    def _folded(
+        self, tree: Sequence[_Section], packing: Packing, countable: int
+    ) -> list[ChunkPiece]:
         """Return a heading and all below it as one piece, or in pieces if above the target.
 
         What is longer than `countable` is not counted as a whole but by its pieces.
@@ -293,7 +295,7 @@ class _Division:
             if whole.tokens <= target:
                 return [whole]
             countable = (end - start) // 2
-        pieces: list[Piece] = []
+        pieces: list[ChunkPiece] = []
         trees = _trees(tree)
         if len(trees) == 1:
             pieces += packing.packed(
@@ -306,7 +308,7 @@ class _Division:
             return [packing.joined(pieces)]
         return pieces
 
-    def _units(self, block: TopBlock) -> list[Piece]:
+    def _units(self, block: TopBlock) -> list[ChunkPiece]:
         """Return what of `block` must not be cut: itself, or its items if it is too large."""
         whole = self._piece(block, block.start, block.end)
         if whole.tokens <= self.limits.maximum or len(block.items) < 2:
@@ -315,10 +317,10 @@ class _Division:
         edges = [block.start, *block.items[1:], block.end]
         return [self._piece(block, start, end) for start, end in pairwise(edges)]
 
-    def _piece(self, block: TopBlock, start: int, end: int) -> Piece:
-        return Piece(start, end, self.tokens(start, end), block.level, block.title)
+    def _piece(self, block: TopBlock, start: int, end: int) -> ChunkPiece:
+        return ChunkPiece(start, end, self.tokens(start, end), block.level, block.title)
 
-    def _within_maximum(self, piece: Piece) -> Iterator[Piece]:
+    def _within_maximum(self, piece: ChunkPiece) -> Iterator[ChunkPiece]:
         """Yield `piece`, or its halves where a text has more tokens than its pieces together."""
         first = bisect_right(self.cuts, piece.start)
         last = bisect_left(self.cuts, piece.end)
@@ -327,7 +329,7 @@ class _Division:
             return
         middle = self.cuts[(first + last) // 2]
         for start, end in ((piece.start, middle), (middle, piece.end)):
-            half = Piece(start, end, self.tokens(start, end), piece.level, piece.title)
+            half = ChunkPiece(start, end, self.tokens(start, end), piece.level, piece.title)
             yield from self._within_maximum(half)
 
 

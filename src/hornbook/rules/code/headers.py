@@ -21,7 +21,7 @@ _BEFORE_CLOSING = re.compile(r",?\s*\n\s*([)\]}])")
 
 
 @dataclass(slots=True)
-class Draft:
+class SignatureDraft:
     """A declaration while its matches are gathered."""
 
     start: int
@@ -100,15 +100,15 @@ def spans(captures: dict[str, list[Node]], *names: str) -> set[Span]:
     return {node.byte_range for name in names for node in captures.get(name, ())}
 
 
-def _drafts(query: Query, matches: Iterable[Match], excerpts: Excerpts) -> Iterable[Draft]:
-    drafts: dict[Span, Draft] = {}
+def _drafts(query: Query, matches: Iterable[Match], excerpts: Excerpts) -> Iterable[SignatureDraft]:
+    drafts: dict[Span, SignatureDraft] = {}
     wrappers: dict[Span, Span] = {}
     for pattern, captures in matches:
         for wrapped in captures.get("wrapped", ()):
             wrappers[wrapped.byte_range] = captures["wrapper"][0].byte_range
         for node in captures.get("declaration", ()):
             start, end = node.byte_range
-            new = Draft(start, end, start, end, excerpts.line(start))
+            new = SignatureDraft(start, end, start, end, excerpts.line(start))
             draft = drafts.setdefault((start, end), new)
             draft.prefix = query.pattern_settings(pattern).get("prefix") or draft.prefix
             draft.header_end = min(

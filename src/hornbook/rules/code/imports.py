@@ -23,7 +23,7 @@ _PART = re.compile(r"[{},]|[^{},]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundReference:
     """A reference before the modules around it are known."""
 
     start: int
@@ -33,7 +33,7 @@ class Found:
 def references(matches: Iterable[Match], excerpts: Excerpts) -> list[str]:
     """Every reference once, in file order."""
     scopes: list[tuple[int, int, str]] = []
-    found: list[Found] = []
+    found: list[FoundReference] = []
     for _, captures in matches:
         found.extend(_found(captures, excerpts))
         for scope in captures.get("scope", ()):
@@ -63,14 +63,14 @@ def spelt_out(use: str) -> Iterator[str]:
         yield prefixes[-1] + last
 
 
-def _found(captures: dict[str, list[Node]], excerpts: Excerpts) -> Iterator[Found]:
+def _found(captures: dict[str, list[Node]], excerpts: Excerpts) -> Iterator[FoundReference]:
     for node in captures.get("import", ()):
-        yield Found(node.start_byte, _reference(node, captures.get("from", []), excerpts))
+        yield FoundReference(node.start_byte, _reference(node, captures.get("from", []), excerpts))
     for node in captures.get("module", ()):
-        yield Found(node.start_byte, "self::" + excerpts.text(*node.byte_range))
+        yield FoundReference(node.start_byte, "self::" + excerpts.text(*node.byte_range))
     for node in captures.get("use", ()):
         for path in spelt_out(excerpts.text(*node.byte_range)):
-            yield Found(node.start_byte, path.removesuffix("::self"))
+            yield FoundReference(node.start_byte, path.removesuffix("::self"))
 
 
 def _reference(node: Node, source: list[Node], excerpts: Excerpts) -> str:
@@ -84,7 +84,7 @@ def _reference(node: Node, source: list[Node], excerpts: Excerpts) -> str:
     return module + name if module.endswith(".") else f"{module}.{name}"
 
 
-def _in_scope(found: Iterable[Found], scopes: list[tuple[int, int, str]]) -> Iterator[str]:
+def _in_scope(found: Iterable[FoundReference], scopes: list[tuple[int, int, str]]) -> Iterator[str]:
     waiting = list(reversed(scopes))
     around: list[tuple[int, int, str]] = []
     for each in found:

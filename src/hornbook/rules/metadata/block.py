@@ -43,7 +43,7 @@ class Block:
         self.lines[key] = line
 
 
-class Unreadable(Exception):
+class UnreadableBlock(Exception):
     """A strict reader gives up on a block: why, and on which file line."""
 
     def __init__(self, line: int, reason: str) -> None:
@@ -325,14 +325,14 @@ def load_yaml(text: str) -> Block:
     separator = _SEPARATOR.search(text)
     if separator:  # YAML would count it as a line break, and every line after it would be wrong
         line = text.count("\n", 0, separator.start()) + 1
-        raise Unreadable(line, f"it holds the line separator U+{ord(separator[0]):04X}")
+        raise UnreadableBlock(line, f"it holds the line separator U+{ord(separator[0]):04X}")
     try:
         block: Block = _HANDLER.load(text, Loader=BlockLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise Unreadable(mark.line + 1 if mark else 1, _reason(error)) from error
+        raise UnreadableBlock(mark.line + 1 if mark else 1, _reason(error)) from error
     except yaml.YAMLError as error:
-        raise Unreadable(
+        raise UnreadableBlock(
             _bad_character_line(text, error), "it holds a control character"
         ) from error
     return block
@@ -349,7 +349,7 @@ def load_toml(text: str) -> Block:
     except (ValueError, RecursionError) as error:
         found = re.search(r"line (\d+)", str(error))
         reason = str(error) or "it is nested too deep"
-        raise Unreadable(int(found[1]) if found else 1, reason) from error
+        raise UnreadableBlock(int(found[1]) if found else 1, reason) from error
     block = Block(values=values)
     for number, row in enumerate(text.split("\n"), start=1):
         found = re.match(r"\s*\[*\s*[\"']?([\w-]+)", row)
@@ -376,7 +376,7 @@ def _key(event: Any) -> str:  # PyYAML's events carry no types
 
 
 def _refuse(event: Any, reason: str) -> NoReturn:  # PyYAML's events carry no types
-    raise Unreadable(event.start_mark.line + 1, reason)
+    raise UnreadableBlock(event.start_mark.line + 1, reason)
 
 
 def _reason(error: yaml.MarkedYAMLError) -> str:

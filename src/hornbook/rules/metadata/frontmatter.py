@@ -11,7 +11,7 @@ from hornbook.rules.metadata.block import (
     LARGEST,
     Block,
     NotMapping,
-    Unreadable,
+    UnreadableBlock,
     is_key_line,
     load_toml,
     load_yaml,
@@ -120,7 +120,7 @@ def _judge(fence: str, inner: str, closed: bool, problems: Problems) -> _Verdict
 def _judge_toml(inner: str, problems: Problems) -> _Verdict:
     try:
         return _Verdict(load_toml(inner))
-    except Unreadable as error:
+    except UnreadableBlock as error:
         line = _file_line(error.line)
         problems.error(line, "toml_invalid", f"The frontmatter is not TOML: {error.reason}.")
         return _Verdict(None, readable=False)
@@ -133,16 +133,16 @@ def _judge_yaml(inner: str, problems: Problems) -> _Verdict:
         block = read_lenient(inner)
         if KNOWN_KEYS.isdisjoint(block.values) or block.ignored:
             return _prose(problems)
-        failure = Unreadable(1, "there is no blank after a colon")
+        failure = UnreadableBlock(1, "there is no blank after a colon")
         return _lenient(block, inner, failure, problems)
-    except Unreadable as failure:
+    except UnreadableBlock as failure:
         return _lenient(read_lenient(inner), inner, failure, problems)
     if not block.values and not inner.strip():
         return _Verdict(block)
     return _prose(problems) if _is_prose(block, inner) else _Verdict(block)
 
 
-def _lenient(block: Block, inner: str, failure: Unreadable, problems: Problems) -> _Verdict:
+def _lenient(block: Block, inner: str, failure: UnreadableBlock, problems: Problems) -> _Verdict:
     line = _file_line(failure.line)
     if not block.values and not _WORDS.search(inner):
         message = f"The frontmatter cannot be read ({failure.reason}): write `key: value` lines."

@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 from hornbook.rules.metadata.misspelt import tell_foreign, tell_misspelt
 from hornbook.rules.readers.imported import (
-    Place,
+    RulePlace,
     below,
     beside,
     problems_of,
@@ -44,7 +44,7 @@ class ClaudeReader:
         return read_scoped(file, self.tool, place, binding, problems)
 
 
-def _memory_place(path: PurePosixPath) -> Place:
+def _memory_place(path: PurePosixPath) -> RulePlace:
     if path.parent.name == ".claude":
-        return Place(path.parts[:-2], ())
+        return RulePlace(path.parts[:-2], ())
     return beside(path)

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from hornbook.rules.document import Problems
 from hornbook.rules.metadata.misspelt import tell_foreign, tell_misspelt
 from hornbook.rules.readers.imported import (
-    Place,
+    RulePlace,
     below,
     beside,
     problems_of,
@@ -13,7 +13,7 @@ from hornbook.rules.readers.imported import (
     read_scoped,
 )
 from hornbook.rules.readers.patterns import read_patterns
-from hornbook.rules.readers.protocol import Binding, Reading, SourceFile
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import Activation
 
 _NOT_RULES = frozenset({"workflows", "hooks", "skills"})
@@ -43,7 +43,7 @@ class ClineReader:
         return read_scoped(file, self.tool, place, _binding(file, place, problems), problems)
 
 
-def _binding(file: SourceFile, place: Place, problems: Problems) -> Binding:
+def _binding(file: SourceFile, place: RulePlace, problems: Problems) -> ReadBinding:
     parts = file.parts
     tell_misspelt(parts, ("paths",), problems)
     tell_foreign(parts, ("paths",), "binds always", problems)

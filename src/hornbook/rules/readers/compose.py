@@ -9,7 +9,7 @@ from hornbook.rules.document import DecisionFacts, Link, Problems
 from hornbook.rules.ids import declared_id
 from hornbook.rules.metadata import fields
 from hornbook.rules.metadata.frontmatter import Parts
-from hornbook.rules.readers.protocol import Binding, Reading, SourceFile
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import ENFORCED, Category, Scope, Severity
 
 _PLAIN_TEXT = frozenset({".txt", ".rst"})
@@ -21,7 +21,7 @@ class Frame:
 
     tool: str
     desired_id: str
-    binding: Binding
+    binding: ReadBinding
     category: Category | None = None
     category_stated: bool = False
     title: str | None = None

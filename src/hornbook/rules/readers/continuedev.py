@@ -5,9 +5,9 @@ from pathlib import PurePosixPath
 from hornbook.rules.document import Problems
 from hornbook.rules.metadata import fields
 from hornbook.rules.metadata.misspelt import tell_foreign, tell_misspelt
-from hornbook.rules.readers.imported import Place, below, problems_of, read_scoped
+from hornbook.rules.readers.imported import RulePlace, below, problems_of, read_scoped
 from hornbook.rules.readers.patterns import read_patterns
-from hornbook.rules.readers.protocol import Binding, Reading, SourceFile
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import Activation
 
 
@@ -23,18 +23,18 @@ class ContinueReader:
     def read(self, file: SourceFile) -> Reading:
         """Return what the rule says."""
         problems = problems_of(file)
-        place = below(file.path, ".continue", "rules") or Place((), ())
+        place = below(file.path, ".continue", "rules") or RulePlace((), ())
         return read_scoped(file, self.tool, place, _binding(file, place, problems), problems)
 
 
-def _binding(file: SourceFile, place: Place, problems: Problems) -> Binding:
+def _binding(file: SourceFile, place: RulePlace, problems: Problems) -> ReadBinding:
     parts = file.parts
     tell_misspelt(parts, ("globs", "alwaysApply", "regex"), problems)
     tell_foreign(parts, ("globs", "alwaysApply", "regex"), "does not bind by it", problems)
     if parts.metadata.get("invokable") is True:
         message = "`invokable: true` makes this a prompt, not a rule, so it binds nothing."
         problems.info(parts.lines.get("invokable"), "not_a_rule", message)
-        return Binding(Activation.NEVER)
+        return ReadBinding(Activation.NEVER)
     always = fields.flag(parts, "alwaysApply", problems)
     found = read_patterns(parts, ("globs",), problems, place.translate)
     by_content = parts.metadata.get("regex") is not None

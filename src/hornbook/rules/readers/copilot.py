@@ -5,9 +5,15 @@ from pathlib import PurePosixPath
 from hornbook.rules.document import Pattern, Problems
 from hornbook.rules.metadata import fields
 from hornbook.rules.metadata.misspelt import tell_foreign, tell_misspelt
-from hornbook.rules.readers.imported import Place, below, problems_of, read_imported, read_scoped
+from hornbook.rules.readers.imported import (
+    RulePlace,
+    below,
+    problems_of,
+    read_imported,
+    read_scoped,
+)
 from hornbook.rules.readers.patterns import read_patterns
-from hornbook.rules.readers.protocol import Binding, Reading, SourceFile
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import Activation
 
 _KEYS = ("applyTo", "excludeAgent", "description")
@@ -31,12 +37,12 @@ class CopilotReader:
         problems = problems_of(file)
         place = below(file.path, ".github", "instructions")
         if place is None:
-            place = Place(file.path.parts[:-2], ())
+            place = RulePlace(file.path.parts[:-2], ())
             return read_imported(file, self.tool, place, place.whole(), problems)
         return read_scoped(file, self.tool, place, _binding(file, place, problems), problems)
 
 
-def _binding(file: SourceFile, place: Place, problems: Problems) -> Binding:
+def _binding(file: SourceFile, place: RulePlace, problems: Problems) -> ReadBinding:
     parts = file.parts
     tell_misspelt(parts, _KEYS, problems)
     tell_foreign(parts, ("applyTo",), "binds no file", problems)
@@ -47,21 +53,21 @@ def _binding(file: SourceFile, place: Place, problems: Problems) -> Binding:
     if "code-review" in fields.words(parts, ("excludeAgent",), problems):
         message = "`excludeAgent: code-review` keeps this rule from reviews, so it binds nothing."
         problems.warning(parts.lines.get("excludeAgent"), "excluded_from_review", message)
-        return Binding(Activation.NEVER, found.patterns)
+        return ReadBinding(Activation.NEVER, found.patterns)
     if found.everything:
         return _everything(found.patterns, place)
     return found.binding(Activation.MANUAL)
 
 
-def _everything(patterns: tuple[Pattern, ...], place: Place) -> Binding:
+def _everything(patterns: tuple[Pattern, ...], place: RulePlace) -> ReadBinding:
     excluded = tuple(pattern for pattern in patterns if pattern.glob.startswith("!"))
     if place.base or excluded:
-        return Binding(Activation.GLOB, patterns)
+        return ReadBinding(Activation.GLOB, patterns)
     first = next(pattern for pattern in patterns if not pattern.glob.startswith("!"))
-    return Binding(Activation.ALWAYS, (Pattern("**", first.raw, first.line),))
+    return ReadBinding(Activation.ALWAYS, (Pattern("**", first.raw, first.line),))
 
 
-def _anywhere(glob: str, place: Place) -> str:
+def _anywhere(glob: str, place: RulePlace) -> str:
     """Return a pattern as VS Code reads it: at any depth, unless it starts with `/`."""
     if "/" in glob.rstrip("/") and not glob.startswith(("/", "**/")):
         glob = f"**/{glob.removeprefix('./')}"

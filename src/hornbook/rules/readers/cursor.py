@@ -6,7 +6,7 @@ from hornbook.rules.document import Problems
 from hornbook.rules.metadata import fields
 from hornbook.rules.metadata.misspelt import tell_foreign, tell_misspelt
 from hornbook.rules.readers.imported import (
-    Place,
+    RulePlace,
     below,
     beside,
     problems_of,
@@ -14,7 +14,7 @@ from hornbook.rules.readers.imported import (
     read_scoped,
 )
 from hornbook.rules.readers.patterns import read_patterns
-from hornbook.rules.readers.protocol import Binding, Reading, SourceFile
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import Activation
 
 _KEYS = ("globs", "alwaysApply", "description")
@@ -41,12 +41,12 @@ class CursorReader:
         if file.path.suffix != ".mdc":
             message = "Cursor ignores this file, so it binds nothing: rename it to `.mdc`."
             problems.info(1, "ignored_by_tool", message)
-            never = Binding(Activation.NEVER)
+            never = ReadBinding(Activation.NEVER)
             return read_imported(file, self.tool, place, never, problems)
         return read_scoped(file, self.tool, place, _binding(file, place, problems), problems)
 
 
-def _binding(file: SourceFile, place: Place, problems: Problems) -> Binding:
+def _binding(file: SourceFile, place: RulePlace, problems: Problems) -> ReadBinding:
     parts = file.parts
     tell_misspelt(parts, _KEYS, problems)
     tell_foreign(parts, ("globs", "alwaysApply"), "binds no file", problems)

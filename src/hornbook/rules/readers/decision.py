@@ -41,14 +41,16 @@ _NEAR = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class LinkStatement:
     """What a document says in one place, and on which file line."""
 
     text: str
     line: int | None
 
 
-def find_links(parts: Parts, shape: Outline, statements: Iterable[Statement]) -> tuple[Link, ...]:
+def find_links(
+    parts: Parts, shape: Outline, statements: Iterable[LinkStatement]
+) -> tuple[Link, ...]:
     """Return the links a decision states in its metadata, its status or its text.
 
     A status may name a number only (`superseded by ADR-0123`); running text must link, and
@@ -97,7 +99,7 @@ def _metadata(parts: Parts) -> Iterator[Link]:
                     yield Link(relation, reference, parts.lines.get(key))
 
 
-def _in_status(said: Statement) -> Iterator[Link]:
+def _in_status(said: LinkStatement) -> Iterator[Link]:
     for relation, text in _phrases(said.text):
         for reference in _references(text, numbers=True):
             yield Link(relation, reference, said.line)
@@ -200,32 +202,32 @@ def read_decision(file: SourceFile, category_stated: bool, problems: Problems) -
     return compose(file, frame, problems, shape)
 
 
-def _facts(shape: Outline, first_line: int) -> Iterator[tuple[str, Statement]]:
+def _facts(shape: Outline, first_line: int) -> Iterator[tuple[str, LinkStatement]]:
     """Yield what the lines below the title state, such as `Date: …`, by lower-case name."""
     for index in reversed(shape.preamble()):
         found = _FACT.match(shape.lines[index])
         if found and found["value"].strip():
             name = found["name"].lower().replace(" ", "-")
             name = "deciders" if name.startswith("deci") else name
-            yield name, Statement(found["value"].strip(), first_line + index)
+            yield name, LinkStatement(found["value"].strip(), first_line + index)
 
 
 def _status_statements(
-    parts: Parts, shape: Outline, stated: dict[str, Statement]
-) -> Iterator[Statement]:
+    parts: Parts, shape: Outline, stated: dict[str, LinkStatement]
+) -> Iterator[LinkStatement]:
     written = parts.metadata.get("status")
     if written is not None and not isinstance(written, list | dict):
-        yield Statement(str(written), parts.lines.get("status"))
+        yield LinkStatement(str(written), parts.lines.get("status"))
     if "status" in stated:
         yield stated["status"]
     for section in shape.sections({"status"}):
         for index in section:
             text = shape.lines[index].strip().lstrip("-*+ ")
             if text and not text.startswith(("#", "~~")):
-                yield Statement(text, parts.body_line + index)
+                yield LinkStatement(text, parts.body_line + index)
 
 
-def _status(statements: list[Statement], problems: Problems) -> str:
+def _status(statements: list[LinkStatement], problems: Problems) -> str:
     texts = [_bare(statement.text) for statement in statements]
     said = [text for text in texts if text and not _RELATION.match(text)]
     if not said:
@@ -242,11 +244,13 @@ def _bare(text: str) -> str:
     return re.sub(r"\[([^\[\]]{0,200})\]\([^()]{0,500}\)", r"\1", text).strip("*_ \t")
 
 
-def _value(stated: dict[str, Statement], name: str) -> str | None:
+def _value(stated: dict[str, LinkStatement], name: str) -> str | None:
     return stated[name].text.strip("*_ ") or None if name in stated else None
 
 
-def _deciders(parts: Parts, stated: dict[str, Statement], problems: Problems) -> tuple[str, ...]:
+def _deciders(
+    parts: Parts, stated: dict[str, LinkStatement], problems: Problems
+) -> tuple[str, ...]:
     keys = ("deciders", "decision-makers", "decision_makers")
     found = fields.words(parts, keys, problems)
     if found or "deciders" not in stated:

@@ -8,12 +8,12 @@ from hornbook.rules.chunks.outline import outline
 from hornbook.rules.document import Pattern, Problems
 from hornbook.rules.ids import imported_id
 from hornbook.rules.readers.compose import Frame, compose
-from hornbook.rules.readers.protocol import Binding, Reading, SourceFile
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import Activation
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RulePlace:
     """A file below a tool's folder: the folder that holds that one, and those in between."""
 
     base: tuple[str, ...]
@@ -28,29 +28,29 @@ class Place:
         """Return a pattern relative to the base as one relative to the repository."""
         return _below(_escaped(self.base), pattern) if self.base else pattern
 
-    def whole(self) -> Binding:
+    def whole(self) -> ReadBinding:
         """Return the binding of a rule for all below the base: `always` at the root."""
-        return self.subtree() if self.base else Binding(Activation.ALWAYS)
+        return self.subtree() if self.base else ReadBinding(Activation.ALWAYS)
 
-    def subtree(self) -> Binding:
+    def subtree(self) -> ReadBinding:
         """Return the binding to the base's subtree."""
         glob = f"{_escaped(self.base)}/**" if self.base else "**"
-        return Binding(Activation.DIR, (Pattern(glob, glob, None),))
+        return ReadBinding(Activation.DIR, (Pattern(glob, glob, None),))
 
 
-def below(path: PurePosixPath, *marker: str) -> Place | None:
+def below(path: PurePosixPath, *marker: str) -> RulePlace | None:
     """Return the place of a file below the first run of folders called `marker`, if it is."""
     folders = path.parts[:-1]
     for start in range(len(folders) - len(marker) + 1):
         end = start + len(marker)
         if folders[start:end] == marker:
-            return Place(folders[:start], folders[end:])
+            return RulePlace(folders[:start], folders[end:])
     return None
 
 
-def beside(path: PurePosixPath) -> Place:
+def beside(path: PurePosixPath) -> RulePlace:
     """Return the place of a file that stands for the folder it lies in."""
-    return Place(path.parts[:-1], ())
+    return RulePlace(path.parts[:-1], ())
 
 
 def _escaped(folders: tuple[str, ...]) -> str:
@@ -110,13 +110,13 @@ def problems_of(file: SourceFile) -> Problems:
     return problems
 
 
-def first_place(path: PurePosixPath, *markers: tuple[str, ...]) -> Place | None:
+def first_place(path: PurePosixPath, *markers: tuple[str, ...]) -> RulePlace | None:
     """Return the place of a file below the first of several folders that holds it."""
     return next(filter(None, (below(path, *marker) for marker in markers)), None)
 
 
 def read_imported(
-    file: SourceFile, tool: str, place: Place, binding: Binding, problems: Problems
+    file: SourceFile, tool: str, place: RulePlace, binding: ReadBinding, problems: Problems
 ) -> Reading:
     """Return the reading of a rule file that binds as its tool would have it."""
     frame = Frame(tool, imported_id(tool, place.folders, file.path), binding)
@@ -130,12 +130,12 @@ def read_imported(
 
 
 def read_scoped(
-    file: SourceFile, tool: str, place: Place, binding: Binding, problems: Problems
+    file: SourceFile, tool: str, place: RulePlace, binding: ReadBinding, problems: Problems
 ) -> Reading:
     """Return the reading of a rule file whose metadata decide how it binds.
 
     Where they could not be read, that is unknown.
     """
     if not file.parts.readable:
-        binding = Binding(Activation.UNKNOWN, binding.patterns)
+        binding = ReadBinding(Activation.UNKNOWN, binding.patterns)
     return read_imported(file, tool, place, binding, problems)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from hornbook.rules.metadata.misspelt import tell_foreign
-from hornbook.rules.readers.imported import Place, below, beside, problems_of, read_imported
-from hornbook.rules.readers.protocol import Binding, Reading, SourceFile
+from hornbook.rules.readers.imported import RulePlace, below, beside, problems_of, read_imported
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import Activation
 
 
@@ -47,7 +47,7 @@ class JunieReader:
 
     def read(self, file: SourceFile) -> Reading:
         """Return what the guidelines say."""
-        place = Place(file.path.parts[:-2], ())
+        place = RulePlace(file.path.parts[:-2], ())
         return read_imported(file, self.tool, place, place.whole(), problems_of(file))
 
 
@@ -72,10 +72,10 @@ class RooReader:
         if place is None:
             place = beside(file.path)
         elif place.below[0] in _ROO_FOR_CODE:
-            place = Place(place.base, place.below[place.below[0] == "rules" :])
+            place = RulePlace(place.base, place.below[place.below[0] == "rules" :])
         else:
             message = f"This rule is for the mode of `{place.below[0]}` only, so it binds no file."
             problems.info(1, "mode_only", message)
-            binding = Binding(Activation.MANUAL)
+            binding = ReadBinding(Activation.MANUAL)
             return read_imported(file, self.tool, place, binding, problems)
         return read_imported(file, self.tool, place, place.whole(), problems)

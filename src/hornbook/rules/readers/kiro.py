@@ -6,9 +6,9 @@ from hornbook.rules.document import Problems
 from hornbook.rules.metadata import fields
 from hornbook.rules.metadata.keys import nearest
 from hornbook.rules.metadata.misspelt import tell_foreign, tell_misspelt
-from hornbook.rules.readers.imported import Place, below, problems_of, read_scoped
+from hornbook.rules.readers.imported import RulePlace, below, problems_of, read_scoped
 from hornbook.rules.readers.patterns import read_patterns
-from hornbook.rules.readers.protocol import Binding, Reading, SourceFile
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import Activation
 
 _INCLUSIONS = ("always", "fileMatch", "manual", "auto")
@@ -26,11 +26,11 @@ class KiroReader:
     def read(self, file: SourceFile) -> Reading:
         """Return what the steering file says."""
         problems = problems_of(file)
-        place = below(file.path, ".kiro", "steering") or Place((), ())
+        place = below(file.path, ".kiro", "steering") or RulePlace((), ())
         return read_scoped(file, self.tool, place, _binding(file, place, problems), problems)
 
 
-def _binding(file: SourceFile, place: Place, problems: Problems) -> Binding:
+def _binding(file: SourceFile, place: RulePlace, problems: Problems) -> ReadBinding:
     parts = file.parts
     tell_misspelt(parts, ("inclusion", "fileMatchPattern"), problems)
     tell_foreign(parts, ("fileMatchPattern", "inclusion"), "is always included", problems)
@@ -50,8 +50,8 @@ def _binding(file: SourceFile, place: Place, problems: Problems) -> Binding:
     if inclusion == "always":
         return place.whole()
     if inclusion in {"manual", "auto"}:
-        return Binding(Activation.MANUAL if inclusion == "manual" else Activation.MODEL)
+        return ReadBinding(Activation.MANUAL if inclusion == "manual" else Activation.MODEL)
     near = nearest(inclusion, _INCLUSIONS)
     remedy = f"did you mean {near}?" if near else f"write one of {', '.join(_INCLUSIONS)}."
     problems.error(line, "bad_value", f"`inclusion: {inclusion}` is no inclusion: {remedy}")
-    return Binding(Activation.UNKNOWN)
+    return ReadBinding(Activation.UNKNOWN)

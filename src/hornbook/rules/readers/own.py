@@ -16,7 +16,7 @@ from hornbook.rules.readers.compose import Frame, compose
 from hornbook.rules.readers.decision import read_decision
 from hornbook.rules.readers.imported import below
 from hornbook.rules.readers.own_binding import own_binding
-from hornbook.rules.readers.protocol import Binding, Reading, SourceFile
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import Category
 
 ROOTS = ((".hornbook", "sources", "docs"), (".semspec", "sources", "docs"))
@@ -36,7 +36,7 @@ _INDEX_OR_TEMPLATE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class CategoryFolder:
     """Where a document belongs: its category, the folder that says so, the folders below it."""
 
     category: Category
@@ -50,7 +50,7 @@ def is_about_decisions(path: PurePosixPath) -> bool:
     return _INDEX_OR_TEMPLATE.fullmatch(path.stem.lower()) is not None
 
 
-def shelf(path: PurePosixPath, parts: Parts, problems: Problems) -> Shelf:
+def shelf(path: PurePosixPath, parts: Parts, problems: Problems) -> CategoryFolder:
     """Return a document's category: as stated, else by folder, else `reference`."""
     position = _category_folder(path)
     folders = path.parts[:-1]
@@ -60,9 +60,9 @@ def shelf(path: PurePosixPath, parts: Parts, problems: Problems) -> Shelf:
     stated = _stated(parts, by_folder, problems)
     category = stated or by_folder or Category.REFERENCE
     if position is None:
-        return Shelf(category, stated is not None, None, _without_root(path))
+        return CategoryFolder(category, stated is not None, None, _without_root(path))
     folder = folders[position] if category is by_folder else None
-    return Shelf(category, stated is not None, folder, folders[position + 1 :])
+    return CategoryFolder(category, stated is not None, folder, folders[position + 1 :])
 
 
 def _category_folder(path: PurePosixPath) -> int | None:
@@ -120,7 +120,7 @@ class OwnReader:
         return read_own(file, shelf(file.path, file.parts, problems), self.tool, problems)
 
 
-def read_own(file: SourceFile, place: Shelf, tool: str, problems: Problems) -> Reading:
+def read_own(file: SourceFile, place: CategoryFolder, tool: str, problems: Problems) -> Reading:
     """Return the reading of a document that belongs on `place`."""
     parts = file.parts
     problems.extend(parts.problems)
@@ -138,7 +138,7 @@ def read_own(file: SourceFile, place: Shelf, tool: str, problems: Problems) -> R
     return compose(file, frame, problems)
 
 
-def _binding(file: SourceFile, place: Shelf, problems: Problems) -> Binding:
+def _binding(file: SourceFile, place: CategoryFolder, problems: Problems) -> ReadBinding:
     """How the document binds; patterns on one that is no rule are worth a word."""
     binding = own_binding(file.parts, place.category, problems)
     if place.category is Category.REFERENCE and binding.patterns and not place.stated:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hornbook.errors import BadGlob
 from hornbook.rules.document import Pattern, Problems
 from hornbook.rules.metadata.frontmatter import Parts
-from hornbook.rules.readers.protocol import Binding
+from hornbook.rules.readers.protocol import ReadBinding
 from hornbook.text.globs import parse, split_list
 from hornbook.vocabulary.terms import Activation
 
@@ -18,20 +18,20 @@ _EVERYTHING = frozenset({"*", "**", "**/*"})
 
 
 @dataclass(frozen=True, slots=True)
-class PatternSet:
+class ReadPatterns:
     """The patterns under some keys; not `sound` if one of them could not be used."""
 
     given: bool
     sound: bool
     patterns: tuple[Pattern, ...]
 
-    def binding(self, otherwise: Activation) -> Binding:
+    def binding(self, otherwise: Activation) -> ReadBinding:
         """Return `glob` with the patterns, `unknown` if one is wrong, else `otherwise`."""
         if not self.sound:
-            return Binding(Activation.UNKNOWN, self.patterns)
+            return ReadBinding(Activation.UNKNOWN, self.patterns)
         if self.patterns:
-            return Binding(Activation.GLOB, self.patterns)
-        return Binding(otherwise)
+            return ReadBinding(Activation.GLOB, self.patterns)
+        return ReadBinding(otherwise)
 
     @property
     def everything(self) -> bool:
@@ -41,7 +41,7 @@ class PatternSet:
 
 def read_patterns(
     parts: Parts, keys: tuple[str, ...], problems: Problems, translate: Translate = str
-) -> PatternSet:
+) -> ReadPatterns:
     """Return the patterns under any of `keys`: texts, comma lists or lists of them."""
     given, sound = False, True
     patterns: list[Pattern] = []
@@ -58,7 +58,7 @@ def read_patterns(
         sound = False
         remedy = "add a pattern to exclude from, such as `**`"
         problems.error(patterns[0].line, "bad_glob", f"There are only exclusions: {remedy}.")
-    return PatternSet(given, sound, tuple(patterns))
+    return ReadPatterns(given, sound, tuple(patterns))
 
 
 def _written(parts: Parts, key: str, value: object) -> Iterator[tuple[object, int | None]]:

@@ -18,7 +18,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class ReadBinding:
     """How a document comes to bind files."""
 
     activation: Activation

@@ -9,7 +9,7 @@ from hornbook.rules.metadata import fields
 from hornbook.rules.metadata.keys import nearest
 from hornbook.rules.metadata.misspelt import tell_foreign, tell_misspelt
 from hornbook.rules.readers.imported import (
-    Place,
+    RulePlace,
     beside,
     first_place,
     problems_of,
@@ -17,7 +17,7 @@ from hornbook.rules.readers.imported import (
     read_scoped,
 )
 from hornbook.rules.readers.patterns import read_patterns
-from hornbook.rules.readers.protocol import Binding, Reading, SourceFile
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import Activation
 
 
@@ -50,7 +50,7 @@ class TriggerReader:
             return read_imported(file, self.tool, place, place.whole(), problems)
         return read_scoped(file, self.tool, place, self._binding(file, place, problems), problems)
 
-    def _binding(self, file: SourceFile, place: Place, problems: Problems) -> Binding:
+    def _binding(self, file: SourceFile, place: RulePlace, problems: Problems) -> ReadBinding:
         parts = file.parts
         tell_misspelt(parts, (self.key, "globs"), problems)
         tell_foreign(parts, (self.key, "globs"), "does not bind by it", problems)
@@ -59,7 +59,7 @@ class TriggerReader:
         if activation is Activation.ALWAYS:
             return place.whole()
         if activation is not Activation.GLOB:
-            return Binding(activation)
+            return ReadBinding(activation)
         if not found.patterns and found.sound:
             message = f"`{self.key}: glob` has no pattern: add `globs`."
             problems.error(parts.lines.get(self.key), "no_pattern", message)

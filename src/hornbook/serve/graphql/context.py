@@ -8,15 +8,15 @@ from strawberry.types import Info
 
 from hornbook.errors import UsageError
 from hornbook.graph.snapshot import Snapshot
-from hornbook.serve.graph_updates import Desk
+from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.documents import coded
-from hornbook.serve.http.request import Patience
+from hornbook.serve.http.request import Deadline
 from hornbook.serve.paths import inside
 from hornbook.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ResolverContext:
     """One version of the graph for the whole request, and what the caller may do.
 
     The command line has no desk: it asks and ingests by itself.
@@ -25,18 +25,18 @@ class Context:
     workspace: Workspace
     snapshot: Snapshot
     may_write: bool = True
-    desk: Desk | None = None
-    patience: Patience = field(default_factory=Patience)
+    desk: GraphUpdates | None = None
+    patience: Deadline = field(default_factory=Deadline)
 
 
 @dataclass(frozen=True, slots=True)
 class Following:
     """What subscriptions get: no version is held while they wait."""
 
-    desk: Desk
+    desk: GraphUpdates
 
 
-Asking = Info[Context, None]
+Asking = Info[ResolverContext, None]
 
 
 def refuse(field: str, found: str, remedy: str) -> GraphQLError:
@@ -44,7 +44,7 @@ def refuse(field: str, found: str, remedy: str) -> GraphQLError:
     return coded(f"{found}: {remedy}", "BAD_USER_INPUT", field=field, remedy=remedy)
 
 
-def files_inside(context: Context, files: Sequence[str]) -> list[str]:
+def files_inside(context: ResolverContext, files: Sequence[str]) -> list[str]:
     """The files, cleaned; those that lead out of the root are refused."""
     try:
         return inside(context.workspace.root, files)

@@ -24,7 +24,7 @@ _KEPT_CHARACTERS = 400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DocumentLimits:
     """How large a document may be, and whether it may ask for the schema."""
 
     tokens: int
@@ -34,7 +34,7 @@ class Limits:
     introspection: bool
 
     @classmethod
-    def of(cls, settings: ServeSettings, *, introspection: bool) -> "Limits":
+    def of(cls, settings: ServeSettings, *, introspection: bool) -> "DocumentLimits":
         """The limits that a workspace sets."""
         return cls(
             settings.query_tokens,
@@ -67,7 +67,7 @@ _NESTED = coded(
 class Documents:
     """Prepares documents for one schema and remembers the last ones."""
 
-    def __init__(self, schema: GraphQLSchema, limits: Limits | None) -> None:
+    def __init__(self, schema: GraphQLSchema, limits: DocumentLimits | None) -> None:
         self._schema = schema
         self._limits = limits
         self._kept: OrderedDict[str, Prepared] = OrderedDict()
@@ -125,7 +125,7 @@ class Documents:
         return Prepared(document, tuple(errors), measuring.depends_on_variables)
 
 
-def _syntax(error: GraphQLSyntaxError, limits: Limits | None) -> GraphQLError:
+def _syntax(error: GraphQLSyntaxError, limits: DocumentLimits | None) -> GraphQLError:
     if limits is not None and "Parsing aborted" in error.message:
         return coded(
             f"the document has more than {limits.tokens} tokens: ask for less at a time.",
@@ -137,7 +137,9 @@ def _syntax(error: GraphQLSyntaxError, limits: Limits | None) -> GraphQLError:
     return error
 
 
-def _beyond(document: DocumentNode, measuring: Measuring, limits: Limits) -> GraphQLError | None:
+def _beyond(
+    document: DocumentNode, measuring: Measuring, limits: DocumentLimits
+) -> GraphQLError | None:
     """Why no operation of the document may run."""
     for each in document.definitions:
         if isinstance(each, OperationDefinitionNode):
@@ -152,7 +154,7 @@ def _beyond(document: DocumentNode, measuring: Measuring, limits: Limits) -> Gra
     return None
 
 
-def _too_large(size: Size, limits: Limits) -> GraphQLError | None:
+def _too_large(size: Size, limits: DocumentLimits) -> GraphQLError | None:
     for name, found, allowed in (
         ("depth", size.depth, limits.depth),
         ("aliases", size.aliases, limits.aliases),

@@ -26,10 +26,10 @@ from hornbook.errors import (
     TooSlow,
     UsageError,
 )
-from hornbook.serve.graphql.context import Context
-from hornbook.serve.graphql.documents import Documents, Limits, Prepared, coded
+from hornbook.serve.graphql.context import ResolverContext
+from hornbook.serve.graphql.documents import DocumentLimits, Documents, Prepared, coded
 from hornbook.serve.http.logs import log
-from hornbook.serve.http.problems import Refusal, Saying, plainly, said_in
+from hornbook.serve.http.problems import HttpRefusal, Saying, plainly, said_in
 
 Answer = dict[str, object]
 _CODES: tuple[tuple[type[HornbookError], str], ...] = (
@@ -75,11 +75,11 @@ class _Impatient(Executor[Any]):  # what it hands on is graphql-core's own
         return super().execute_field(*args, **kwargs)
 
 
-class Engine:
+class GraphQLExecutor:
     """Runs documents against one schema, within limits."""
 
     def __init__(
-        self, schema: GraphQLSchema, limits: Limits | None = None, said: Saying = plainly
+        self, schema: GraphQLSchema, limits: DocumentLimits | None = None, said: Saying = plainly
     ) -> None:
         self.schema = schema
         self._said = said
@@ -98,7 +98,7 @@ class Engine:
         error = self.documents.over_limit(prepared, operation, asked.variables)
         return told([error]) if error is not None else Ready(prepared, operation, asked)
 
-    def run(self, ready: Ready, context: Context) -> Answer:
+    def run(self, ready: Ready, context: ResolverContext) -> Answer:
         """The answer to a query or mutation; a query stops soon if nobody waits for it."""
         document = ready.prepared.document
         if document is None:
@@ -169,7 +169,7 @@ def formatted(error: GraphQLError, said: Saying) -> dict[str, Any]:
     if isinstance(cause, HornbookError):
         found = next((code for kind, code in _CODES if isinstance(cause, kind)), "REFUSED")
         extensions.setdefault("code", found)
-    elif isinstance(cause, Refusal):
+    elif isinstance(cause, HttpRefusal):
         extensions["code"] = cause.code.upper()
         shown["message"] = cause.detail
     elif cause is not None and "code" not in extensions:

@@ -7,14 +7,14 @@ from strawberry.scalars import JSON
 from strawberry.types import Info
 
 from hornbook.errors import UsageError
-from hornbook.serve.graph_updates import Desk, ingest
+from hornbook.serve.graph_updates import GraphUpdates, ingest
 from hornbook.serve.graphql.answer_types import (
     GraphVersion,
     IngestReport,
     graph_version,
     ingest_report,
 )
-from hornbook.serve.graphql.context import Asking, Context, Following, refuse
+from hornbook.serve.graphql.context import Asking, Following, ResolverContext, refuse
 from hornbook.serve.graphql.documents import coded
 from hornbook.serve.graphql.plan_types import (
     Judgement,
@@ -29,7 +29,7 @@ from hornbook.serve.graphql.plan_types import (
 from hornbook.serve.review_check import check_review
 
 
-def needs_write(context: Context) -> None:
+def needs_write(context: ResolverContext) -> None:
     """Go on only if the caller may change something.
 
     Raises:
@@ -39,7 +39,7 @@ def needs_write(context: Context) -> None:
         raise coded("this token may only read: use one with the scope write.", "FORBIDDEN")
 
 
-def _desk(info: Asking) -> Desk:
+def _desk(info: Asking) -> GraphUpdates:
     """The desk of the server, for one who may change something.
 
     Raises:

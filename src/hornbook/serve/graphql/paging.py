@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from hornbook.errors import UsageError
 from hornbook.graph.selection import Filter
-from hornbook.serve.graphql.context import Context, refuse
+from hornbook.serve.graphql.context import ResolverContext, refuse
 from hornbook.serve.paths import inside
 from hornbook.vocabulary.terms import Category, Severity
 
@@ -30,7 +30,7 @@ def cursor(entity_id: str) -> str:
     return base64.urlsafe_b64encode(f"id:{entity_id}".encode()).decode("ascii")
 
 
-def page(context: Context, asked: Filter, first: int, after: str | None) -> Page:
+def page(context: ResolverContext, asked: Filter, first: int, after: str | None) -> Page:
     """The page that is asked for.
 
     Raises:
@@ -43,7 +43,7 @@ def page(context: Context, asked: Filter, first: int, after: str | None) -> Page
     return Page(ids, more)
 
 
-def _checked(context: Context, asked: Filter) -> Filter:
+def _checked(context: ResolverContext, asked: Filter) -> Filter:
     _known("category", asked.category, Category)
     _known("severity", asked.severity, Severity)
     if asked.applies_to is not None:

@@ -8,14 +8,14 @@ import strawberry
 from hornbook.errors import NotFound
 from hornbook.graph.ingest import report
 from hornbook.graph.selection import Filter
-from hornbook.graph.snapshot import Thing
+from hornbook.graph.snapshot import EntityTriples
 from hornbook.serve.graphql.answer_types import (
     FileAnswer,
     ReviewContext,
     file_answer,
     review_context,
 )
-from hornbook.serve.graphql.context import Asking, Context, files_inside, refuse
+from hornbook.serve.graphql.context import Asking, ResolverContext, files_inside, refuse
 from hornbook.serve.graphql.paging import PAGE, cursor, page
 from hornbook.serve.graphql.plan_types import (
     PastReview,
@@ -108,7 +108,7 @@ class Walk:
 
     def __init__(
         self,
-        context: Context,
+        context: ResolverContext,
         direction: Direction,
         predicate_prefix: str | None,
         *,
@@ -162,24 +162,24 @@ DEEPEST = 8
 PIECE = 200
 
 
-def _described(context: Context, ids: Sequence[str]) -> list[Entity]:
+def _described(context: ResolverContext, ids: Sequence[str]) -> list[Entity]:
     return [entity_of(thing) for thing in _things(context, ids)]
 
 
-def _things(context: Context, ids: Sequence[str]) -> Iterator[Thing]:
+def _things(context: ResolverContext, ids: Sequence[str]) -> Iterator[EntityTriples]:
     """What the graph says of entities, a piece at a time."""
     for piece in _pieces(context, ids):
         yield from context.snapshot.describe(piece)
 
 
-def _pieces(context: Context, names: Sequence[str]) -> Iterator[Sequence[str]]:
+def _pieces(context: ResolverContext, names: Sequence[str]) -> Iterator[Sequence[str]]:
     """Names a piece at a time, as long as somebody waits for the answer."""
     for start in range(0, len(names), PIECE):
         context.patience.check()
         yield names[start : start + PIECE]
 
 
-def _listed(context: Context, asked: Filter, first: int, after: str | None) -> list[Entity]:
+def _listed(context: ResolverContext, asked: Filter, first: int, after: str | None) -> list[Entity]:
     return _described(context, page(context, asked, first, after).ids)
 
 

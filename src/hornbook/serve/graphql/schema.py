@@ -2,8 +2,8 @@
 
 import strawberry
 
-from hornbook.serve.graphql.context import Context
-from hornbook.serve.graphql.executor import Asked, Engine, Ready
+from hornbook.serve.graphql.context import ResolverContext
+from hornbook.serve.graphql.executor import Asked, GraphQLExecutor, Ready
 from hornbook.serve.graphql.mutations import Mutation, Subscription
 from hornbook.serve.graphql.queries import EntityQuery, PlanQuery
 from hornbook.workspace import Workspace
@@ -17,7 +17,7 @@ class Query(EntityQuery, PlanQuery):
 schema = strawberry.Schema(query=Query, mutation=Mutation, subscription=Subscription)
 graphql_schema = schema._schema  # noqa: SLF001  # strawberry has no other name for it
 
-_ENGINE = Engine(graphql_schema)
+_ENGINE = GraphQLExecutor(graphql_schema)
 
 
 def execute(workspace: Workspace, document: str, variables: dict[str, object]) -> dict[str, object]:
@@ -28,5 +28,5 @@ def execute(workspace: Workspace, document: str, variables: dict[str, object]) -
     if ready.kind == "subscription":
         error = {"message": "subscriptions are followed over HTTP: start `hornbook serve`."}
         return {"data": None, "errors": [error]}
-    context = Context(workspace=workspace, snapshot=workspace.snapshot())
+    context = ResolverContext(workspace=workspace, snapshot=workspace.snapshot())
     return {"data": None, **_ENGINE.run(ready, context)}

@@ -20,7 +20,7 @@ from graphql.execution.collect_fields import FragmentDetails, collect_fields, co
 from graphql.execution.values import VariableValues
 
 from hornbook.graph.selection import Filter
-from hornbook.graph.snapshot import Thing
+from hornbook.graph.snapshot import EntityTriples
 from hornbook.serve.graphql.executor import Ready
 from hornbook.serve.graphql.types import typed
 from hornbook.serve.http.response import as_json
@@ -44,7 +44,7 @@ class NotPlain(Exception):  # it leads to another way, which is no error
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ShapePart:
     """One key of an entity: which field, and for its statements which of them and what of each."""
 
     key: str
@@ -53,7 +53,7 @@ class Part:
     of_each: tuple[tuple[str, str], ...] = ()
 
 
-Shape = tuple[Part, ...]
+Shape = tuple[ShapePart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Plain:
     keys: tuple[tuple[str, Listing | str], ...]
 
 
-def render(shape: Shape, thing: Thing) -> bytes:
+def render(shape: Shape, thing: EntityTriples) -> bytes:
     """An entity in a shape, as it is sent."""
     found: dict[str, object] = {}
     for part in shape:
@@ -190,14 +190,14 @@ class _Reading:
             node: FieldNode = below[0].node
             field = node.name.value
             if field in {"id", "__typename"}:
-                parts.append(Part(key, field))
+                parts.append(ShapePart(key, field))
                 continue
             given = get_argument_values(self._entity.fields[field], node, self._values)
             of_each = tuple(
                 (inner, each[0].node.name.value)
                 for inner, each in self._below(self._triple, below).items()
             )
-            parts.append(Part(key, field, given.get("predicatePrefix"), of_each))
+            parts.append(ShapePart(key, field, given.get("predicatePrefix"), of_each))
         return tuple(parts)
 
     def _below(self, kind: GraphQLObjectType, details: Any) -> Mapping[str, Any]:  # as above

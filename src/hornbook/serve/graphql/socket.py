@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from hornbook.serve.graph_updates import Desk
+from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.context import Following
-from hornbook.serve.graphql.executor import Answer, Asked, Engine, Ready
-from hornbook.serve.http.problems import Refusal
-from hornbook.serve.http.request import Visit
+from hornbook.serve.graphql.executor import Answer, Asked, GraphQLExecutor, Ready
+from hornbook.serve.http.problems import HttpRefusal
+from hornbook.serve.http.request import RequestContext
 from hornbook.serve.http.response import as_json
-from hornbook.serve.http.tokens import Porter
+from hornbook.serve.http.tokens import CallerCheck
 
 PROTOCOL = "graphql-transport-ws"
 PATIENCE = 10.0
@@ -31,7 +31,7 @@ class Answering:
     """How operations are made ready and answered, as for any other request."""
 
     ready: Callable[[Asked], Awaitable[Ready | Answer]]
-    answer: Callable[[Ready, Visit], Awaitable[Answer | bytes]]
+    answer: Callable[[Ready, RequestContext], Awaitable[Answer | bytes]]
 
 
 class _Closed(Exception):  # it ends the conversation, which is no error
@@ -47,7 +47,13 @@ class Socket:
     """One conversation."""
 
     def __init__(
-        self, engine: Engine, desk: Desk, answering: Answering, visit: Visit, *, porter: Porter
+        self,
+        engine: GraphQLExecutor,
+        desk: GraphUpdates,
+        answering: Answering,
+        visit: RequestContext,
+        *,
+        porter: CallerCheck,
     ) -> None:
         self._engine = engine
         self._desk = desk
@@ -67,7 +73,7 @@ class Socket:
         await receive()  # websocket.connect
         try:
             self._nameless.enter_context(self._porter.nameless(self._visit.address))
-        except Refusal:
+        except HttpRefusal:
             await self._close(1013, "Too many sockets wait to say whose they are")
             return
         spoken = PROTOCOL in scope.get("subprotocols", ())
@@ -75,7 +81,7 @@ class Socket:
         await send(accept)
         try:
             await self._talk(spoken=spoken)
-        except Refusal as refusal:
+        except HttpRefusal as refusal:
             await self._close(1013, refusal.detail)
         except _Closed as closed:
             await self._close(closed.code, closed.reason)
@@ -190,7 +196,7 @@ class Socket:
                 async with asyncio.timeout(limit):
                     return await self._answering.answer(ready, self._visit)
             except TimeoutError:
-                refusal = Refusal(504, "deadline", f"no answer within {self._deadline} s.")
+                refusal = HttpRefusal(504, "deadline", f"no answer within {self._deadline} s.")
         return {
             "errors": [{"message": refusal.detail, "extensions": {"code": refusal.code.upper()}}]
         }

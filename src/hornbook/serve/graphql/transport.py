@@ -13,16 +13,16 @@ from starlette.types import Receive, Scope, Send
 
 from hornbook.serve.console.query_page import query_page
 from hornbook.serve.console.style import PAGE_HEADERS
-from hornbook.serve.graph_updates import Desk
-from hornbook.serve.graphql.context import Context, Following
-from hornbook.serve.graphql.executor import Answer, Asked, Engine, Ready
-from hornbook.serve.graphql.fast_path import Swift
+from hornbook.serve.graph_updates import GraphUpdates
+from hornbook.serve.graphql.context import Following, ResolverContext
+from hornbook.serve.graphql.executor import Answer, Asked, GraphQLExecutor, Ready
+from hornbook.serve.graphql.fast_path import FastPath
 from hornbook.serve.graphql.shapes import Plain
 from hornbook.serve.graphql.socket import Answering, Socket
 from hornbook.serve.http.event_stream import frame, send_events
-from hornbook.serve.http.request import Patience, Visit, visit_of
+from hornbook.serve.http.request import Deadline, RequestContext, visit_of
 from hornbook.serve.http.response import as_json, best, body_of, send_bytes
-from hornbook.serve.http.tokens import Porter
+from hornbook.serve.http.tokens import CallerCheck
 
 RESPONSE = "application/graphql-response+json"
 JSON = "application/json"
@@ -139,10 +139,16 @@ class GraphQLRoom:
     """The application behind `/graphql`."""
 
     def __init__(
-        self, engine: Engine, desk: Desk, pool: Executor, *, page: bool, porter: Porter
+        self,
+        engine: GraphQLExecutor,
+        desk: GraphUpdates,
+        pool: Executor,
+        *,
+        page: bool,
+        porter: CallerCheck,
     ) -> None:
         megabytes = desk.leases.settings.serve.cache_megabytes
-        self._swift = Swift(engine.schema, megabytes * 1024 * 1024)
+        self._swift = FastPath(engine.schema, megabytes * 1024 * 1024)
         self._engine = engine
         self._desk = desk
         self._pool = pool
@@ -178,7 +184,7 @@ class GraphQLRoom:
         )
 
     async def _serve(
-        self, request: GraphQLRequest, visit: Visit, receive: Receive, send: Send
+        self, request: GraphQLRequest, visit: RequestContext, receive: Receive, send: Send
     ) -> None:
         ready = await self.ready(request.asked)
         if isinstance(ready, Ready):
@@ -203,19 +209,19 @@ class GraphQLRoom:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, self._engine.ready, asked)
 
-    async def answer(self, ready: Ready, visit: Visit) -> Answer | bytes:
+    async def answer(self, ready: Ready, visit: RequestContext) -> Answer | bytes:
         """The answer to a query or mutation: at once if it is ready, else from a thread."""
         if ready.kind == "mutation":
             visit.take_time()
         plan = self._swift.plan(ready)
         if plan is not None:
             with self._desk.leases.workspace() as work:
-                context = Context(work, work.snapshot(), visit.may_write, self._desk)
+                context = ResolverContext(work, work.snapshot(), visit.may_write, self._desk)
                 found = self._swift.at_once(plan, context)
             if found is not None:
                 return found
         loop = asyncio.get_running_loop()
-        patience = Patience()
+        patience = Deadline()
         task = partial(self._work, ready, plan, visit.may_write, patience)
         try:
             return await loop.run_in_executor(self._pool, task)
@@ -223,14 +229,16 @@ class GraphQLRoom:
             patience.end()  # after the deadline the thread is told, for nothing else stops it
 
     def _work(
-        self, ready: Ready, plan: Plain | None, may_write: bool, patience: Patience
+        self, ready: Ready, plan: Plain | None, may_write: bool, patience: Deadline
     ) -> Answer | bytes:
         with self._desk.leases.workspace() as work:
-            context = Context(work, work.snapshot(), may_write, self._desk, patience)
+            context = ResolverContext(work, work.snapshot(), may_write, self._desk, patience)
             found = self._swift.answer(plan, context) if plan is not None else None
             return found if found is not None else self._engine.run(ready, context)
 
-    async def _stream(self, ready: Ready, visit: Visit, receive: Receive, send: Send) -> None:
+    async def _stream(
+        self, ready: Ready, visit: RequestContext, receive: Receive, send: Send
+    ) -> None:
         with self._desk.stream():
             found: AsyncIterator[Answer | bytes] | Answer
             if ready.kind == "subscription":

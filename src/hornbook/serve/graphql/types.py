@@ -6,7 +6,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from hornbook.graph.selection import Filter
-from hornbook.graph.snapshot import Thing
+from hornbook.graph.snapshot import EntityTriples
 from hornbook.vocabulary.names import within
 from hornbook.vocabulary.predicates import PREDICATES, Datatype
 from hornbook.vocabulary.predicates import Predicate as PredicateTerm
@@ -26,7 +26,7 @@ class Entity:
     """A thing in the graph."""
 
     id: strawberry.ID
-    thing: strawberry.Private[Thing]
+    thing: strawberry.Private[EntityTriples]
 
     @strawberry.field(description="Its statements, below a predicate prefix if one is given.")
     def triples(self, predicate_prefix: str | None = None) -> list[Triple]:
@@ -135,7 +135,7 @@ class EntityFilter:
         )
 
 
-def entity_of(thing: Thing) -> Entity:
+def entity_of(thing: EntityTriples) -> Entity:
     """A thing as a GraphQL entity."""
     return Entity(id=strawberry.ID(thing.id), thing=thing)
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from starlette.types import Message, Receive
 
-from hornbook.serve.http.problems import Refusal
+from hornbook.serve.http.problems import HttpRefusal
 
 # So many bodies of the largest size may be held at a time, or many more small ones.
 MOST_LARGE = 128
@@ -35,7 +35,7 @@ class Bodies:
             Refusal: It would be too many.
         """
         if self.held + size > self._most:
-            raise Refusal(
+            raise HttpRefusal(
                 503,
                 "busy",
                 f"{self.held} bytes of other requests are held: try again later.",
@@ -59,7 +59,7 @@ class Body:
         """
         most = self._bodies.largest
         if headers.get(b"content-encoding", b"identity") != b"identity":
-            raise Refusal(415, "encoding", "the body is compressed: send it as it is.")
+            raise HttpRefusal(415, "encoding", "the body is compressed: send it as it is.")
         announced = headers.get(b"content-length", b"0")
         if not announced.isdigit() or int(announced[:20]) > most:
             raise _too_large(most)
@@ -67,7 +67,7 @@ class Body:
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Refusal(
+                raise HttpRefusal(
                     400, "disconnected", "the client left before its request was complete."
                 )
             piece = message.get("body", b"")
@@ -86,5 +86,5 @@ class Body:
         return replay
 
 
-def _too_large(most: int) -> Refusal:
-    return Refusal(413, "body", f"the body is larger than {most} bytes: send less.")
+def _too_large(most: int) -> HttpRefusal:
+    return HttpRefusal(413, "body", f"the body is larger than {most} bytes: send less.")

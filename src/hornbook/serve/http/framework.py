@@ -14,9 +14,9 @@ from hornbook.errors import HornbookError
 from hornbook.serve.console.docs_page import docs_page
 from hornbook.serve.console.status_page import status_page
 from hornbook.serve.console.style import PAGE_HEADERS
-from hornbook.serve.graph_updates import Desk
+from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.http.logs import Metrics
-from hornbook.serve.http.problems import MEDIA_TYPE, Refusal, refusal_of
+from hornbook.serve.http.problems import MEDIA_TYPE, HttpRefusal, refusal_of
 from hornbook.serve.http.request import visit_of
 from hornbook.serve.rest import plan_routes
 from hornbook.serve.rest.bodies import Health
@@ -52,7 +52,7 @@ _PROBLEM: dict[str, object] = {
 
 
 def make_framework(
-    desk: Desk, metrics: Metrics, lifespan: Any, *, pages: bool
+    desk: GraphUpdates, metrics: Metrics, lifespan: Any, *, pages: bool
 ) -> FastAPI:  # Starlette types lifespans loosely
     """The application behind the gate; `pages` says whether it describes itself."""
     app = FastAPI(
@@ -70,7 +70,7 @@ def make_framework(
     _add_health(app, desk)
     _add_pages(app, desk, metrics, pages=pages)
     app.add_exception_handler(HornbookError, _told(_ours))
-    app.add_exception_handler(Refusal, _told(_refusal))
+    app.add_exception_handler(HttpRefusal, _told(_refusal))
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _told(_invalid))
     app.add_exception_handler(OSError, _told(_unreadable))
@@ -78,7 +78,7 @@ def make_framework(
     return app
 
 
-def _add_health(app: FastAPI, desk: Desk) -> None:
+def _add_health(app: FastAPI, desk: GraphUpdates) -> None:
     @app.get("/healthz", tags=["server"], responses=REFUSALS)
     async def healthz() -> dict[str, str]:
         """Whether the server runs."""
@@ -91,7 +91,7 @@ def _add_health(app: FastAPI, desk: Desk) -> None:
             return Health("ready", snapshot.version, len(snapshot.catalog.entries))
 
 
-def _add_pages(app: FastAPI, desk: Desk, metrics: Metrics, *, pages: bool) -> None:
+def _add_pages(app: FastAPI, desk: GraphUpdates, metrics: Metrics, *, pages: bool) -> None:
     @app.get(
         "/metrics",
         tags=["server"],
@@ -142,7 +142,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
-def _told(make: Callable[[Any], Refusal]) -> Callable[[Request, Exception], Any]:
+def _told(make: Callable[[Any], HttpRefusal]) -> Callable[[Request, Exception], Any]:
     """An exception handler that answers with a refusal."""
 
     async def handle(request: Request, error: Exception) -> Response:
@@ -152,11 +152,11 @@ def _told(make: Callable[[Any], Refusal]) -> Callable[[Request, Exception], Any]
     return handle
 
 
-def _ours(error: HornbookError) -> Refusal:
+def _ours(error: HornbookError) -> HttpRefusal:
     return refusal_of(error)
 
 
-def _refusal(error: Refusal) -> Refusal:
+def _refusal(error: HttpRefusal) -> HttpRefusal:
     return error
 
 
@@ -172,7 +172,7 @@ async def _http(request: Request, error: Exception) -> Response:
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers["Allow"] = ", ".join(allowed)
-    refusal = Refusal(error.status_code, code, detail, headers=headers)
+    refusal = HttpRefusal(error.status_code, code, detail, headers=headers)
     return refusal.response(visit_of(request.scope).request_id)
 
 
@@ -186,17 +186,19 @@ def _allowed(request: Request) -> list[str]:
     ]
 
 
-def _invalid(error: RequestValidationError) -> Refusal:
+def _invalid(error: RequestValidationError) -> HttpRefusal:
     found = error.errors()
     if any(each["type"] == "json_invalid" for each in found):
-        return Refusal(400, "json", "the body is not JSON.")
+        return HttpRefusal(400, "json", "the body is not JSON.")
     errors = [
         {"pointer": "#/" + "/".join(map(str, each["loc"][1:])), "detail": str(each["msg"])}
         for each in found
     ]
     told = "; ".join(f"{each['pointer']}: {each['detail']}" for each in errors[:3])
-    return Refusal(422, "invalid", f"the request is not as described: {told}", {"errors": errors})
+    return HttpRefusal(
+        422, "invalid", f"the request is not as described: {told}", {"errors": errors}
+    )
 
 
-def _unreadable(error: OSError) -> Refusal:
-    return Refusal(422, "file", f"a file cannot be read: {error.strerror}.")
+def _unreadable(error: OSError) -> HttpRefusal:
+    return HttpRefusal(422, "file", f"a file cannot be read: {error.strerror}.")

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hornbook.serve.http.bodies import Bodies
-from hornbook.serve.http.host_check import Doors
+from hornbook.serve.http.host_check import HostCheck
 from hornbook.serve.http.logs import Metrics, log, route_of
-from hornbook.serve.http.problems import Refusal, Saying
-from hornbook.serve.http.rate_limit import Rates, Turns
-from hornbook.serve.http.request import KEY, Visit
-from hornbook.serve.http.tokens import LOCAL, NOBODY, Caller, Porter, address_of
+from hornbook.serve.http.problems import HttpRefusal, Saying
+from hornbook.serve.http.rate_limit import ConcurrencyLimit, RateLimit
+from hornbook.serve.http.request import KEY, RequestContext
+from hornbook.serve.http.tokens import LOCAL, NOBODY, Caller, CallerCheck, address_of
 from hornbook.settings.serve_block import ServeSettings
 
 OPEN = frozenset({"/healthz", "/readyz"})
@@ -27,11 +27,11 @@ _CHALLENGE = {"www-authenticate": 'Bearer realm="hornbook"'}
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class ServerParts:
     """What the gate goes by."""
 
-    doors: Doors
-    porter: Porter
+    doors: HostCheck
+    porter: CallerCheck
     settings: ServeSettings
     metrics: Metrics
     said: Saying
@@ -43,11 +43,11 @@ class House:
 class Gateway:
     """An ASGI middleware in front of everything else."""
 
-    def __init__(self, app: ASGIApp, house: House) -> None:
+    def __init__(self, app: ASGIApp, house: ServerParts) -> None:
         self._app = app
         self._house = house
-        self._turns = Turns(house.settings.concurrency, house.settings.waiting)
-        self._rates = Rates(house.settings.rate_per_minute)
+        self._turns = ConcurrencyLimit(house.settings.concurrency, house.settings.waiting)
+        self._rates = RateLimit(house.settings.rate_per_minute)
         self._bodies = Bodies(house.settings.body_bytes)
         house.metrics.present.set_function(lambda: self._turns.present)
 
@@ -62,14 +62,14 @@ class Gateway:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        visit = Visit(_request_id(headers), None)
+        visit = RequestContext(_request_id(headers), None)
         scope[KEY] = visit
         answer = _Answer(send, visit.request_id)
         began = time.perf_counter()
         try:
             visit.caller = self._admit(scope, headers)
             await self._answer(scope, receive, answer, headers)
-        except Refusal as refusal:
+        except HttpRefusal as refusal:
             await self._refuse(refusal, scope, receive, answer)
         except Exception:  # noqa: BLE001  # the outermost line of a request: told and logged
             log.exception("a request failed", extra={"facts": {"request_id": visit.request_id}})
@@ -92,7 +92,7 @@ class Gateway:
         if caller is None:
             if _is_blank_page(scope, headers):
                 return NOBODY
-            raise Refusal(
+            raise HttpRefusal(
                 401,
                 "token",
                 "the server does not know this token: send `Authorization: Bearer TOKEN`."
@@ -109,7 +109,7 @@ class Gateway:
         self, scope: Scope, receive: Receive, answer: "_Answer", headers: dict[bytes, bytes]
     ) -> None:
         settings = self._house.settings
-        visit: Visit = scope[KEY]
+        visit: RequestContext = scope[KEY]
         try:
             async with asyncio.timeout(settings.deadline_seconds) as visit.deadline:
                 if scope["path"] in OPEN:  # who looks after the server is told at once
@@ -125,19 +125,19 @@ class Gateway:
         except TimeoutError:
             if visit.deadline is None or not visit.deadline.expired():
                 raise
-            raise Refusal(
+            raise HttpRefusal(
                 504, "deadline", f"no answer within {settings.deadline_seconds} s: ask for less."
             ) from None
 
     async def _refuse(
-        self, refusal: Refusal, scope: Scope, receive: Receive, answer: "_Answer"
+        self, refusal: HttpRefusal, scope: Scope, receive: Receive, answer: "_Answer"
     ) -> None:
         self._house.metrics.refused.labels(refusal.code).inc()
         if answer.status is None:
             told = refusal.put(self._house.said)
             await told.response(answer.request_id)(scope, receive, answer)
 
-    def _note(self, scope: Scope, answer: "_Answer", visit: Visit, seconds: float) -> None:
+    def _note(self, scope: Scope, answer: "_Answer", visit: RequestContext, seconds: float) -> None:
         status = answer.status or 499
         route = route_of(scope["path"])
         metrics = self._house.metrics
@@ -168,12 +168,12 @@ class Gateway:
             given = headers.get(b"authorization", b"").decode("latin-1")
             try:
                 caller = porter.caller(given, address)
-            except Refusal as wrong:
+            except HttpRefusal as wrong:
                 self._house.metrics.refused.labels(wrong.code).inc()
                 await send({"type": "websocket.close", "code": 1008, "reason": ""})
                 return
         rates = self._rates if porter.tokens else None
-        scope[KEY] = Visit(_request_id(headers), caller, rates=rates, address=address)
+        scope[KEY] = RequestContext(_request_id(headers), caller, rates=rates, address=address)
         await app(scope, receive, send)
 
 
@@ -199,8 +199,8 @@ class _Answer:
         await self._send(message)
 
 
-def _broken(request_id: str) -> Refusal:
-    return Refusal(
+def _broken(request_id: str) -> HttpRefusal:
+    return HttpRefusal(
         500, "internal", f"the server failed; its log tells why under request {request_id}."
     )
 

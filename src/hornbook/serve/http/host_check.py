@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hornbook.serve.http.problems import Refusal
+from hornbook.serve.http.problems import HttpRefusal
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 PAGES = frozenset({"/", "/docs", "/graphql"})
@@ -23,7 +23,7 @@ def is_loopback(host: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class HostCheck:
     """The names that a server answers to, and the web origins that may call it."""
 
     loopback: bool
@@ -31,7 +31,7 @@ class Doors:
     origins: frozenset[str]
 
     @classmethod
-    def of(cls, host: str, names: Iterable[str], origins: Iterable[str]) -> "Doors":
+    def of(cls, host: str, names: Iterable[str], origins: Iterable[str]) -> "HostCheck":
         """The doors of a server that listens on `host`."""
         own = f"[{host}]" if ":" in host and not host.startswith("[") else host
         listed = {each.lower() for each in names}
@@ -41,11 +41,11 @@ class Doors:
             origins=frozenset(each.lower() for each in origins),
         )
 
-    def refuse(self, method: str, path: str, headers: dict[bytes, bytes]) -> Refusal | None:
+    def refuse(self, method: str, path: str, headers: dict[bytes, bytes]) -> HttpRefusal | None:
         """Why a request must not come in, or None."""
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if not self._known(_without_port(host)):
-            return Refusal(
+            return HttpRefusal(
                 421,
                 "host",
                 f"the request is addressed to {host!r}, which this server is not: "
@@ -53,7 +53,7 @@ class Doors:
             )
         origin = headers.get(b"origin")
         if origin is not None and not self._may_call(origin.decode("latin-1").lower(), host):
-            return Refusal(
+            return HttpRefusal(
                 403,
                 "origin",
                 f"pages of {origin.decode('latin-1')!r} may not call this server: "
@@ -71,13 +71,15 @@ class Doors:
         scheme, _, place = origin.partition("://")
         return origin in self.origins or (scheme in {"http", "https"} and place == host)
 
-    def _foreign(self, method: str, path: str, headers: dict[bytes, bytes]) -> Refusal | None:
+    def _foreign(self, method: str, path: str, headers: dict[bytes, bytes]) -> HttpRefusal | None:
         """Refuse what a foreign page makes a browser send; only a link may be followed."""
         site = headers.get(b"sec-fetch-site", b"none")
         followed = headers.get(b"sec-fetch-mode") == b"navigate" and method == "GET"
         if site in {b"none", b"same-origin"} or (followed and path in PAGES):
             return None
-        return Refusal(403, "origin", "another site's page sent this request: open it yourself.")
+        return HttpRefusal(
+            403, "origin", "another site's page sent this request: open it yourself."
+        )
 
 
 def _without_port(host: str) -> str:

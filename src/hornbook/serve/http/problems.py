@@ -60,7 +60,7 @@ _TYPE = "urn:hornbook:problem:"
 
 
 @dataclass(eq=False)  # not frozen: Python writes tracebacks into what is raised
-class Refusal(Exception):
+class HttpRefusal(Exception):
     """Why a request is not answered: status, a code that never changes, and the remedy."""
 
     status: int
@@ -83,7 +83,7 @@ class Refusal(Exception):
             found["instance"] = f"urn:hornbook:request:{request_id}"
         return found
 
-    def put(self, said: Saying) -> "Refusal":
+    def put(self, said: Saying) -> "HttpRefusal":
         """The same refusal, in the words for those who ask."""
         extra = {key: said_in(value, said) for key, value in self.extra.items()}
         return replace(self, detail=said(self.detail), extra=extra)
@@ -115,10 +115,10 @@ _KINDS: tuple[tuple[type[HornbookError], int, str], ...] = (
 )
 
 
-def refusal_of(error: HornbookError) -> Refusal:
+def refusal_of(error: HornbookError) -> HttpRefusal:
     """One of our own errors as a refusal."""
     extra = {"problems": error.problems} if isinstance(error, ConfigError) else {}
     for kind, status, code in _KINDS:
         if isinstance(error, kind):
-            return Refusal(status, code, str(error), extra)
-    return Refusal(500, "internal", str(error))
+            return HttpRefusal(status, code, str(error), extra)
+    return HttpRefusal(500, "internal", str(error))

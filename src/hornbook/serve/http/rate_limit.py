@@ -5,12 +5,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from hornbook.serve.http.problems import Refusal
+from hornbook.serve.http.problems import HttpRefusal
 
 MOST_NAMES = 10_000
 
 
-class Turn:
+class ConcurrencySlot:
     """The right to be worked on; a stream gives it up."""
 
     def __init__(self, free: asyncio.Semaphore) -> None:
@@ -24,7 +24,7 @@ class Turn:
             self._free.release()
 
 
-class Turns:
+class ConcurrencyLimit:
     """Lets some requests in at a time; others wait, and too many are turned away."""
 
     def __init__(self, at_once: int, waiting: int) -> None:
@@ -40,7 +40,7 @@ class Turns:
             Refusal: There are too many.
         """
         if self.present >= self._most:
-            raise Refusal(
+            raise HttpRefusal(
                 503,
                 "busy",
                 f"{self.present} requests are being worked on or waiting: try again later.",
@@ -53,17 +53,17 @@ class Turns:
             self.present -= 1
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[Turn]:
+    async def turn(self) -> AsyncIterator[ConcurrencySlot]:
         """Wait for a turn and keep it."""
         await self._free.acquire()
-        turn = Turn(self._free)
+        turn = ConcurrencySlot(self._free)
         try:
             yield turn
         finally:
             turn.give_up()
 
 
-class Rates:
+class RateLimit:
     """Counts what callers do; each may save up a quarter of a minute's worth."""
 
     def __init__(
@@ -78,7 +78,7 @@ class Rates:
         self._clock = clock
         self._left: dict[str, tuple[float, float]] = {}
 
-    def spend(self, name: str) -> Refusal | None:
+    def spend(self, name: str) -> HttpRefusal | None:
         """Count one request; a refusal says when the next one may come."""
         refusal = self.empty(name)
         if refusal is None:
@@ -87,13 +87,13 @@ class Rates:
             self._left[name] = (self._saved(name) - 1, self._clock())
         return refusal
 
-    def empty(self, name: str) -> Refusal | None:
+    def empty(self, name: str) -> HttpRefusal | None:
         """The refusal that the next request would meet."""
         left = self._saved(name)
         if left >= 1:
             return None
         seconds = int((1 - left) / self._per_second) + 1
-        return Refusal(
+        return HttpRefusal(
             429,
             "rate",
             f"{self._said.format(name=name)}: wait {seconds} s.",

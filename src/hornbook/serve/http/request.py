@@ -6,25 +6,25 @@ from dataclasses import dataclass
 from starlette.types import Scope
 
 from hornbook.errors import TooSlow, UsageError
-from hornbook.serve.http.problems import Refusal
-from hornbook.serve.http.rate_limit import Rates, Turn
+from hornbook.serve.http.problems import HttpRefusal
+from hornbook.serve.http.rate_limit import ConcurrencySlot, RateLimit
 from hornbook.serve.http.tokens import Caller
 
 KEY = "hornbook.visit"
 
 
 @dataclass(slots=True)
-class Visit:
+class RequestContext:
     """One request that was let in; `caller` is None until a WebSocket says who it is."""
 
     request_id: str
     caller: Caller | None
     deadline: asyncio.Timeout | None = None
-    turn: Turn | None = None
-    rates: Rates | None = None
+    turn: ConcurrencySlot | None = None
+    rates: RateLimit | None = None
     address: str = ""
 
-    def spend(self) -> Refusal | None:
+    def spend(self) -> HttpRefusal | None:
         """Count one more request of the caller, as each operation over a WebSocket is."""
         if self.rates is None or self.caller is None:
             return None
@@ -58,14 +58,14 @@ class Visit:
         """
         if not self.may_write:
             name = self.caller.name if self.caller is not None else "nobody"
-            raise Refusal(
+            raise HttpRefusal(
                 403, "scope", f"token {name!r} may only read: use one with the scope write."
             )
 
 
-def visit_of(scope: Scope) -> Visit:
+def visit_of(scope: Scope) -> RequestContext:
     """The visit that a request belongs to."""
-    found: Visit = scope[KEY]
+    found: RequestContext = scope[KEY]
     return found
 
 
@@ -73,7 +73,7 @@ def visit_of(scope: Scope) -> Visit:
 MOST_FIELDS = 1_000_000
 
 
-class Patience:
+class Deadline:
     """Lasts until it is ended, by another thread than the one that works."""
 
     __slots__ = ("_ended", "_left")

@@ -15,8 +15,8 @@ from pathlib import Path
 from starlette.types import Scope
 
 from hornbook.errors import ConfigError
-from hornbook.serve.http.problems import Refusal
-from hornbook.serve.http.rate_limit import Rates
+from hornbook.serve.http.problems import HttpRefusal
+from hornbook.serve.http.rate_limit import RateLimit
 
 VARIABLE = "HORNBOOK_TOKENS"
 SHORTEST = 16
@@ -122,12 +122,14 @@ MOST_NAMELESS = 100
 MOST_NAMELESS_OF_ONE = 20
 
 
-class Porter:
+class CallerCheck:
     """Knows the tokens, and what each address did with wrong ones."""
 
     def __init__(self, tokens: Tokens, failures_per_minute: int) -> None:
         self.tokens = tokens
-        self._failures = Rates(failures_per_minute, "address {name} has sent too many wrong tokens")
+        self._failures = RateLimit(
+            failures_per_minute, "address {name} has sent too many wrong tokens"
+        )
         self._nameless: Counter[str] = Counter()
 
     def caller(self, authorization: str, address: str) -> Caller | None:
@@ -155,7 +157,9 @@ class Porter:
         """
         of_one = self._nameless[address]
         if of_one >= MOST_NAMELESS_OF_ONE or self._nameless.total() >= MOST_NAMELESS:
-            raise Refusal(503, "nameless", f"{of_one} sockets of {address} have not said whose.")
+            raise HttpRefusal(
+                503, "nameless", f"{of_one} sockets of {address} have not said whose."
+            )
         self._nameless[address] += 1
         try:
             yield

@@ -18,7 +18,7 @@ _PLAN = "plan."
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class ResourceTemplate:
     """A kind of resource: its scheme, what its variable is called, and what it gives."""
 
     scheme: str
@@ -33,14 +33,16 @@ class Template:
 
 
 TEMPLATES = (
-    Template("decision", "id", "Decision", "A decision of the team, whole, by its entity id."),
-    Template("plan", "slug", "Plan", "A plan, whole, by its slug."),
-    Template("rule", "id", "Rule", "A rule (SOP) of the team, whole, by its entity id."),
+    ResourceTemplate(
+        "decision", "id", "Decision", "A decision of the team, whole, by its entity id."
+    ),
+    ResourceTemplate("plan", "slug", "Plan", "A plan, whole, by its slug."),
+    ResourceTemplate("rule", "id", "Rule", "A rule (SOP) of the team, whole, by its entity id."),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedResource:
     """A resource in a listing."""
 
     address: str
@@ -48,10 +50,10 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ResourceListing:
     """A page of resources, and the cursor of the next one, if there is more."""
 
-    resources: tuple[Listed, ...]
+    resources: tuple[ListedResource, ...]
     next_cursor: str | None
 
 
@@ -60,7 +62,7 @@ def address_of(scheme: str, name: str) -> str:
     return f"{scheme}://{quote(name, safe='')}"
 
 
-def resources(work: Workspace, cursor: str | None) -> Listing:
+def resources(work: Workspace, cursor: str | None) -> ResourceListing:
     """A page of every rule, decision and plan, in order of their addresses.
 
     Raises:
@@ -70,7 +72,7 @@ def resources(work: Workspace, cursor: str | None) -> Listing:
     snapshot = work.snapshot()
     listed = sorted(
         (
-            Listed(address_of(template.scheme, name), entry)
+            ListedResource(address_of(template.scheme, name), entry)
             for template in TEMPLATES
             for name, entry in _named(snapshot, template.scheme)
         ),
@@ -79,7 +81,7 @@ def resources(work: Workspace, cursor: str | None) -> Listing:
     start = bisect_right(listed, after, key=lambda each: each.address) if after is not None else 0
     page = tuple(listed[start : start + PAGE])
     more = start + PAGE < len(listed)
-    return Listing(page, cursor_for(page[-1].address) if more else None)
+    return ResourceListing(page, cursor_for(page[-1].address) if more else None)
 
 
 def _named(snapshot: Snapshot, scheme: str) -> Iterator[tuple[str, Entry]]:

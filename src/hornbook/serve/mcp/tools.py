@@ -12,9 +12,9 @@ from hornbook.context.receipt import receipt
 from hornbook.context.sizing import Sizing
 from hornbook.errors import UsageError
 from hornbook.graph.selection import Filter
-from hornbook.graph.snapshot import Snapshot, Thing
+from hornbook.graph.snapshot import EntityTriples, Snapshot
 from hornbook.plans.store import PlanView
-from hornbook.review.check import Printed, read_gates
+from hornbook.review.check import PrintedReview, read_gates
 from hornbook.review.values import Judgement
 from hornbook.serve.mcp.arguments import cursor_for, place_of, read_arguments, schema_of
 from hornbook.serve.mcp.paths import inside
@@ -149,7 +149,7 @@ def _found(snapshot: Snapshot, entity_id: str, triples: list[Statement] | None) 
     )
 
 
-def _statements(thing: Thing, prefix: str | None = None) -> list[Statement]:
+def _statements(thing: EntityTriples, prefix: str | None = None) -> list[Statement]:
     return [
         Statement(name, value)
         for name, value in thing.triples
@@ -171,7 +171,7 @@ def _check_review(work: Workspace, asked: CheckAsked) -> Judgement:
     printed = asked.review
     data = printed.encode() if isinstance(printed, str) else msgspec.json.encode(printed)
     gates = read_gates(msgspec.json.encode(asked.gates)) if asked.gates is not None else None
-    return work.check_review([Printed("review", data)], [asked.receipt], gates=gates)
+    return work.check_review([PrintedReview("review", data)], [asked.receipt], gates=gates)
 
 
 def _plan_status(work: Workspace, asked: PlanAsked) -> PlanStatusAnswer:

@@ -27,26 +27,26 @@ def _whole(value: object) -> object:
 Window = Annotated[int, Field(ge=1, le=1_000_000_000), BeforeValidator(_whole)]
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """A body that takes what it names and nothing else."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class IngestBody(Body):
+class IngestBody(RequestBody):
     """What to ingest; everything that is configured without paths."""
 
     paths: Annotated[list[Path], Field(max_length=MOST_FILES)] = []
 
 
-class WhyBody(Body):
+class WhyBody(RequestBody):
     """The files whose rules are asked for, at a commit if one is named."""
 
     files: Files
     at: Name | None = None
 
 
-class SizeBody(Body):
+class SizeBody(RequestBody):
     """A task to be sized."""
 
     files: Files
@@ -56,7 +56,7 @@ class SizeBody(Body):
     window: Window | None = None
 
 
-class ReviewBody(Body):
+class ReviewBody(RequestBody):
     """What is reviewed: files, or a change `BASE..HEAD`; and what it is for."""
 
     files: Annotated[list[Path], Field(max_length=MOST_FILES)] = []
@@ -66,7 +66,7 @@ class ReviewBody(Body):
     task: Name | None = None
 
 
-class DevelopBody(Body):
+class DevelopBody(RequestBody):
     """A task to be developed; one of a plan brings its own description, criteria and files."""
 
     files: Annotated[list[Path], Field(max_length=MOST_FILES)] = []

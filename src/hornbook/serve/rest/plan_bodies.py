@@ -11,14 +11,14 @@ from hornbook.plans.plan import Invariant, PlanDecision, Risk
 from hornbook.plans.state import Amendment, constraints_data, task_data
 from hornbook.plans.store import PlanView
 from hornbook.rules.document import Problem
-from hornbook.serve.rest.bodies import Body, Name, Text
+from hornbook.serve.rest.bodies import Name, RequestBody, Text
 
 Title = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 # What stands in a review and its receipt is judged there, key by key.
 Json = dict[str, Any]
 
 
-class CheckBody(Body):
+class CheckBody(RequestBody):
     """A review with its receipt and gate results; several reviews or receipts as lists."""
 
     review: Json | str | list[Json | str]
@@ -26,7 +26,7 @@ class CheckBody(Body):
     gates: Json | None = None
 
 
-class PlanBody(Body):
+class PlanBody(RequestBody):
     """A plan to begin; `text` is Markdown with its sections."""
 
     title: Title
@@ -35,14 +35,14 @@ class PlanBody(Body):
     supersedes: Name | None = None
 
 
-class ExecuteBody(Body):
+class ExecuteBody(RequestBody):
     """What to execute: the whole plan, or one task, by a named agent if one is."""
 
     task: Name | None = None
     agent: Name | None = None
 
 
-class AnswerBody(Body):
+class AnswerBody(RequestBody):
     """What a person says to a run that asks."""
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=100_000)]

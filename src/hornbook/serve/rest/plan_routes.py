@@ -11,9 +11,9 @@ from hornbook.errors import UsageError
 from hornbook.loop.runs.book import RunLine
 from hornbook.loop.runs.log import Followed
 from hornbook.review.values import Judgement
-from hornbook.serve.graph_updates import Desk
+from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.http.event_stream import MEDIA_TYPE, frame, send_events
-from hornbook.serve.http.problems import Refusal
+from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.request import visit_of
 from hornbook.serve.http.response import as_json
 from hornbook.serve.rest.plan_bodies import (
@@ -113,7 +113,7 @@ def execute(slug: Slug, body: ExecuteBody, asking: Writing) -> RunLine:
     with asking.desk.leases.workspace() as work:
         view = work.plan_book().view(slug)
         if not view.plan.committed:
-            raise Refusal(
+            raise HttpRefusal(
                 409,
                 "not-committed",
                 f"plan {view.plan.slug} is an exploration: promote it before it is executed.",
@@ -173,7 +173,7 @@ async def run_events(
 class _Events(Response):
     """A stream of a run's events; it counts as one of the server's streams."""
 
-    def __init__(self, desk: Desk, followed: Followed, after: int) -> None:
+    def __init__(self, desk: GraphUpdates, followed: Followed, after: int) -> None:
         super().__init__()
         self._desk = desk
         self._followed = followed

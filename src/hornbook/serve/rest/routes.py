@@ -11,7 +11,7 @@ from hornbook.context.sizing import Sizing
 from hornbook.context.values import Context
 from hornbook.errors import UsageError
 from hornbook.graph.ingest.report import IngestReport
-from hornbook.serve.graph_updates import Desk
+from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.http.request import visit_of
 from hornbook.serve.paths import inside
 from hornbook.serve.rest.bodies import (
@@ -53,7 +53,7 @@ class Asking:
 
     request: Request
     response: Response
-    desk: Desk
+    desk: GraphUpdates
 
     def note(self, version: str) -> None:
         """Say which version of the graph the answer comes from."""

@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl
 from starlette.types import Receive, Scope, Send
 
 from hornbook.errors import HornbookError
-from hornbook.graph.sparql import Bounds, Dataset, Forms
+from hornbook.graph.sparql import Dataset, Forms, SparqlLimits
 from hornbook.graph.sparql_process import Asker, Question, Reply
-from hornbook.serve.http.problems import Refusal, refusal_of
+from hornbook.serve.http.problems import HttpRefusal, refusal_of
 from hornbook.serve.http.request import visit_of
 from hornbook.serve.http.response import best, body_of, send_bytes
 from hornbook.settings.serve_block import ServeSettings
@@ -56,7 +56,7 @@ class Askers:
             Refusal: Too many wait already.
         """
         if self._present >= self._most:
-            raise Refusal(
+            raise HttpRefusal(
                 503,
                 "busy",
                 f"{self._present} SPARQL queries run or wait: try again later.",
@@ -88,7 +88,7 @@ class SparqlRoom:
 
     def __init__(self, askers: Askers, settings: ServeSettings) -> None:
         self._askers = askers
-        self._bounds = Bounds(settings.sparql_rows, settings.sparql_bytes)
+        self._bounds = SparqlLimits(settings.sparql_rows, settings.sparql_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -117,7 +117,7 @@ class _Chosen:
         self._table = best(said, tuple(TABLES), _TABLE)
         self._graph = best(said, tuple(GRAPHS), _GRAPH)
         if self._table is None and self._graph is None:
-            raise Refusal(
+            raise HttpRefusal(
                 406, "form", f"we answer as {', '.join((*TABLES, *GRAPHS))}: accept one of them."
             )
 
@@ -141,7 +141,7 @@ async def _asked(
     if method == "GET":
         return _query(given), _dataset(given)
     if method != "POST":
-        raise Refusal(
+        raise HttpRefusal(
             405, "method", f"{method} is not answered here.", headers={"allow": "GET, POST"}
         )
     kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
@@ -149,15 +149,15 @@ async def _asked(
     if kind == FORM:
         posted = _pairs(body)
         if given:
-            raise Refusal(400, "query", "parameters stand in the URL and in the form: use one.")
+            raise HttpRefusal(400, "query", "parameters stand in the URL and in the form: use one.")
         return _query(posted), _dataset(posted)
     if kind == QUERY:
         if any(name == "query" for name, _ in given):
-            raise Refusal(400, "query", "a query stands in the URL and in the body: send one.")
+            raise HttpRefusal(400, "query", "a query stands in the URL and in the body: send one.")
         return _text(body), _dataset(given)
     if kind == "application/sparql-update":
         raise _read_only()
-    raise Refusal(
+    raise HttpRefusal(
         415, "content-type", f"the body is {kind or 'of no type'}: send {FORM} or {QUERY}."
     )
 
@@ -167,14 +167,14 @@ def _pairs(data: bytes) -> list[tuple[str, str]]:
         text = data.decode("ascii")
         return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=100)
     except ValueError as problem:
-        raise Refusal(400, "query", f"the parameters cannot be read ({problem}).") from problem
+        raise HttpRefusal(400, "query", f"the parameters cannot be read ({problem}).") from problem
 
 
 def _text(body: bytes) -> str:
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as problem:
-        raise Refusal(400, "query", f"the query is not UTF-8 ({problem.reason}).") from problem
+        raise HttpRefusal(400, "query", f"the query is not UTF-8 ({problem.reason}).") from problem
 
 
 def _query(pairs: list[tuple[str, str]]) -> str:
@@ -182,12 +182,12 @@ def _query(pairs: list[tuple[str, str]]) -> str:
         raise _read_only()
     found = [value for name, value in pairs if name == "query"]
     if len(found) != 1:
-        raise Refusal(400, "query", f"found {len(found)} queries: send one as `query`.")
+        raise HttpRefusal(400, "query", f"found {len(found)} queries: send one as `query`.")
     return found[0]
 
 
-def _read_only() -> Refusal:
-    return Refusal(
+def _read_only() -> HttpRefusal:
+    return HttpRefusal(
         403, "read-only", "the graph is read-only here: only SELECT, ASK, CONSTRUCT and DESCRIBE."
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from hornbook.shell.guard.effect import Effect
 from hornbook.shell.guard.program_names import INTERPRETERS, WRAPPERS, WRITERS
 from hornbook.shell.guard.syntax import ENTER, LEAVE, Command, Redirect, Word, read
-from hornbook.shell.guard.words import UNKNOWN, Text, texts
+from hornbook.shell.guard.words import UNKNOWN, WordText, texts
 
 # ruff: noqa: PLC0415  # what only some commands need is loaded with them: start-up time
 
@@ -44,7 +44,7 @@ class _Walk:
             elif isinstance(item, Command):
                 self._command(item)
 
-    def _texts(self, word: Word) -> list[Text]:
+    def _texts(self, word: Word) -> list[WordText]:
         here = {} if self._folder is None else {"PWD": [self._folder]}
         return texts(word, {**self._values, **here}, self._home)
 
@@ -69,16 +69,16 @@ class _Walk:
                 continue
             self._write(target, "file")
 
-    def _write(self, target: Text, how: str, names: tuple[str, ...] = ()) -> None:
+    def _write(self, target: WordText, how: str, names: tuple[str, ...] = ()) -> None:
         self.found.append(Effect("write", target.text, how, self._folder, target.wild, names))
 
-    def _writes(self, found: Sequence[tuple[Text, str]]) -> None:
+    def _writes(self, found: Sequence[tuple[WordText, str]]) -> None:
         for target, how in found:
             self._write(target, how)
 
     # Programs
 
-    def _program(self, words: Sequence[Text], body: str | None, *, apart: bool) -> None:
+    def _program(self, words: Sequence[WordText], body: str | None, *, apart: bool) -> None:
         if words[0].text.rpartition("/")[2] not in WRAPPERS:
             self._named(words, body, apart=apart)
             return
@@ -96,7 +96,7 @@ class _Walk:
         if inner.folder is not None:
             self._folder = outer
 
-    def _named(self, words: Sequence[Text], body: str | None, *, apart: bool) -> None:
+    def _named(self, words: Sequence[WordText], body: str | None, *, apart: bool) -> None:
         first, *rest = words
         name = first.text.rpartition("/")[2]
         if UNKNOWN in name:
@@ -114,13 +114,13 @@ class _Walk:
             self._interpreter(name, rest, body)
             self._writer(name, rest)
 
-    def _writer(self, name: str, rest: Sequence[Text]) -> None:
+    def _writer(self, name: str, rest: Sequence[WordText]) -> None:
         if name in WRITERS:
             from hornbook.shell.guard.writers import targets
 
             self._writes(targets(name, rest))
 
-    def _go(self, name: str, rest: Sequence[Text]) -> None:
+    def _go(self, name: str, rest: Sequence[WordText]) -> None:
         places = [each for each in rest if each.text[:1] != "-" or each.text == "-"]
         if name == "popd" or (places and places[0].text == "-"):
             self._folder = None
@@ -136,7 +136,7 @@ class _Walk:
             return path
         return None if self._folder is None or UNKNOWN in path else f"{self._folder}/{path}"
 
-    def _sets(self, name: str, rest: Sequence[Text]) -> bool:
+    def _sets(self, name: str, rest: Sequence[WordText]) -> bool:
         if name in {"export", "declare", "typeset", "local", "readonly"}:
             for each in rest:
                 variable, equals, value = each.text.partition("=")
@@ -160,7 +160,7 @@ class _Walk:
             inner.run(read(text.replace(UNKNOWN, "$0")))
             self.found += inner.found
 
-    def _shell(self, name: str, rest: Sequence[Text], body: str | None, *, apart: bool) -> None:
+    def _shell(self, name: str, rest: Sequence[WordText], body: str | None, *, apart: bool) -> None:
         if name == "eval":
             self._script(" ".join(each.text for each in rest))
             return
@@ -179,13 +179,13 @@ class _Walk:
         elif apart and not found.operands and name != "su":
             self.found.append(Effect("undecided", "a script from a pipe"))
 
-    def _interpreter(self, name: str, rest: Sequence[Text], body: str | None) -> None:
+    def _interpreter(self, name: str, rest: Sequence[WordText], body: str | None) -> None:
         if name.rstrip("0123456789.") in INTERPRETERS:
             from hornbook.shell.guard.interpreters import interpreted
 
             self.found += interpreted(name, rest, body, self._folder)
 
-    def _git(self, rest: Sequence[Text]) -> None:
+    def _git(self, rest: Sequence[WordText]) -> None:
         from hornbook.shell.guard.git_use import git_use
 
         use = git_use(rest)
@@ -197,14 +197,14 @@ class _Walk:
         self._writes(use.targets)
         self._folder = outer
 
-    def _xargs(self, rest: Sequence[Text]) -> None:
+    def _xargs(self, rest: Sequence[WordText]) -> None:
         from hornbook.shell.guard.find_xargs import appended
 
         inner = appended(rest)
         if inner:
             self._program(inner, None, apart=True)
 
-    def _find(self, rest: Sequence[Text]) -> None:
+    def _find(self, rest: Sequence[WordText]) -> None:
         from hornbook.shell.guard.find_xargs import EACH, finding
 
         search = finding(rest)
@@ -220,10 +220,10 @@ class _Walk:
                 else:
                     self.found.append(effect._replace(text=effect.text.replace(EACH, UNKNOWN)))
 
-    def _each(self, roots: Sequence[Text], names: tuple[str, ...] | None) -> None:
+    def _each(self, roots: Sequence[WordText], names: tuple[str, ...] | None) -> None:
         for root in roots:
             if names is None:
-                self._write(Text(UNKNOWN), "file")
+                self._write(WordText(UNKNOWN), "file")
             else:
                 self._write(root, "found", names)
 
@@ -232,7 +232,7 @@ def _is_stream(text: str) -> bool:
     return text == "-" or text.removesuffix("-").isdigit()
 
 
-def _body(redirects: Sequence[Redirect], expand: Callable[[Word], list[Text]]) -> str | None:
+def _body(redirects: Sequence[Redirect], expand: Callable[[Word], list[WordText]]) -> str | None:
     """What a heredoc or here-string gives the command to read."""
     for redirect in reversed(redirects):
         if redirect.operator == "<<<":

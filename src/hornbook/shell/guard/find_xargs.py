@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hornbook.shell.guard.options import arguments
 from hornbook.shell.guard.values import NamedTuple
-from hornbook.shell.guard.words import UNKNOWN, Text
+from hornbook.shell.guard.words import UNKNOWN, WordText
 
 EACH = "\x01"
 """Stands for each file that `find` finds."""
@@ -16,27 +16,27 @@ _LISTS = frozenset(["-fprint", "-fls", "-fprintf", "-fprint0"])
 _RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
 
 
-class Search(NamedTuple):
+class FindSearch(NamedTuple):
     """What a `find` does: where it looks, and what it does with what it finds.
 
     `names` are the patterns that a name must fit, None where other tests decide too.
     """
 
-    roots: list[Text]
+    roots: list[WordText]
     names: tuple[str, ...] | None
     deletes: bool
-    lists: list[Text]
-    commands: list[list[Text]]
+    lists: list[WordText]
+    commands: list[list[WordText]]
 
 
-def finding(rest: Sequence[Text]) -> Search:
+def finding(rest: Sequence[WordText]) -> FindSearch:
     """What the arguments of `find` say."""
     plain = [each.text for each in rest]
     start = next((n for n, text in enumerate(plain) if text[:1] in {"-", "(", "!"}), len(plain))
     tests = range(start, len(plain) - 1)
     names = tuple(plain[n + 1] for n in tests if plain[n] in {"-name", "-iname"})
-    return Search(
-        roots=list(rest[:start]) or [Text(".")],
+    return FindSearch(
+        roots=list(rest[:start]) or [WordText(".")],
         names=None if _FILTERS & set(plain[start:]) else names,
         deletes="-delete" in plain,
         lists=[rest[n + 1] for n in tests if plain[n] in _LISTS],
@@ -44,12 +44,12 @@ def finding(rest: Sequence[Text]) -> Search:
     )
 
 
-def _command(rest: Sequence[Text]) -> list[Text]:
+def _command(rest: Sequence[WordText]) -> list[WordText]:
     end = next((n for n, each in enumerate(rest) if each.text in {";", "+"}), len(rest))
-    return [Text(each.text.replace("{}", EACH), each.wild) for each in rest[:end]]
+    return [WordText(each.text.replace("{}", EACH), each.wild) for each in rest[:end]]
 
 
-def appended(rest: Sequence[Text]) -> list[Text]:
+def appended(rest: Sequence[WordText]) -> list[WordText]:
     """The command that `xargs` runs, with what it reads as something unknown."""
     takes = "-I -n -P -d -L -s -E -a --max-args --max-procs --delimiter --replace --arg-file"
     found = arguments(rest, takes, until_operand=True)
@@ -57,5 +57,5 @@ def appended(rest: Sequence[Text]) -> list[Text]:
     if not found.operands:
         return []
     if marks:
-        return [Text(each.text.replace(marks[0], UNKNOWN)) for each in found.operands]
-    return [*found.operands, Text(UNKNOWN)]
+        return [WordText(each.text.replace(marks[0], UNKNOWN)) for each in found.operands]
+    return [*found.operands, WordText(UNKNOWN)]

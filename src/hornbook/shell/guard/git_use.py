@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hornbook.shell.guard.options import arguments
 from hornbook.shell.guard.values import NamedTuple
-from hornbook.shell.guard.words import UNKNOWN, Text
+from hornbook.shell.guard.words import UNKNOWN, WordText
 from hornbook.shell.guard.writers import Target
 
 _GLOBAL = "-C -c --git-dir --work-tree --namespace --exec-path"
@@ -54,7 +54,7 @@ class GitUse(NamedTuple):
     reads: bool
 
 
-def git_use(given: Sequence[Text]) -> GitUse:
+def git_use(given: Sequence[WordText]) -> GitUse:
     """The files that a git command writes; an unknown one where only its data tells."""
     found = arguments(given, _GLOBAL, until_operand=True)
     folder = "/".join(each.text for each in found.values("-C"))
@@ -64,14 +64,14 @@ def git_use(given: Sequence[Text]) -> GitUse:
     return GitUse(folder, _targets(name.text, rest), reads=_reads(name.text, rest))
 
 
-def _reads(name: str, rest: Sequence[Text]) -> bool:
+def _reads(name: str, rest: Sequence[WordText]) -> bool:
     if name in {"branch", "tag", "remote", "stash", "worktree", "config", "notes", "reflog"}:
         listing = {"list", "show", "-l", "--list", "-v", "-vv", "--show-current", "-a", "--get"}
         return rest[0].text in listing if rest else name != "stash"
     return name in _READING
 
 
-def _targets(name: str, rest: Sequence[Text]) -> list[Target]:
+def _targets(name: str, rest: Sequence[WordText]) -> list[Target]:
     if name in {"checkout", "restore"}:
         return _taken_back(name, rest)
     if name in {"rm", "mv"}:
@@ -81,15 +81,15 @@ def _targets(name: str, rest: Sequence[Text]) -> list[Target]:
     if name == "clean":
         found = arguments(rest, "-e --exclude")
         forced = found.has("-f", "--force") and not found.has("-n", "--dry-run")
-        return [(Text(UNKNOWN), "file")] if forced else []
+        return [(WordText(UNKNOWN), "file")] if forced else []
     if name in {"clone", "worktree", "init"}:
         return _new_tree(name, rest)
     if name in _UNDECIDED and not _reads(name, rest):
-        return [(Text(UNKNOWN), "file")]
+        return [(WordText(UNKNOWN), "file")]
     return []
 
 
-def _taken_back(name: str, rest: Sequence[Text]) -> list[Target]:
+def _taken_back(name: str, rest: Sequence[WordText]) -> list[Target]:
     plain = [each.text for each in rest]
     if "--" in plain:
         return [(each, "tree") for each in rest[plain.index("--") + 1 :]]
@@ -105,7 +105,7 @@ def _taken_back(name: str, rest: Sequence[Text]) -> list[Target]:
     return [(each, "tree") for each in found.operands[1 if len(found.operands) > 1 else 0 :]]
 
 
-def _new_tree(name: str, rest: Sequence[Text]) -> list[Target]:
+def _new_tree(name: str, rest: Sequence[WordText]) -> list[Target]:
     found = arguments(rest, "-b -B --branch --depth -o --origin --reference --template")
     if name == "worktree":
         adds = [each.text for each in found.operands[:1]] == ["add"]
@@ -117,4 +117,4 @@ def _new_tree(name: str, rest: Sequence[Text]) -> list[Target]:
     names = [
         each.text.rstrip("/").rpartition("/")[2].removesuffix(".git") for each in found.operands
     ]
-    return [(Text(each), "into") for each in names]
+    return [(WordText(each), "into") for each in names]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from hornbook.shell.guard.effect import Effect
 from hornbook.shell.guard.options import Arguments, arguments
-from hornbook.shell.guard.words import Text
+from hornbook.shell.guard.words import WordText
 
 _CODE_OPTIONS = {
     "python": "-c",
@@ -24,7 +24,7 @@ _SAME = {"pypy": "python", "nodejs": "node"}
 
 
 def interpreted(
-    name: str, rest: Sequence[Text], body: str | None, folder: str | None
+    name: str, rest: Sequence[WordText], body: str | None, folder: str | None
 ) -> list[Effect]:
     """The inline code that an interpreter is given, and the files it edits in place."""
     language = name.rstrip("0123456789.")
@@ -41,25 +41,25 @@ def interpreted(
 
 
 def _code(
-    language: str, found: Arguments, rest: Sequence[Text], body: str | None
-) -> Sequence[Text]:
+    language: str, found: Arguments, rest: Sequence[WordText], body: str | None
+) -> Sequence[WordText]:
     if language == "deno":
         return rest[1:] if [each.text for each in rest[:1]] == ["eval"] else []
     code = found.values(*_CODE_OPTIONS[language].split())
     reads_stdin = [each.text for each in found.operands] in ([], ["-"])
     if not code and not found.has("-m") and body and reads_stdin:
-        return [Text(body)]
+        return [WordText(body)]
     return code
 
 
-def _behind_module(rest: Sequence[Text]) -> list[str]:
+def _behind_module(rest: Sequence[WordText]) -> list[str]:
     """The arguments of a Python module: all that stands behind its name is its own."""
     plain = [each.text for each in rest]
     named = next(n for n, text in enumerate(plain) if text.endswith("hornbook"))
     return plain[named + 1 :]
 
 
-def _edited(language: str, rest: Sequence[Text], folder: str | None) -> list[Effect]:
+def _edited(language: str, rest: Sequence[WordText], folder: str | None) -> list[Effect]:
     """The files that `perl -i` and `ruby -i` edit."""
     in_place = any(re.match(r"-[a-zA-Z0]*i", each.text) for each in rest)
     if language not in {"perl", "ruby"} or not in_place:
@@ -68,7 +68,7 @@ def _edited(language: str, rest: Sequence[Text], folder: str | None) -> list[Eff
     return [Effect("write", each.text, "file", folder, each.wild) for each in operands]
 
 
-def _awk(rest: Sequence[Text], folder: str | None) -> list[Effect]:
+def _awk(rest: Sequence[WordText], folder: str | None) -> list[Effect]:
     found = arguments(rest, "-F -v -f -i")
     in_place = any(each.text == "inplace" for each in found.values("-i"))
     edited = found.operands[1:] if in_place else []

@@ -17,7 +17,7 @@ class ShellSyntax(ValueError):
     """The text is no command line that can be read."""
 
 
-class Piece(NamedTuple):
+class WordPiece(NamedTuple):
     """Part of a word: `text`, a `variable` by name, or an `unknown` value."""
 
     kind: str
@@ -25,7 +25,7 @@ class Piece(NamedTuple):
     quoted: bool
 
 
-Word = tuple[Piece, ...]
+Word = tuple[WordPiece, ...]
 
 
 def literal(word: Word) -> str | None:
@@ -66,7 +66,7 @@ class WordReader:
         Raises:
             ShellSyntax: None does, or it does not end.
         """
-        pieces: list[Piece] = []
+        pieces: list[WordPiece] = []
         start = self._at
         while self._at < len(self._text):
             found = self._piece(pieces)
@@ -74,21 +74,21 @@ class WordReader:
                 break
         if self._at == start:
             raise ShellSyntax(f"`{self._text[start : start + 1]}` stands where a word must be")
-        return tuple(pieces) or (Piece("text", "", quoted=True),)
+        return tuple(pieces) or (WordPiece("text", "", quoted=True),)
 
-    def _piece(self, pieces: list[Piece]) -> bool:
+    def _piece(self, pieces: list[WordPiece]) -> bool:
         text, character = self._text, self._text[self._at]
         if text.startswith(("<(", ">("), self._at) and not pieces:
             self._at += 2
             self.nested()
-            pieces.append(Piece("text", "/dev/fd/63", quoted=True))
+            pieces.append(WordPiece("text", "/dev/fd/63", quoted=True))
         elif plain := self._run_of(_ENDS_PLAIN):
-            pieces.append(Piece("text", plain, quoted=False))
+            pieces.append(WordPiece("text", plain, quoted=False))
         elif character == "'":
-            pieces.append(Piece("text", self._up_to("'", self._at + 1), quoted=True))
+            pieces.append(WordPiece("text", self._up_to("'", self._at + 1), quoted=True))
         elif character == '"':
             self._at += 1
-            pieces += self.quoted_pieces('"') or [Piece("text", "", quoted=True)]
+            pieces += self.quoted_pieces('"') or [WordPiece("text", "", quoted=True)]
         elif character == "\\":
             self._escape(pieces)
         elif character in "$`":
@@ -97,11 +97,11 @@ class WordReader:
             return False
         return True
 
-    def _escape(self, pieces: list[Piece]) -> None:
+    def _escape(self, pieces: list[WordPiece]) -> None:
         following = self._text[self._at + 1 : self._at + 2]
         self._at += 2
         if following != "\n":
-            pieces.append(Piece("text", following or "\\", quoted=True))
+            pieces.append(WordPiece("text", following or "\\", quoted=True))
 
     def _up_to(self, mark: str, start: int) -> str:
         end = self._text.find(mark, start)
@@ -110,18 +110,18 @@ class WordReader:
         self._at = end + len(mark)
         return self._text[start:end]
 
-    def quoted_pieces(self, closing: str) -> list[Piece]:
+    def quoted_pieces(self, closing: str) -> list[WordPiece]:
         """The pieces up to the closing quote, or to the end if there is none."""
-        pieces: list[Piece] = []
+        pieces: list[WordPiece] = []
         while self._at < len(self._text):
             character = self._text[self._at]
             if character == closing:
                 self._at += 1
                 return pieces
             if plain := self._run_of(_ENDS_QUOTED):
-                pieces.append(Piece("text", plain, quoted=True))
+                pieces.append(WordPiece("text", plain, quoted=True))
             elif character == "\\":
-                pieces.append(Piece("text", self._escaped_in_quotes(), quoted=True))
+                pieces.append(WordPiece("text", self._escaped_in_quotes(), quoted=True))
             elif character in "$`":
                 pieces.append(self._expansion(quoted=True))
             else:
@@ -139,8 +139,8 @@ class WordReader:
 
     # Expansions
 
-    def _expansion(self, *, quoted: bool) -> Piece:
-        unknown = Piece("unknown", "", quoted)
+    def _expansion(self, *, quoted: bool) -> WordPiece:
+        unknown = WordPiece("unknown", "", quoted)
         text, at = self._text, self._at
         if text[at] == "`":
             self._backticks()
@@ -154,26 +154,26 @@ class WordReader:
         if text.startswith("${", at):
             return self._braced(quoted=quoted)
         if not quoted and text.startswith("$'", at):
-            return Piece("text", self._ansi(), quoted=True)
+            return WordPiece("text", self._ansi(), quoted=True)
         if not quoted and text.startswith('$"', at):
             self._at += 2
             pieces = self.quoted_pieces('"')
             return pieces[0] if len(pieces) == 1 else unknown
         return self._named(quoted=quoted)
 
-    def _named(self, *, quoted: bool) -> Piece:
+    def _named(self, *, quoted: bool) -> WordPiece:
         found = re.match(_NAME, self._text[self._at + 1 : self._at + 256])
         if found:
             self._at += 1 + found.end()
-            return Piece("variable", found[0], quoted)
+            return WordPiece("variable", found[0], quoted)
         special = self._text[self._at + 1 : self._at + 2]
         if special and special in "0123456789@*#?-$!":
             self._at += 2
-            return Piece("unknown", "", quoted)
+            return WordPiece("unknown", "", quoted)
         self._at += 1
-        return Piece("text", "$", quoted=True)
+        return WordPiece("text", "$", quoted=True)
 
-    def _braced(self, *, quoted: bool) -> Piece:
+    def _braced(self, *, quoted: bool) -> WordPiece:
         start = self._at + 2
         end, depth = start, 1
         while depth:
@@ -185,9 +185,9 @@ class WordReader:
         inner = self._text[start : end - 1]
         self._at = end
         if re.fullmatch(_NAME, inner):
-            return Piece("variable", inner, quoted)
+            return WordPiece("variable", inner, quoted)
         self.inner(inner, quoted=True)
-        return Piece("unknown", "", quoted)
+        return WordPiece("unknown", "", quoted)
 
     def arithmetic(self, opening: str) -> bool:
         """Skip an arithmetic expression if one stands here; `((a); b)` is a subshell instead."""

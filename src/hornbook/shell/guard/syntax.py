@@ -6,7 +6,7 @@ heredocs. What a word stands for is left open: `shell_words` says that with the 
 
 import re
 
-from hornbook.shell.guard.reader import DEEPEST, Piece, ShellSyntax, Word, WordReader, literal
+from hornbook.shell.guard.reader import DEEPEST, ShellSyntax, Word, WordPiece, WordReader, literal
 from hornbook.shell.guard.values import NamedTuple
 
 __all__ = ["ENTER", "LEAVE", "Command", "Redirect", "ShellSyntax", "Word", "literal", "read"]
@@ -47,7 +47,7 @@ class Redirect(NamedTuple):
     body: list[str]
 
 
-class Assignment(NamedTuple):
+class VariableAssignment(NamedTuple):
     """A variable and the words it may stand for; a loop has one for each round."""
 
     name: str
@@ -57,7 +57,7 @@ class Assignment(NamedTuple):
 class Command(NamedTuple):
     """One simple command; `apart` if it runs in a process of its own."""
 
-    assignments: list[Assignment]
+    assignments: list[VariableAssignment]
     words: list[Word]
     redirects: list[Redirect]
     apart: bool
@@ -78,7 +78,7 @@ class _Building:
     """A command while it is read."""
 
     def __init__(self) -> None:
-        self.assignments: list[Assignment] = []
+        self.assignments: list[VariableAssignment] = []
         self.words: list[Word] = []
         self.redirects: list[Redirect] = []
         self.apart = False
@@ -231,8 +231,8 @@ class _Reader(WordReader):
         if self._text.startswith("in", self._at):
             self._at += 2
             values = self._words_until(";\n")
-        unknown: Word = (Piece("unknown", "", quoted=False),)
-        self._now.assignments.append(Assignment(name, tuple(values) or (unknown,)))
+        unknown: Word = (WordPiece("unknown", "", quoted=False),)
+        self._now.assignments.append(VariableAssignment(name, tuple(values) or (unknown,)))
 
     def _words_until(self, ends: str) -> list[Word]:
         words: list[Word] = []
@@ -259,16 +259,16 @@ class _Reader(WordReader):
         found = re.match(_ASSIGNMENT, first.text) if "=" in first.text else None
         if found is None:
             return False
-        rest = Piece("text", first.text[found.end() :], quoted=False)
+        rest = WordPiece("text", first.text[found.end() :], quoted=False)
         value: Word = (rest, *word[1:]) if rest.text else word[1:]
         if not value and self._text.startswith("(", self._at):
             self._at += 1
             self._words_until(")")
             self._at += 1
-            value = (Piece("unknown", "", quoted=False),)
+            value = (WordPiece("unknown", "", quoted=False),)
         elif found[2]:
-            value = (Piece("variable", found[1], quoted=True), *value)
-        self._now.assignments.append(Assignment(found[1], (value,)))
+            value = (WordPiece("variable", found[1], quoted=True), *value)
+        self._now.assignments.append(VariableAssignment(found[1], (value,)))
         return True
 
     # Redirections

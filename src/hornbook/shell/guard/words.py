@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import islice, product
 
-from hornbook.shell.guard.reader import Piece, Word
+from hornbook.shell.guard.reader import Word, WordPiece
 from hornbook.shell.guard.values import NamedTuple
 
 UNKNOWN = "\0"
@@ -13,7 +13,7 @@ _SPECIAL = frozenset("\\*?[]{},~")
 _MOST_TEXTS = 256
 
 
-class Text(NamedTuple):
+class WordText(NamedTuple):
     """One text of a word; if `wild`, a pattern of file names with quoted marks in brackets."""
 
     text: str
@@ -25,11 +25,11 @@ class Text(NamedTuple):
         return UNKNOWN not in self.text
 
 
-def texts(word: Word, values: Mapping[str, Sequence[str]], home: str) -> list[Text]:
+def texts(word: Word, values: Mapping[str, Sequence[str]], home: str) -> list[WordText]:
     """Every text that the word may stand for, braces and `~` expanded."""
     if len(word) == 1 and word[0].kind == "variable" and not word[0].quoted:
         found = values.get(word[0].text, [UNKNOWN])
-        return [Text(part) for value in found for part in value.split()]
+        return [WordText(part) for value in found for part in value.split()]
     options = [_options(piece, values) for piece in word]
     joined = ("".join(parts) for parts in product(*options))
     return [
@@ -39,7 +39,7 @@ def texts(word: Word, values: Mapping[str, Sequence[str]], home: str) -> list[Te
     ]
 
 
-def _options(piece: Piece, values: Mapping[str, Sequence[str]]) -> list[str]:
+def _options(piece: WordPiece, values: Mapping[str, Sequence[str]]) -> list[str]:
     """The texts of a piece, with a backslash before each mark that means only itself."""
     if piece.kind == "unknown":
         return [UNKNOWN]
@@ -94,7 +94,7 @@ def _group(text: str, start: int) -> tuple[list[str], int] | None:
     return None
 
 
-def _finished(marked: str, home: str) -> Text:
+def _finished(marked: str, home: str) -> WordText:
     """The text with `~` expanded and without the backslashes."""
     if marked.startswith("~"):
         name, slash, rest = marked.partition("/")
@@ -113,4 +113,4 @@ def _finished(marked: str, home: str) -> Text:
         plain.append(character)
         pattern.append(f"[{character}]" if escaped and character in "*?[" else character)
         at += 1
-    return Text("".join(pattern), wild=True) if wild else Text("".join(plain))
+    return WordText("".join(pattern), wild=True) if wild else WordText("".join(plain))

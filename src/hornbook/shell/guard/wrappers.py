@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from hornbook.shell.guard.options import arguments
 from hornbook.shell.guard.values import NamedTuple
-from hornbook.shell.guard.words import Text
+from hornbook.shell.guard.words import WordText
 
 _WRAPPERS = {
     "sudo": "-u -g -h -p -C -r -t -T -U --user --group",
@@ -47,12 +47,12 @@ _MOST = 12
 class Unwrapped(NamedTuple):
     """The command that really runs, where it runs if that is said, and a script to run with it."""
 
-    words: list[Text]
+    words: list[WordText]
     folder: str | None = None
     script: str | None = None
 
 
-def unwrapped(words: Sequence[Text]) -> Unwrapped:
+def unwrapped(words: Sequence[WordText]) -> Unwrapped:
     """The command without what stands around it."""
     rest = list(words)
     folder = script = None

@@ -13,11 +13,11 @@ from tree_sitter import Node
 from hornbook.shell import programs
 from hornbook.shell.bash_tree import assignments, parse, source, substitutions, unquoted, words
 from hornbook.shell.player.state import (
-    Ended,
     LeftLoop,
     NextRound,
     Returned,
     Shell,
+    ShellEnded,
     Site,
     Unknown,
     Where,
@@ -25,7 +25,7 @@ from hornbook.shell.player.state import (
     expanded,
     tested,
 )
-from hornbook.shell.programs import ASSIGNMENT, Inner, Kind, base
+from hornbook.shell.programs import ASSIGNMENT, Inner, ProgramKind, base
 
 _SIGNALS = {"0": "EXIT", "EXIT": "EXIT", "SIGEXIT": "EXIT", "ERR": "ERR"}
 
@@ -82,7 +82,7 @@ class Commands(ABC):
         else:
             status = self._other(meant, node, shell, where)
         if base(given[0]) == "exec" and len(given) > 1:
-            raise Ended(status)
+            raise ShellEnded(status)
         return status
 
     def _called(self, body: Node, shell: Shell, where: Where) -> int:
@@ -101,19 +101,21 @@ class Commands(ABC):
         if inner is not None and inner.script is not None:
             return self._inner(inner, shell, where)
         kind = programs.kind_of(meant)
-        if kind is Kind.SILENT:
+        if kind is ProgramKind.SILENT:
             self._substituted(node, shell, where)
             return 0
         return self._asked(node, kind, where, meant)
 
-    def _asked(self, node: Node, kind: Kind, where: Where, meant: list[str] | None = None) -> int:
+    def _asked(
+        self, node: Node, kind: ProgramKind, where: Where, meant: list[str] | None = None
+    ) -> int:
         """The status that the plan gives a site."""
         meant = meant or [source(node)]
         if where.failed and not _tries_again(meant, where):
             return int(where.negated)
-        if where.mild and kind is Kind.JUDGE and base(meant[0]) not in programs.RUNNERS:
-            kind = Kind.QUESTION
-        if where.quiet and (kind is Kind.QUESTION or base(meant[0]) in programs.PASSIVE):
+        if where.mild and kind is ProgramKind.JUDGE and base(meant[0]) not in programs.RUNNERS:
+            kind = ProgramKind.QUESTION
+        if where.quiet and (kind is ProgramKind.QUESTION or base(meant[0]) in programs.PASSIVE):
             return 0
         variables = tuple(
             (source(each.children[0]), unquoted(each.children[-1])) for each in assignments(node)
@@ -133,7 +135,7 @@ class Commands(ABC):
     # Built-in commands
 
     def _exit(self, meant: list[str], shell: Shell, _where: Where) -> int:
-        raise Ended(_status(meant, shell))
+        raise ShellEnded(_status(meant, shell))
 
     def _return(self, meant: list[str], shell: Shell, _where: Where) -> int:
         if not shell.calls:
@@ -198,7 +200,7 @@ class Commands(ABC):
         try:
             status = int(computed(text, shell.known()) == 0)
         except Unknown:
-            status = self._asked(node, Kind.QUESTION, where)
+            status = self._asked(node, ProgramKind.QUESTION, where)
         return self._checked(status, shell, where)
 
     def _test(self, node: Node, shell: Shell, where: Where) -> int:
@@ -212,7 +214,7 @@ class Commands(ABC):
         try:
             return int(not tested(given, shell.known()))
         except Unknown:
-            return self._asked(node, Kind.QUESTION, where)
+            return self._asked(node, ProgramKind.QUESTION, where)
 
     def _assigned(self, node: Node, shell: Shell, where: Where) -> int:
         """An assignment: its status is that of the last command whose output it takes."""

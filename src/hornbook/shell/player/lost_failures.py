@@ -8,14 +8,22 @@ from tree_sitter import Node
 
 from hornbook.shell.bash_tree import commands, parse, source, words
 from hornbook.shell.player.state import Site
-from hornbook.shell.programs import SHELLS, Kind, base, inner_shell, is_checker, kind_of, unwrapped
+from hornbook.shell.programs import (
+    SHELLS,
+    ProgramKind,
+    base,
+    inner_shell,
+    is_checker,
+    kind_of,
+    unwrapped,
+)
 
 _FAILS = re.compile(r"(exit|return)\s+[1-9$\"]|\bfalse\b")
 ITSELF = "name the command whose failure must stop a change, and let it end the line"
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class CommandRefusal:
     """Why a command is refused: the piece of it, what that does, and what to write instead."""
 
     piece: str
@@ -31,7 +39,7 @@ def is_waived(site: Site) -> bool:
     node: Node = site.node
     while (parent := node.parent) is not None:
         waived = _is_or(parent, node) and _goes_on(parent.children[-1])
-        if waived and site.kind is Kind.PREPARATION:
+        if waived and site.kind is ProgramKind.PREPARATION:
             return True
         sibling = node.next_sibling
         if sibling is not None and sibling.type == "&" and not is_checker(list(site.words)):
@@ -57,10 +65,10 @@ def _is_or(parent: Node, node: Node) -> bool:
 def _goes_on(node: Node) -> bool:
     """Whether a command only says that it goes on, or prepares in another way."""
     meant = unwrapped(words(node)) if node.type == "command" else []
-    return bool(meant) and kind_of(meant) in {Kind.SILENT, Kind.PREPARATION}
+    return bool(meant) and kind_of(meant) in {ProgramKind.SILENT, ProgramKind.PREPARATION}
 
 
-def lost(site: Site) -> Refusal:
+def lost(site: Site) -> CommandRefusal:
     """Where the failure of a site gets lost."""
     node: Node = site.node
     while (parent := node.parent) is not None:
@@ -68,29 +76,35 @@ def lost(site: Site) -> Refusal:
         if told is not None:
             return told
         node = parent
-    return Refusal(site.text, "fails without being heard", ITSELF)
+    return CommandRefusal(site.text, "fails without being heard", ITSELF)
 
 
-def _lost_in(parent: Node, node: Node, site: Site) -> Refusal | None:
+def _lost_in(parent: Node, node: Node, site: Site) -> CommandRefusal | None:
     text = site.text
     after = _after(parent, node)
-    if _is_or(parent, node) and site.kind is not Kind.PREPARATION:
+    if _is_or(parent, node) and site.kind is not ProgramKind.PREPARATION:
         right = source(parent.children[-1])
         if not _FAILS.search(right):
-            return Refusal(f"|| {right}", f"turns the failure of `{text}` into a pass", "remove it")
+            return CommandRefusal(
+                f"|| {right}", f"turns the failure of `{text}` into a pass", "remove it"
+            )
     if parent.type == "pipeline" and after:
         reason = f"hides the failure of `{text}`"
         piece = f"| {source(after[-1])}"
-        return Refusal(piece, reason, "write `set -o pipefail` before it, or leave the pipe out")
+        return CommandRefusal(
+            piece, reason, "write `set -o pipefail` before it, or leave the pipe out"
+        )
     if parent.type in {"if_statement", "elif_clause", "while_statement"} and _asks(parent, node):
         remedy = "write the command itself, or `|| exit 1` after it"
-        return Refusal(source(parent), f"swallows the failure of `{text}`", remedy)
+        return CommandRefusal(source(parent), f"swallows the failure of `{text}`", remedy)
     if parent.type == "command_substitution":
-        return Refusal(source(parent), "is only used for what it prints", "run it as a command")
+        return CommandRefusal(
+            source(parent), "is only used for what it prints", "run it as a command"
+        )
     return _lost_in_sequence(parent, node, text)
 
 
-def _lost_in_sequence(parent: Node, node: Node, text: str) -> Refusal | None:
+def _lost_in_sequence(parent: Node, node: Node, text: str) -> CommandRefusal | None:
     if parent.type not in {
         "program", "subshell", "compound_statement", "do_group", "if_statement", "else_clause",
         "elif_clause", "case_item",
@@ -98,15 +112,15 @@ def _lost_in_sequence(parent: Node, node: Node, text: str) -> Refusal | None:
         return None
     sibling = node.next_sibling
     if sibling is not None and sibling.type == "&":
-        return Refusal(f"{source(node)} &", "is not waited for", "leave the `&` out")
+        return CommandRefusal(f"{source(node)} &", "is not waited for", "leave the `&` out")
     after = _after(parent, node)
     if after and parent.type != "if_statement":
         piece = f"{source(node)}; {source(after[0])}"
         remedy = "join them with `&&`, or write `set -e` first"
-        return Refusal(piece, f"goes on when `{text}` fails", remedy)
+        return CommandRefusal(piece, f"goes on when `{text}` fails", remedy)
     if parent.type == "do_group":
         reason = f"loses the failure of `{text}` in all rounds but the last"
-        return Refusal(source(parent), reason, "write `|| exit 1` after it")
+        return CommandRefusal(source(parent), reason, "write `|| exit 1` after it")
     return None
 
 

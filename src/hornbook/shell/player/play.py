@@ -16,8 +16,8 @@ from tree_sitter import Node
 from hornbook.shell import programs
 from hornbook.shell.bash_tree import NotShell, parse, source, statements, unquoted, words
 from hornbook.shell.player.commands import Commands
-from hornbook.shell.player.state import Ended, LeftLoop, NextRound, Shell, Site, Where
-from hornbook.shell.programs import Inner, Kind
+from hornbook.shell.player.state import LeftLoop, NextRound, Shell, ShellEnded, Site, Where
+from hornbook.shell.programs import Inner, ProgramKind
 
 MOST_STEPS = 5000
 
@@ -43,7 +43,7 @@ class Played(Commands):
     def _program(self, root: Node, shell: Shell, where: Where) -> int:
         try:
             status = self._sequence(root, shell, where)
-        except Ended as end:
+        except ShellEnded as end:
             status = end.status
         if "EXIT" in shell.traps:
             status = self._trapped(shell.traps.pop("EXIT"), status, shell, where)
@@ -53,7 +53,7 @@ class Played(Commands):
         shell.last = status
         try:
             self._text(code, shell, replace(where, tested=True))
-        except Ended as end:
+        except ShellEnded as end:
             return end.status
         return status
 
@@ -106,7 +106,7 @@ class Played(Commands):
         inner = shell.copy()
         try:
             return self._run(node, inner, where)
-        except Ended as end:
+        except ShellEnded as end:
             return end.status
 
     def _checked(self, status: int, shell: Shell, where: Where) -> int:
@@ -116,7 +116,7 @@ class Played(Commands):
             if "ERR" in shell.traps:
                 self._trapped_error(status, shell, where)
             if shell.errexit:
-                raise Ended(status)
+                raise ShellEnded(status)
         return status
 
     def _trapped_error(self, status: int, shell: Shell, where: Where) -> None:
@@ -145,7 +145,7 @@ class Played(Commands):
         return tuple(site.words for site in self._judges()[since:])
 
     def _judges(self) -> list[Site]:
-        return [site for site in self.sites if site.kind is Kind.JUDGE]
+        return [site for site in self.sites if site.kind is ProgramKind.JUDGE]
 
     def _pipeline(self, node: Node, shell: Shell, where: Where) -> int:
         parts, rest = _pipe(node)
@@ -200,7 +200,7 @@ class Played(Commands):
         inner = shell.copy()
         try:
             status = self._sequence(node, inner, where)
-        except Ended as end:
+        except ShellEnded as end:
             status = end.status
         return self._checked(status, shell, where)
 
@@ -287,7 +287,7 @@ class Played(Commands):
             return True
         if value is not None and value.type == "word" and pattern.isalnum():
             return source(value) == pattern
-        return not self._asked(item, Kind.QUESTION, where)
+        return not self._asked(item, ProgramKind.QUESTION, where)
 
     def _function(self, node: Node, shell: Shell, _where: Where) -> int:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")

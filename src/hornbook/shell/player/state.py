@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from tree_sitter import Node
 
 from hornbook.shell.bash_tree import NotShell
-from hornbook.shell.programs import Kind
+from hornbook.shell.programs import ProgramKind
 
 DEEPEST = 40
 FIRST_JOB = 100_000
@@ -25,13 +25,13 @@ class Site:
     place: int
     script: str
     words: tuple[str, ...] = field(compare=False)
-    kind: Kind = field(compare=False)
+    kind: ProgramKind = field(compare=False)
     node: Node = field(compare=False, repr=False)
     variables: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     usual: int = field(default=0, compare=False)
 
 
-class Ended(Exception):
+class ShellEnded(Exception):
     """The shell ended, with a status."""
 
     def __init__(self, status: int) -> None:
@@ -39,15 +39,15 @@ class Ended(Exception):
         self.status = status
 
 
-class Returned(Ended):
+class Returned(ShellEnded):
     """A function ended, with a status."""
 
 
-class LeftLoop(Ended):
+class LeftLoop(ShellEnded):
     """`break`."""
 
 
-class NextRound(Ended):
+class NextRound(ShellEnded):
     """`continue`."""
 
 
