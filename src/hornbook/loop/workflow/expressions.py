@@ -54,7 +54,10 @@ class ExpressionTemplate:
         return only if isinstance(only, Reference) else None
 
 
-Templated: TypeAlias = "bool | int | float | ExpressionTemplate | tuple[Templated, ...] | Mapping[str, Templated] | None"
+Templated: TypeAlias = (
+    "bool | int | float | ExpressionTemplate | tuple[Templated, ...] "
+    "| Mapping[str, Templated] | None"
+)
 LookUp: TypeAlias = Callable[[tuple[str, ...]], Json]
 
 
