@@ -10,7 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from hornbook.serve.app import create_app
-from hornbook.serve.connections import WatchedConnection
+from hornbook.serve.http.connections import WatchedConnection
 from tests.serving import workspace
 
 HOST = b"Host: 127.0.0.1\r\n"

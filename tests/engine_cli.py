@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hornbook.cli.main import main
-from hornbook.workspace.auto_planning import Draft
-from hornbook.workspace.workspace import Workspace
+from hornbook.loop.planner import PlanDraft
+from hornbook.workspace import Workspace
 from tests.engine_loop import ScriptedLoop
 
 
@@ -17,7 +17,7 @@ class Planner:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def write(self, topic: str, drafts: Sequence[Draft] = ()) -> str:
+    def write(self, topic: str, drafts: Sequence[PlanDraft] = ()) -> str:
         """The text of the file, or of one that is named for a later try."""
         later = self._path.with_name(f"planned-{len(drafts) + 1}.md")
         path = later if later.exists() else self._path
@@ -34,7 +34,7 @@ def planner_of(work: Workspace) -> Planner | None:
 
 
 if __name__ == "__main__":
-    staffing = types.ModuleType("hornbook.workspace.staffing")
+    staffing = types.ModuleType("hornbook.loop.staff")
     vars(staffing).update(loop_of=loop_of, planner_of=planner_of)
-    sys.modules["hornbook.workspace.staffing"] = staffing
+    sys.modules["hornbook.loop.staff"] = staffing
     main()

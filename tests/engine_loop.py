@@ -13,12 +13,12 @@ import sys
 import time
 from pathlib import Path
 
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import Kind
-from hornbook.execute.plan_state import PLAN_KINDS
-from hornbook.execute.stepping import StepKind, StepOutcome
+from hornbook.loop.protocol import StepKind, StepOutcome
+from hornbook.plans.events import EventKind
+from hornbook.plans.log import EventLog
+from hornbook.plans.state import PLAN_KINDS
 
-EFFECT = Kind("test.effect", "a step had its effect", frozenset({"run", "number", "text"}))
+EFFECT = EventKind("test.effect", "a step had its effect", frozenset({"run", "number", "text"}))
 
 
 class ScriptedLoop:

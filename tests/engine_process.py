@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from hornbook.errors import EngineError
-from hornbook.execute.engine.engine import EVERYTHING, Engine, Options, Scope
-from hornbook.execute.engine.runs import Request, Run
+from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
+from hornbook.loop.engine.runs import EngineRun, Request
 from tests.engine_loop import ScriptedLoop
 
 PLAN = "alpha"
@@ -22,7 +22,7 @@ PLAN = "alpha"
 
 def main(state: Path, database: str, what: str, *rest: str) -> int:
     """Do what a command does, with heartbeats that are short."""
-    scope = {"execute": Scope(plan=PLAN), "resume": Scope(run=rest[0] if rest else "")}
+    scope = {"execute": EngineScope(plan=PLAN), "resume": EngineScope(run=rest[0] if rest else "")}
     parallel = int(rest[0]) if what == "execute" and rest else 2
     options = Options(state, database, parallel=parallel, heartbeat=0.2, dead_after=1.0)
     loop = ScriptedLoop(state, PLAN, database)
@@ -56,7 +56,7 @@ def act(engine: Engine, state: Path, what: str, rest: tuple[str, ...]) -> None:
         engine.resume(rest[0])
 
 
-def wait(engine: Engine) -> list[Run]:
+def wait(engine: Engine) -> list[EngineRun]:
     """The runs, once nothing is left to do."""
     while True:
         runs = engine.runs.of_plan(PLAN)

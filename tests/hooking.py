@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hornbook.execute.hooks.entry import Answer, Surroundings, respond
-from hornbook.workspace.guarding import compile_guard
+from hornbook.hooks.compiler import compile_guard
+from hornbook.hooks.entry import HookAnswer, HookEnvironment, respond
 from tests.workspaces import write
 
 PLAN = """\
@@ -63,17 +63,17 @@ def payload(root: Path, tool: str, **given: object) -> dict[str, object]:
     }
 
 
-def ask(root: Path, event: str, sent: object, **environment: str) -> Answer:
+def ask(root: Path, event: str, sent: object, **environment: str) -> HookAnswer:
     """The answer to an event, in process; bytes are sent as they are."""
     data = sent if isinstance(sent, bytes) else json.dumps(sent).encode()
     return respond(
         event,
         data,
-        Surroundings(environment, str(root), str(root), lambda at: compile_guard(Path(at))),
+        HookEnvironment(environment, str(root), str(root), lambda at: compile_guard(Path(at))),
     )
 
 
-def decision(answer: Answer) -> str:
+def decision(answer: HookAnswer) -> str:
     """`deny`, `silent` or `blocked`; anything else is a fault of the guard."""
     if answer.code == 2:
         assert not answer.out

@@ -29,9 +29,9 @@ import hornbook.cli.app
 import hornbook.cli.execute
 import hornbook.cli.plans
 import hornbook.cli.runs
-import hornbook.workspace.engine  # so that no forked process has to
-from hornbook.execute import event_log
-from hornbook.execute.event_log import EventLog
+import hornbook.loop.engine.plan_engine  # so that no forked process has to
+from hornbook.plans import log
+from hornbook.plans.log import EventLog
 
 BEFORE, INSIDE = "before", "inside"
 WRITING_GIT = frozenset(
@@ -151,7 +151,7 @@ def _watch_databases(ledger: Ledger) -> None:
 
 
 def _watch_exports(ledger: Ledger) -> None:
-    whole, append = event_log._extend, EventLog._append  # what is torn in the middle
+    whole, append = log._extend, EventLog._append  # what is torn in the middle
 
     def extend(path: Path, data: bytes) -> None:
         if data:
@@ -169,7 +169,7 @@ def _watch_exports(ledger: Ledger) -> None:
         finally:
             del ledger.here.kind
 
-    event_log._extend = extend  # as above
+    log._extend = extend  # as above
     EventLog._append = appended  # type: ignore[method-assign]  # as above
 
 

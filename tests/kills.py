@@ -18,15 +18,14 @@ from typing import Any  # what commands print is JSON
 
 import yaml
 
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import Event, read_lines, verify
-from hornbook.execute.run_audit import breaches
-from hornbook.execute.run_files import write_task_files
-from hornbook.execute.run_kinds import PROMOTE
-from hornbook.execute.workflow.shipped import shipped_workflows
-from hornbook.execute.workflow.subjects import DEVELOP, REVIEW
-from hornbook.temporary import sweep
-from hornbook.workspace.loop_ground import runs_in
+from hornbook.disk import sweep
+from hornbook.loop.runs.book import breaches
+from hornbook.loop.runs.files import write_task_files
+from hornbook.loop.steps.services import runs_in
+from hornbook.loop.workflow.load import shipped_workflows
+from hornbook.plans.events import Event, read_lines, verify
+from hornbook.plans.log import EventLog
+from hornbook.plans.run_kinds import DEVELOP, PROMOTE, REVIEW
 from tests.engines import ROOT
 from tests.fakes import git
 from tests.loops import BROKEN, CONFIG, PLAN, repository

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hornbook import Workspace
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import Event
-from hornbook.execute.run_audit import breaches
-from hornbook.execute.run_kinds import kinds_for
-from hornbook.execute.stepping import Loop, StepKind, StepOutcome
-from hornbook.model.agents import Role
-from hornbook.workspace.looping import open_loop
+from hornbook.agents.assignment import Role
+from hornbook.loop.loop import open_loop
+from hornbook.loop.protocol import Loop, StepKind, StepOutcome
+from hornbook.loop.runs.book import breaches
+from hornbook.plans.events import Event
+from hornbook.plans.log import EventLog
+from hornbook.plans.run_kinds import kinds_for
 from tests.fakes import Everybody, GitWorktrees, Move, Script, git, reviews, writes
 from tests.workspaces import write
 

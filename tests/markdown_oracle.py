@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from hornbook.ingest.blocks import TopBlock
+from hornbook.rules.chunks.blocks import TopBlock
 
 LINE_ENDS = ("\n", "\r\n", "\r")
 NEVER_CUT = {"paragraph_open", "heading_open", "table_open", "blockquote_open"}

@@ -14,7 +14,7 @@ from mcp.types import CallToolResult, TextContent
 
 from hornbook import Workspace
 from hornbook.serve.leases import Leases
-from hornbook.serve.mcp_server import build_server, compact
+from hornbook.serve.mcp.server import build_server, compact
 from tests.workspaces import with_the_example_sop, write
 
 SOURCES = Path(__file__).parents[1] / "src"

@@ -11,8 +11,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from hornbook.serve.leases import Leases
-from hornbook.serve.mcp_http import McpHttp
-from hornbook.serve.mcp_server import build_server
+from hornbook.serve.mcp.http import McpHttp
+from hornbook.serve.mcp.server import build_server
 
 
 def application(root: Path) -> FastAPI:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from hornbook import Workspace
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import Event, next_event
+from hornbook.plans.events import Event, next_event
+from hornbook.plans.log import EventLog
 from tests.plans import PLAN, with_a_plan
 
 NOW = "2026-11-16T08:00:00.000Z"

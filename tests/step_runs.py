@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hornbook.agents.assignment import Answer, Assignment, Limits, Role, Usage
 from hornbook.agents.embedded.developer import EmbeddedDeveloper
-from hornbook.agents.embedded.loops import LoopRules
-from hornbook.model.agents import Answer, Assignment, Limits, Role, Usage
-from hornbook.model.gates import GateReport, GateResult, GateStatus
-from hornbook.model.plan import Constraints
+from hornbook.agents.embedded.stuck import LoopRules
+from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.plans.plan import Constraints
 from hornbook.text.tokens import counter
 
 COUNT = counter("cl100k")

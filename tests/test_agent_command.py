@@ -11,21 +11,19 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.agents.answering import said_in
-from hornbook.agents.choosing import Workplace, choose_agents
+from hornbook.agents.assignment import Answer, Assignment, Limits, Role, Subtask, nowhere
+from hornbook.agents.choice import Workplace, choose_agents
 from hornbook.agents.command import CommandAgent
-from hornbook.agents.confining import Surroundings
-from hornbook.agents.printed import read
-from hornbook.agents.profile import PLACEHOLDERS, SHIPPED, OwnCommand, Profile, own_profile, shipped
-from hornbook.agents.protocol import nowhere
-from hornbook.agents.script import Script
-from hornbook.agents.waiting import LONGEST, RATE_LIMITED, SERVER_DOWN, retry_after
+from hornbook.agents.confinement import AgentSurroundings
+from hornbook.agents.output import read, said_in
+from hornbook.agents.profile import Profile, own_profile, shipped
+from hornbook.agents.retry_after import LONGEST, RATE_LIMITED, SERVER_DOWN, retry_after
+from hornbook.agents.scripted.script import Script
 from hornbook.errors import ConfigError, UsageError
-from hornbook.model.agents import Answer, Assignment, Limits, Role, Subtask
-from hornbook.model.budget import Endpoint, Models
 from hornbook.process.confinement import Machine
-from hornbook.workspace.settings import Settings
-from hornbook.workspace.settings_loading import parse_settings
+from hornbook.settings.agent_block import PLACEHOLDERS, SHIPPED, OwnCommand
+from hornbook.settings.load import parse_settings
+from hornbook.settings.values import Endpoint, Models, Settings
 from tests.workspaces import write
 
 UNCONFINED = Machine(None, 0, apart=False)
@@ -376,7 +374,9 @@ def test_a_confined_command_works_in_its_folder_alone(place: Path) -> None:
     body = f"""cat > prompt.txt; echo bad > {place}/repository/x; cat {place}/repository/.hornbook/sop.md
 echo "wrote $(ls)" """
     install(place, "mine", body)
-    around = Surroundings(place / "repository", place / "repository", place / "repository/.git")
+    around = AgentSurroundings(
+        place / "repository", place / "repository", place / "repository/.git"
+    )
     profile = own_profile("ours", OwnCommand("mine"))
     mine = CommandAgent(profile, place / "logs", around)
     told: list[Mapping[str, object]] = []

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.run_kinds import kinds_for
-from hornbook.workspace.auto_planning import TRIES, Draft, planned, planning_prompt
-from hornbook.workspace.engine import PlanEngine
-from hornbook.workspace.plans import PlanCheck
+from hornbook.loop.engine.plan_engine import PlanEngine
+from hornbook.loop.plan_book import PlanCheck
+from hornbook.loop.planner import TRIES, PlanDraft, planned, planning_prompt
+from hornbook.plans.log import EventLog
+from hornbook.plans.run_kinds import kinds_for
 from tests.plans import PLAN, with_a_plan
 
 UNREADABLE = "# Plan: any\n\n## Mission\n\nOne.\n\n## Mission\n\nTwo.\n"
@@ -23,9 +23,9 @@ class Planner:
     """Answers with one text after the other, the last one for all further tries."""
 
     texts: Sequence[str]
-    asked: list[tuple[Draft, ...]] = field(default_factory=list)
+    asked: list[tuple[PlanDraft, ...]] = field(default_factory=list)
 
-    def write(self, topic: str, drafts: Sequence[Draft] = ()) -> str:
+    def write(self, topic: str, drafts: Sequence[PlanDraft] = ()) -> str:
         self.asked.append(tuple(drafts))
         return self.texts[min(len(drafts), len(self.texts) - 1)].replace("any", topic, 1)
 
@@ -90,7 +90,9 @@ def test_a_plan_that_fails_its_check_is_not_begun(root: Path) -> None:
 
 def test_the_prompt_of_another_try_has_the_plan_and_every_finding() -> None:
     assert planning_prompt("Limits", ()) == "# The topic\n\nLimits\n"
-    again = planning_prompt("Limits", [Draft("old", ("x",)), Draft("# Plan: any", ("a", "b"))])
+    again = planning_prompt(
+        "Limits", [PlanDraft("old", ("x",)), PlanDraft("# Plan: any", ("a", "b"))]
+    )
     assert "old" not in again
     assert "# Plan: any\n" in again
     assert "- a\n- b\n" in again

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook import Workspace
-from hornbook.agents.blindness import RUN, RuleTexts, Sight, blindness
-from hornbook.git.worktrees import prepare
-from hornbook.ingest.reading import is_rule_file
+from hornbook.agents.blindness import RUN, RuleTexts, blindness
+from hornbook.commits.worktrees import prepare
+from hornbook.rules.reading import is_rule_file
+from hornbook.settings.agent_block import Sight
 from tests.workspaces import ERROR_HANDLING, with_the_example_sop, write
 
 RULE = "All errors must include context about what operation failed."

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from hornbook.ingest.blocks import TopBlock, markdown_blocks, plain_blocks
+from hornbook.rules.chunks.blocks import TopBlock, markdown_blocks, plain_blocks
 from tests.markdown_oracle import LINE_ENDS, strange_bodies, top_blocks
 
 ROOT = Path(__file__).parents[1]

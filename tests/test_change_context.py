@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.assemble.receipt import receipt, verify
+from hornbook.commits.change import change
+from hornbook.context.receipt import receipt, verify
+from hornbook.context.values import Outcome, Pressure
 from hornbook.errors import UsageError
-from hornbook.git.change import change
-from hornbook.model.context import Outcome, Pressure
 from hornbook.text.tokens import counter
 from tests.workspaces import ERROR_HANDLING, SOPS, with_the_example_sop, write
 

@@ -15,18 +15,16 @@ from hypothesis import strategies as st
 
 from hornbook import Workspace
 from hornbook.errors import EventLogError, NotFound, PlanHeld, UsageError
-from hornbook.execute.checkpoint import KEYS, compact, read_checkpoint
-from hornbook.execute.checkpointing import write_checkpoint
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.event_schema import violations
-from hornbook.execute.events import Event, next_event
-from hornbook.execute.hooks.own_commands import refusal
-from hornbook.execute.plan_holding import holding
-from hornbook.execute.plan_notes import parse_decisions, parse_risks
-from hornbook.execute.plan_state import PLAN_KINDS, plan_data, project
-from hornbook.execute.plan_store import PlanStore
-from hornbook.model.plan import Plan
-from hornbook.workspace.memory import Memory
+from hornbook.hooks.command_judge import refusal
+from hornbook.loop.memory import Memory
+from hornbook.plans.checkpoint import KEYS, compact, read_checkpoint, write_checkpoint
+from hornbook.plans.events import Event, next_event, violations
+from hornbook.plans.files import parse_decisions, parse_risks
+from hornbook.plans.hold import holding
+from hornbook.plans.log import EventLog
+from hornbook.plans.plan import Plan
+from hornbook.plans.state import PLAN_KINDS, plan_data, project
+from hornbook.plans.store import PlanStore
 from tests.remembered import NOW, folder_of, forged, made_files, remembered
 
 DIGEST = "a" * 64
@@ -349,7 +347,7 @@ def test_the_hook_is_silent_where_no_plan_is_active(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from hornbook.execute.plan_holding import holding
+from hornbook.plans.hold import holding
 with holding(Path(sys.argv[1]), "limits", "execute", at="2026-11-16T08:00:00Z"):
     print("held", flush=True)
     sys.stdin.readline()

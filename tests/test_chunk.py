@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.ingest.blocks import markdown_blocks
-from hornbook.ingest.chunk import ChunkLimits, chunk
-from hornbook.model.document import Chunk
+from hornbook.rules.chunks.blocks import markdown_blocks
+from hornbook.rules.chunks.chunk import ChunkLimits, chunk
+from hornbook.rules.document import Chunk
 from hornbook.text.tokens import additive_boundary, counter
 from tests.markdown_oracle import (
     LINE_ENDS,

@@ -17,7 +17,7 @@ import yaml
 from jsonschema import Draft7Validator
 
 from hornbook.cli.main import app
-from hornbook.review import sarif
+from hornbook.review.formats import sarif
 from tests.published import GITHUB_ACTION, GITHUB_WORKFLOW, published_schema
 from tests.test_review_formats import APPROVED, INVALID, REJECTED
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.ingest.code import importers, resolve_imports, summarise
-from hornbook.model.code import CodeFile
+from hornbook.rules.code import importers, resolve_imports, summarise
+from hornbook.rules.code.file import CodeFile
 
 
 def edges(

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.graph import recall
-from hornbook.model.code import code_id
+from hornbook.graph import documents
+from hornbook.rules.code.file import code_id
 from tests.workspaces import with_the_example_sop, write
 
 
@@ -33,7 +33,7 @@ def test_code_that_is_asked_for_becomes_entities_with_edges(root: Path) -> None:
         assert any(name == "code.signature" and "def run" in text for name, text in thing.triples)
         assert ("code.imports", code_id("app/store.py")) in thing.triples
         assert code_id("other/x.py") not in graph.ids
-        assert recall.catalog(graph.store).entries == graph.catalog.entries
+        assert documents.catalog(graph.store).entries == graph.catalog.entries
 
 
 def test_related_files_are_told_in_both_directions(root: Path) -> None:

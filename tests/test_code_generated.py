@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.errors import BadGlob
-from hornbook.ingest.code import is_generated
-from hornbook.ingest.code.generated import PATTERNS
+from hornbook.rules.code import is_generated
+from hornbook.rules.code.generated import PATTERNS
 
 
 @pytest.mark.parametrize(

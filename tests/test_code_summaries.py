@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.assemble.signatures import render_summary
-from hornbook.ingest.code import summarise
-from hornbook.ingest.code.languages import GRAMMARS, Grammar, query
-from hornbook.ingest.code.references import spelt_out
-from hornbook.ingest.code.summary import HOPELESS, LARGEST
-from hornbook.model.code import CodeFile, Signature
+from hornbook.rules.code import summarise
+from hornbook.rules.code.file import CodeFile, Signature
+from hornbook.rules.code.imports import spelt_out
+from hornbook.rules.code.parsing import GRAMMARS, Grammar, query
+from hornbook.rules.code.summary import HOPELESS, LARGEST
+from hornbook.rules.rendering import render_summary
 
 PYTHON = '''
 """A module."""
@@ -465,7 +465,7 @@ def test_damaged_code_gives_a_summary_in_file_order(
 def test_only_the_grammar_that_is_asked_for_is_loaded() -> None:
     program = dedent("""
         import sys
-        from hornbook.ingest.code import summarise
+        from hornbook.rules.code import summarise
         loaded = lambda: sorted(name for name in sys.modules if name.startswith("tree_sitter_"))
         assert not loaded(), loaded()
         summarise("README.md", b"")

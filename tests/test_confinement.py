@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.agents.confining import Surroundings, confinement_of
-from hornbook.gates.running import run_gates
-from hornbook.model.agents import Role
-from hornbook.model.gates import Gate, GateStatus
+from hornbook.agents.assignment import Role
+from hornbook.agents.confinement import AgentSurroundings, confinement_of
+from hornbook.gates.confined_shell import GateShell
+from hornbook.gates.runner import run_gates
+from hornbook.gates.values import Gate, GateStatus
 from hornbook.process.confinement import (
     Confinement,
     Machine,
@@ -22,8 +23,7 @@ from hornbook.process.confinement import (
     landlock,
     this_machine,
 )
-from hornbook.process.gate_shell import GateShell
-from hornbook.process.running import Finished, run_command
+from hornbook.process.runner import Finished, run_command
 from tests.workspaces import write
 
 MEANS = [Means.BUBBLEWRAP, Means.LANDLOCK]
@@ -65,8 +65,8 @@ def tree(root: Path) -> Path:
     return root / ".hornbook" / "worktrees" / "plan" / "1"
 
 
-def around(root: Path, *, blind: bool = True) -> Surroundings:
-    return Surroundings(root, root, root / ".git", blind=blind)
+def around(root: Path, *, blind: bool = True) -> AgentSurroundings:
+    return AgentSurroundings(root, root, root / ".git", blind=blind)
 
 
 def run(

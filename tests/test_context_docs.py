@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.execute.checkpoint import KEYS, SCHEMA
-from hornbook.execute.event_schema import FIELDS
-from hornbook.execute.hooks.own_commands import refusal
-from hornbook.execute.plan_state import PLAN_KINDS
-from hornbook.execute.recovery import FileState
-from hornbook.model.tiers import CORE_FILES, LOADED_BY_HOST, TIER_OF, Tier
-from hornbook.workspace.memory_gates import _MEANING, GATES
-from hornbook.workspace.track_import import ACTIVE, CHECKPOINTS, TRACK_FILES, TRACKS
-from hornbook.workspace.transient_tier import MOST_ENTRIES
+from hornbook.context.recovery import FileState
+from hornbook.context.tier_parts import MOST_ENTRIES
+from hornbook.context.tiers import CORE_FILES, LOADED_BY_HOST, TIER_OF, Tier
+from hornbook.hooks.command_judge import refusal
+from hornbook.loop.memory_gates import _MEANING, GATES
+from hornbook.loop.track_import import ACTIVE, CHECKPOINTS, TRACK_FILES, TRACKS
+from hornbook.plans.checkpoint import KEYS, SCHEMA
+from hornbook.plans.events import FIELDS
+from hornbook.plans.state import PLAN_KINDS
 from tests.hooking import ask, payload
 from tests.remembered import folder_of, remembered
 from tests.test_docs import codes, rows, text_of

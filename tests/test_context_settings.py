@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.assemble.settings import (
+from hornbook.context.templates.settings import (
     DEFAULTS,
     KEYS,
     NOT_APPLICABLE,

@@ -47,11 +47,11 @@ def test_every_document_is_whole_in_the_graph(root: Path) -> None:
 
 
 def test_the_catalog_equals_what_the_graph_says(root: Path) -> None:
-    from hornbook.graph import recall
+    from hornbook.graph import documents
 
     with Workspace.open(root) as work:
         snapshot = work.snapshot()
-        assert recall.catalog(snapshot.store).entries == snapshot.catalog.entries
+        assert documents.catalog(snapshot.store).entries == snapshot.catalog.entries
 
 
 def test_no_rule_is_of_unknown_activation(root: Path) -> None:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.ingest.reading import Reading, read, resolve_links
-from hornbook.model import Activation, Category, DecisionFacts, Link
+from hornbook.rules.document import DecisionFacts, Link
+from hornbook.rules.reading import Reading, read, resolve_links
+from hornbook.vocabulary.terms import Activation, Category
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus" / "docs" / "adr"
 

@@ -23,15 +23,15 @@ from hornbook import Workspace, errors, resources
 from hornbook.cli.app import GROUPS
 from hornbook.cli.main import app
 from hornbook.errors import BadGlob, HornbookError, UsageError
-from hornbook.graph.asking import answer as sparql_answer
-from hornbook.ingest.keys import OWN_KEYS
-from hornbook.ingest.readers import READERS
-from hornbook.ingest.reading import is_rule_file, read
-from hornbook.model.sealing import hashes_of, sealed
-from hornbook.serve.schema import execute
+from hornbook.graph.sparql import answer as sparql_answer
+from hornbook.rules.metadata.keys import OWN_KEYS
+from hornbook.rules.readers import READERS
+from hornbook.rules.reading import is_rule_file, read
+from hornbook.rules.records import hashes_of, sealed
+from hornbook.serve.graphql.schema import execute
+from hornbook.settings.values import Settings
 from hornbook.text.globs import parse, parse_set
 from hornbook.vocabulary.predicates import PREDICATES
-from hornbook.workspace.settings import Settings
 from tests.tools.picture import PICTURE
 from tests.tools.picture import shown as shown_in
 from tests.workspaces import write

@@ -12,9 +12,8 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.graph.generations import Generations
+from hornbook.graph.ingest.history import Journal, Objects
 from hornbook.graph.store import OxigraphStore
-from hornbook.ingest.journal import Journal
-from hornbook.ingest.objects import Objects
 from tests.workspaces import write
 
 DOCUMENTS = 150

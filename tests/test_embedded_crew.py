@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 
 from hornbook import Workspace
+from hornbook.agents.assignment import Assignment, Limits, Role
+from hornbook.agents.embedded.crew import EmbeddedCrew
+from hornbook.context.assembly import room
+from hornbook.context.templates.roles import shipped_instructions
 from hornbook.errors import ConfigError, UsageError
-from hornbook.model.agents import Assignment, Limits, Role
-from hornbook.model.budget import CAPABILITIES, Endpoint
-from hornbook.review.schema import review_schema
+from hornbook.loop.staff import WorkspaceStaff
+from hornbook.review.reader import review_schema
+from hornbook.settings.load import parse_settings
+from hornbook.settings.values import CAPABILITIES, Endpoint, ModelSettings, Settings
 from hornbook.text.tokens import counter
-from hornbook.workspace.contexts import room
-from hornbook.workspace.embedded_crew import EmbeddedCrew
-from hornbook.workspace.role_prompts import shipped_instructions
-from hornbook.workspace.settings import ModelSettings, Settings
-from hornbook.workspace.settings_loading import parse_settings
-from hornbook.workspace.staffing import WorkspaceStaff
 from tests.chat_server import ChatServer, Reply, chat_server
 from tests.model import served
 from tests.model.served import Page

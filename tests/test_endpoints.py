@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbook.agents.assignment import Answer, Usage
 from hornbook.agents.embedded.developer import EmbeddedDeveloper
-from hornbook.agents.embedded.pacing import Pace, Paced, Tempo
-from hornbook.agents.endpoints import ModelEndpoint
+from hornbook.agents.embedded.pace import Pace, Paced, Tempo
+from hornbook.agents.endpoint import ModelEndpoint
 from hornbook.errors import UsageError
-from hornbook.model.agents import Answer, Usage
-from hornbook.model.gates import GateReport
-from hornbook.review.schema import review_schema
+from hornbook.gates.values import GateReport
+from hornbook.review.reader import review_schema
 from tests.chat_server import Reply, chat_server
 from tests.step_runs import COUNT, act, assignment, gate, report
 from tests.workspaces import write
@@ -217,7 +217,7 @@ def test_an_unknown_provider_and_a_missing_url_are_refused() -> None:
 def test_importing_endpoints_loads_no_model_library() -> None:
     import subprocess
 
-    code = "import sys, hornbook.agents.endpoints; print('pydantic_ai' in sys.modules)"
+    code = "import sys, hornbook.agents.endpoint; print('pydantic_ai' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "False"
 

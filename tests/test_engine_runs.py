@@ -12,15 +12,13 @@ from pathlib import Path
 import pytest
 
 from hornbook.errors import EngineError, NotFound, PlanHeld, UsageError
-from hornbook.execute.database import checked_url
-from hornbook.execute.engine import durable
-from hornbook.execute.engine.engine import Engine, Options, Scope
-from hornbook.execute.engine.roster import Roster
-from hornbook.execute.engine.runs import Request, Run, RunPhase
-from hornbook.execute.engine.tables import connect, database_url
-from hornbook.workspace.places import Places
-from hornbook.workspace.settings import Settings
-from hornbook.workspace.waking import wake
+from hornbook.loop.engine import durable
+from hornbook.loop.engine.engine import Engine, EngineScope, Options
+from hornbook.loop.engine.runs import EngineRun, Request, RunPhase, wake
+from hornbook.loop.engine.workers import Roster, connect, database_url
+from hornbook.plans.log import checked_url
+from hornbook.settings.layout import Places
+from hornbook.settings.values import Settings
 from tests.engine_loop import ScriptedLoop
 from tests.engines import DATABASES, RUN, attempts, database_for, effects, prepare, tried
 
@@ -41,12 +39,12 @@ def engine_at(
     options = Options(state, database, parallel, 0.2, 1.0, run_seconds)
     with (
         closing(ScriptedLoop(state, database=database)) as loop,
-        Engine(loop, options, Scope(plan="alpha")) as engine,
+        Engine(loop, options, EngineScope(plan="alpha")) as engine,
     ):
         yield engine
 
 
-def settled(engine: Engine) -> dict[str, Run]:
+def settled(engine: Engine) -> dict[str, EngineRun]:
     while any(each.needs_nobody for each in engine.runs.of_plan("alpha")):
         PATIENCE.wait(0.01)
     return {each.run: each for each in engine.runs.of_plan("alpha")}
@@ -240,7 +238,7 @@ def test_a_database_that_we_cannot_use_is_refused_with_a_remedy(url: str, said: 
 
 
 def test_a_missing_driver_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hornbook.execute.database.find_spec", lambda _name: None)
+    monkeypatch.setattr("hornbook.plans.log.find_spec", lambda _name: None)
     with pytest.raises(UsageError, match=r"install hornbook\[postgres\]"):
         checked_url("postgresql://host/name")
 

@@ -12,25 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.errors import EventLogError, UsageError
-from hornbook.execute.engine.tables import connect, database_url
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import (
+from hornbook.loop.engine.workers import connect, database_url
+from hornbook.plans.events import (
     SCHEMA,
     Data,
     Event,
+    EventKind,
     Fault,
-    Kind,
     canonical,
     next_event,
     read_event,
     read_lines,
     verify,
 )
-from hornbook.execute.plan_state import PLAN_KINDS, PlanStatus, plan_data, project
-from hornbook.execute.plan_store import PlanStore
-from hornbook.execute.run_kinds import kinds_for
-from hornbook.execute.task_ledger import ledger_of
-from hornbook.model.plan import Constraints, Plan, PlanTask
+from hornbook.plans.log import EventLog
+from hornbook.plans.plan import Constraints, Plan, PlanTask
+from hornbook.plans.run_kinds import kinds_for
+from hornbook.plans.state import PLAN_KINDS, PlanStatus, plan_data, project
+from hornbook.plans.store import PlanStore
+from hornbook.plans.tasks import ledger_of
 from tests.engines import DATABASES, database_for
 
 NOW = "2026-11-16T08:00:00Z"
@@ -124,7 +124,7 @@ def test_what_is_not_json_is_no_event(value: object) -> None:
 
 
 def test_an_unknown_kind_is_refused_but_tolerated_when_read(tmp_path: Path) -> None:
-    mine = {"run.started": Kind("run.started", "A run began.")}
+    mine = {"run.started": EventKind("run.started", "A run began.")}
     log = log_in(tmp_path)
     with pytest.raises(UsageError, match="no event has the kind"):
         log.append("rates", "run.started", {}, key="1")

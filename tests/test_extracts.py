@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from hornbook import Workspace
 from hornbook.errors import StoreError
-from hornbook.graph.extract_writing import MOST_SEGMENTS
-from hornbook.graph.extracts import FOLDER, PLACES, Extracts, extract
+from hornbook.graph.extracts import FOLDER, MOST_SEGMENTS, PLACES, Extracts, extract
 from hornbook.graph.generations import Generation
+from hornbook.graph.snapshot import Snapshot
+from hornbook.graph.statements import SubjectStatements, entity
 from hornbook.graph.store import NamedGraph, OxigraphStore
-from hornbook.graph.terms import Subject, entity
 from hornbook.vocabulary import predicates as p
-from hornbook.workspace.snapshot import Snapshot
 from tests.serving import DECISIONS
 from tests.workspaces import SOPS, with_the_example_sop, write
 
@@ -189,7 +188,7 @@ def test_damaged_extracts_are_told_and_the_next_ingest_builds_them_anew(tmp_path
 )
 def test_a_time_that_the_store_spells_otherwise_is_left_to_the_store(value: str) -> None:
     statements: list[str] = []
-    Subject("plan.x", statements).say(p.PLAN_CREATED_AT, value)
+    SubjectStatements("plan.x", statements).say(p.PLAN_CREATED_AT, value)
     store = OxigraphStore.in_memory()
     store.replace([NamedGraph("urn:x", tuple(statements))])
     ((name, said),) = store.rows("entity", subject=entity("plan.x"))

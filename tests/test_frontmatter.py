@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hornbook.ingest.frontmatter import Parts, split
-from hornbook.ingest.lenient import read_lenient
-from hornbook.model import Level
+from hornbook.rules.metadata.block import read_lenient
+from hornbook.rules.metadata.frontmatter import Parts, split
+from hornbook.vocabulary.terms import Level
 
 
 def parts(text: str | bytes) -> Parts:

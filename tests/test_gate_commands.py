@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from hornbook.gates.schema import schema
+from hornbook.gates.reports import schema
 from tests.test_cli import answer, run
 from tests.workspaces import write
 

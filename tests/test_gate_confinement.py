@@ -13,19 +13,17 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
+from hornbook.agents.embedded.crew import EmbeddedCrew
 from hornbook.errors import ConfigError, UsageError
-from hornbook.gates.confined_failure import NO_NETWORK, NO_WRITING, why_confined
-from hornbook.gates.running import run_gates
-from hornbook.model.gates import Gate, GateReport, GateStatus
+from hornbook.gates.change_run import GateBounds, bounds_by_hand, bounds_in_run, run_for
+from hornbook.gates.confined_shell import gate_shell
+from hornbook.gates.effective import gates_now
+from hornbook.gates.runner import NO_NETWORK, NO_WRITING, run_gates, why_confined
+from hornbook.gates.values import Gate, GateReport, GateStatus
+from hornbook.loop.worktrees import TaskWorktrees
 from hornbook.process.confinement import Machine, Means, this_machine
-from hornbook.process.gate_shell import gate_shell
-from hornbook.workspace.embedded_crew import EmbeddedCrew
-from hornbook.workspace.gate_confining import Bounds, bounds_by_hand, bounds_in_run
-from hornbook.workspace.gate_running import run_for
-from hornbook.workspace.gating import gates_now
-from hornbook.workspace.settings import Settings
-from hornbook.workspace.settings_loading import parse_settings
-from hornbook.workspace.task_worktrees import TaskWorktrees
+from hornbook.settings.load import parse_settings
+from hornbook.settings.values import Settings
 from tests.fakes import git
 from tests.loops import CONFIG, Stage, repository
 from tests.machines import MEANS, machine_with
@@ -92,7 +90,7 @@ def test_gates_over_a_change_reach_no_server_and_write_nothing_outside_their_cop
         Gate("scratch", 'echo t > "$TMPDIR/t" && mkdir -p "$GOCACHE" && echo o > "$GOCACHE/o"'),
     ]
     before = (root / ".git" / "config").read_bytes()
-    report = run_for(root, gates, span="HEAD..HEAD", bounds=Bounds(machine))
+    report = run_for(root, gates, span="HEAD..HEAD", bounds=GateBounds(machine))
     found = passed(report)
     assert {name: found[name] for name in ("net", "outside", "git", "home")} == dict.fromkeys(
         ("net", "outside", "git", "home"), False
@@ -114,13 +112,13 @@ def test_gates_over_a_change_reach_no_server_and_write_nothing_outside_their_cop
 def test_what_a_gate_needs_from_below_tmp_is_readable(
     root: Path, tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr("hornbook.process.gate_shell._MOST_SEEN", most)
+    monkeypatch.setattr("hornbook.gates.confined_shell._MOST_SEEN", most)
     tool = write(tmp_path / "venv" / "bin", {"own-tool": "#!/bin/sh\ncat kept/data\n"}) / "own-tool"
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
     write(root, {"kept/data": "here\n"})
     linked = Gate("linked", "own-tool && test -x $(command -v own-tool)")
-    report = run_for(root, [linked], bounds=Bounds(machine))
+    report = run_for(root, [linked], bounds=GateBounds(machine))
     assert report.gates[0].output.strip() == "here", report.gates[0]
     assert passed(report)["linked"]
 
@@ -130,7 +128,7 @@ def test_gates_in_a_work_tree_cannot_write_the_files_of_git(root: Path) -> None:
     if machine is None:
         pytest.skip("bubblewrap does not work here")
     gates = [Gate("hooks", "echo bad > .git/hook"), Gate("read", "git status --short")]
-    report = run_for(root, gates, bounds=Bounds(machine))
+    report = run_for(root, gates, bounds=GateBounds(machine))
     assert passed(report) == {"hooks": False, "read": True}
     assert not (root / ".git" / "hook").exists()
 
@@ -147,13 +145,13 @@ def test_a_folder_that_the_settings_name_is_writable_and_keeps_its_cache_there(
     assert bounds is not None
     assert bounds.writable == (cache,)
     gate = Gate("go", f'test -z "$GOCACHE" && echo x > {cache}/x')
-    report = run_for(root, [gate], bounds=Bounds(machine, bounds.writable))
+    report = run_for(root, [gate], bounds=GateBounds(machine, bounds.writable))
     assert passed(report)["go"], report.gates[0]
     assert (cache / "x").exists()
 
 
 def test_a_machine_without_any_means_runs_gates_and_says_so(root: Path, server: int) -> None:
-    report = run_for(root, [Gate("net", reach(server))], bounds=Bounds(NOTHING))
+    report = run_for(root, [Gate("net", reach(server))], bounds=GateBounds(NOTHING))
     assert report.passed
     assert report.confined_by == "nothing"
     assert any("nothing confines commands on this machine" in note for note in report.notes)
@@ -262,7 +260,7 @@ def test_a_run_whose_settings_confine_no_gate_warns_of_it(tmp_path: Path, server
     stage = Stage(repository(tmp_path, config=config, **{"try.py": TRY}))
     assert stage.go().status == "approved"
     assert stage.newest("gates.ran").data["confined_by"] is None
-    from hornbook.workspace.runs import RunBook
+    from hornbook.loop.runs.book import RunBook
 
     with Workspace.open(tmp_path) as work:
         report = RunBook(work.places, work.settings).report("run-1")
@@ -296,7 +294,7 @@ def test_gates_below_a_hidden_folder_see_their_tree_and_nothing_beside_it(
     git(root, "worktree", "add", "-q", str(root / ".hornbook" / "worktrees" / "1"))
     write(root, {".hornbook/sources/rule.md": "A rule.\n"})
     tree = root / ".hornbook" / "worktrees" / "1"
-    bounds = Bounds(machine, hidden=(root / ".hornbook",))
+    bounds = GateBounds(machine, hidden=(root / ".hornbook",))
     gates = [
         Gate("rule", "cat ../../sources/rule.md"),
         Gate("tree", "cat app.py && echo new > new && git log --format=%s"),

@@ -13,15 +13,14 @@ from jsonschema import Draft202012Validator
 
 from hornbook import Workspace
 from hornbook.errors import ConfigError
-from hornbook.gates.definitions import define
+from hornbook.gates.definitions import PRESETS, define, preset_gates
 from hornbook.gates.detect import Stack, block
-from hornbook.gates.schema import schema
-from hornbook.gates.settings import Additional, GateSettings, Override, PresetChoice
-from hornbook.gates.shell import refusals
-from hornbook.gates.shipped import PRESETS, preset_gates
-from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
-from hornbook.workspace.gating import GateList, GateState, gate_settings
-from hornbook.workspace.settings_loading import parse_settings, template
+from hornbook.gates.effective import GateList, GateState, gate_settings
+from hornbook.gates.refusals import refusals
+from hornbook.gates.reports import schema
+from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
+from hornbook.settings.load import parse_settings, template
+from hornbook.settings.values import Additional, GateSettings, Override, PresetChoice
 from tests.workspaces import write
 
 SOURCE = """\

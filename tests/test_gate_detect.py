@@ -3,7 +3,7 @@
 import pytest
 
 from hornbook.gates.detect import Stack, block, detect, is_manifest
-from hornbook.gates.shell import refusals
+from hornbook.gates.refusals import refusals
 
 
 def found(files: dict[str, str]) -> tuple[Stack, ...]:

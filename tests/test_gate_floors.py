@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbook.commits.change import LINK, SUBMODULE, Touched, links, touched
 from hornbook.errors import BadGlob
 from hornbook.gates import floors
-from hornbook.gates.companions import companion, is_test, wants_test
+from hornbook.gates.change_run import judge
 from hornbook.gates.floors import Strictness
-from hornbook.gates.named_scripts import named_scripts
-from hornbook.git.touched import LINK, SUBMODULE, Touched, links, touched
-from hornbook.model.gates import Gate, GateResult, GateStatus
-from hornbook.model.plan import Constraints
-from hornbook.workspace.gate_running import judge
+from hornbook.gates.scripts import named_scripts
+from hornbook.gates.test_files import companion, is_test, wants_test
+from hornbook.gates.values import Gate, GateResult, GateStatus
+from hornbook.plans.plan import Constraints
 from tests.workspaces import write
 
 

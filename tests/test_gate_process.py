@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.gates.trimming import trim
-from hornbook.process.environment import INHERITED, environment
-from hornbook.process.running import (
+from hornbook.gates.runner import trim
+from hornbook.process.runner import (
     HEAD,
+    INHERITED,
     LOG,
     MARK,
     TAIL,
     Finished,
     ended_by,
+    environment,
     run_command,
     shell_of,
 )
@@ -179,7 +180,7 @@ def test_when_we_end_so_does_the_command(tmp_path: Path, number: signal.Signals)
 import os
 from pathlib import Path
 from hornbook.gates.running import run_gates
-from hornbook.model.gates import Gate
+from hornbook.gates.values import Gate
 root = Path({str(tmp_path)!r})
 run_gates([Gate("slow", "echo x > started; setsid sleep {mark}; sleep {mark}")], root, logs=root / "logs")
 """

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.gates.injecting import Injection, injections
-from hornbook.gates.proving import Proof, Verdict
-from hornbook.git.content import content, copy_of
-from hornbook.model.gates import Gate
-from hornbook.workspace.gate_running import prove_for
+from hornbook.commits.trees import content, copy_of
+from hornbook.gates.change_run import prove_for
+from hornbook.gates.proof import GateProof, Injection, ProofVerdict, injections
+from hornbook.gates.values import Gate
 from tests.workspaces import write
 
 PYTHON = sys.executable
@@ -93,7 +92,7 @@ def test_node_gates_that_look_are_proven(root: Path) -> None:
 def test_gates_that_look_at_nothing_are_unproven(root: Path) -> None:
     kept = f"{PYTEST} tests/test_app.py"
     found = prove_for(root, [Gate("test", kept), Gate("script", "echo fine")])
-    assert [proof.verdict for proof in found] == [Verdict.UNPROVEN, Verdict.UNPROVEN]
+    assert [proof.verdict for proof in found] == [ProofVerdict.UNPROVEN, ProofVerdict.UNPROVEN]
     assert "tests/test_hornbook_injected.py is a test that fails" in found[0].message
     assert any("app.py does not parse" in what for what in found[1].injected)
 
@@ -107,10 +106,10 @@ def test_a_gate_that_fails_anyway_or_whose_gates_before_fail_is_broken(root: Pat
             Gate("missing", "golangci-lint-that-is-not-here run"),
         ],
     )
-    assert [proof.verdict for proof in found] == [Verdict.BROKEN] * 3
-    assert found[2] == Proof(
+    assert [proof.verdict for proof in found] == [ProofVerdict.BROKEN] * 3
+    assert found[2] == GateProof(
         "missing",
-        Verdict.BROKEN,
+        ProofVerdict.BROKEN,
         "missing fails without any injected failure: "
         "golangci-lint-that-is-not-here is not installed or not on PATH.",
     )
@@ -125,7 +124,7 @@ def test_gates_before_are_run_first_in_the_copy(root: Path) -> None:
 def test_a_gate_with_nothing_to_break_says_so(root: Path) -> None:
     write(root, {"empty/notes.txt": "x"})
     (found,) = prove_for(root, [Gate("notes", "test -s notes.txt", folder="empty")])
-    assert found.verdict is Verdict.UNPROVEN
+    assert found.verdict is ProofVerdict.UNPROVEN
     assert found.message == "nothing in empty to break that `test -s notes.txt` would look at"
     assert injections(Gate("vet", "go vet ./..."), ["app.py"], lambda _path: "") == ()
 

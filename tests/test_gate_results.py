@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from hornbook import Workspace
-from hornbook.model.gates import GateReport, GateResult, GateStatus
-from hornbook.model.review import Judgement
-from hornbook.workspace.reviewing import Printed, read_gates
+from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.review.check import PrintedReview, read_gates
+from hornbook.review.values import Judgement
 from tests import review_cases as cases
 from tests.test_review_check import GOOD, Receipt, codes, commit, prepared, start
 
@@ -47,7 +47,9 @@ def judged(
     root: Path, facts: Receipt, report: GateReport | None, *, bound: bool = False
 ) -> Judgement:
     with Workspace.open(root) as work:
-        return work.check_review([Printed("it", GOOD)], [facts], gates=report, bound_gates=bound)
+        return work.check_review(
+            [PrintedReview("it", GOOD)], [facts], gates=report, bound_gates=bound
+        )
 
 
 def loose(passed: object, *gates: dict[str, object]) -> GateReport:

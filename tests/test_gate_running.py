@@ -12,17 +12,16 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from hornbook import Workspace
-from hornbook.cli import gate_run
+from hornbook.cli import gates as gate_run
+from hornbook.commits.trees import content
+from hornbook.disk import sweep
 from hornbook.errors import ConfigError, UsageError
-from hornbook.gates.junit import junit
-from hornbook.gates.output import problem_with_tests
-from hornbook.gates.running import NO_GATES, run_gates
-from hornbook.gates.testing_tools import tools_run
-from hornbook.git.content import content
-from hornbook.model.gates import Gate, GateReport, GateResult, GateStatus
-from hornbook.model.plan import Constraints
-from hornbook.temporary import sweep
-from hornbook.workspace.gate_running import run_for
+from hornbook.gates.change_run import run_for
+from hornbook.gates.reports import junit
+from hornbook.gates.runner import NO_GATES, run_gates
+from hornbook.gates.test_output import problem_with_tests, tools_run
+from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
+from hornbook.plans.plan import Constraints
 from tests.workspaces import write
 
 PYTEST = f"{sys.executable} -m pytest -p no:cacheprovider"

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from hornbook import resources
 from hornbook.errors import BadQuery
-from hornbook.graph import queries
-from hornbook.graph.asking import answer
+from hornbook.graph import store as queries
 from hornbook.graph.export import FORMATS, export
+from hornbook.graph.sparql import answer
+from hornbook.graph.statements import SubjectStatements, entity, iri
 from hornbook.graph.store import NamedGraph, OxigraphStore
-from hornbook.graph.terms import Subject, entity, iri
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import graph_iri
 
@@ -21,7 +21,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 def said(entity_id: str, *texts: str) -> NamedGraph:
     statements: list[str] = []
-    subject = Subject(entity_id, statements)
+    subject = SubjectStatements(entity_id, statements)
     subject.each(p.KEYWORDS, texts)
     return NamedGraph(graph_iri(entity_id), tuple(statements))
 

@@ -6,9 +6,9 @@ from graphql import parse, validate
 from inline_snapshot import snapshot
 
 from hornbook import Workspace, resources
-from hornbook.serve.schema import execute, graphql_schema
+from hornbook.graph.selection import Filter
+from hornbook.serve.graphql.schema import execute, graphql_schema
 from hornbook.vocabulary.names import within
-from hornbook.workspace.selection import Filter
 from tests.workspaces import with_the_example_sop, write
 
 DOCUMENTED = """

@@ -11,16 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hornbook.execute.hooks import active as activity
-from hornbook.execute.hooks.active import Active, load
-from hornbook.execute.hooks.constraints import read_constraints
-from hornbook.execute.hooks.entry import EVENTS, Surroundings, respond
-from hornbook.execute.hooks.scope import Scope
-from hornbook.execute.hooks.tools import DEFAULT_TOOLS
-from hornbook.execute.plan_text import render
-from hornbook.model.plan import Constraints, Plan
+from hornbook.hooks import active as activity
+from hornbook.hooks.active import Active, load
+from hornbook.hooks.compiler import compile_guard, read_constraints
+from hornbook.hooks.entry import EVENTS, HookEnvironment, respond
+from hornbook.hooks.scope import WriteScope
+from hornbook.hooks.tools import DEFAULT_TOOLS
+from hornbook.plans.plan import Constraints, Plan
+from hornbook.plans.text import render
 from hornbook.text.globs import parse
-from hornbook.workspace.guarding import compile_guard
 from tests.hooking import PLAN, ask, decision, events, guarded, payload
 
 CASES = json.loads((Path(__file__).parent / "data" / "cases" / "guardrail.json").read_text())
@@ -228,7 +227,7 @@ def test_a_worktree_of_ours_is_judged_as_the_tree_it_is(root: Path) -> None:
     tree = root / ".hornbook" / "worktrees" / "one"
     (tree / "src").mkdir(parents=True)
     (tree / ".git").write_text("gitdir: elsewhere\n")
-    around = Surroundings({}, str(tree), None, lambda at: compile_guard(Path(at)))
+    around = HookEnvironment({}, str(tree), None, lambda at: compile_guard(Path(at)))
     for path, wanted in {"src/a.py": "silent", "README.md": "deny", "src/core/x": "deny"}.items():
         data = json.dumps(payload(tree, "Write", file_path=str(tree / path))).encode()
         assert decision(respond("pre-tool-use", data, around)) == wanted
@@ -240,7 +239,7 @@ def test_a_nested_repository_does_not_take_the_guard_away(root: Path) -> None:
     nested = root / "vendor" / "lib"
     (nested / ".git").mkdir(parents=True)
     environment = {"CLAUDE_PROJECT_DIR": str(root)}
-    around = Surroundings(environment, str(nested), None, lambda at: compile_guard(Path(at)))
+    around = HookEnvironment(environment, str(nested), None, lambda at: compile_guard(Path(at)))
     data = json.dumps(payload(nested, "Write", file_path=str(root / "README.md"))).encode()
     assert decision(respond("pre-tool-use", data, around)) == "deny"
 
@@ -260,8 +259,8 @@ def test_folders_outside_are_writable_where_a_team_says_so(
 def test_a_file_system_that_folds_case_folds_what_is_denied(root: Path) -> None:
     active = compile_guard(root)
     path = str(root / "src" / "CORE" / "x.py")
-    assert Scope(str(root), active, "developer", folds_case=False).judge(path) is None
-    denial = Scope(str(root), active, "developer", folds_case=True).judge(path)
+    assert WriteScope(str(root), active, "developer", folds_case=False).judge(path) is None
+    denial = WriteScope(str(root), active, "developer", folds_case=True).judge(path)
     assert denial is not None
     assert denial.rule == "do_not_touch"
 

@@ -10,7 +10,7 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.errors import BadQuery, StoreError, UsageError
-from hornbook.graph.asking import answer
+from hornbook.graph.sparql import answer
 from hornbook.graph.store import OxigraphStore
 from tests.workspaces import SOPS, with_the_example_sop, write
 
@@ -188,7 +188,7 @@ def test_documents_in_a_folder_that_cannot_be_read_are_not_taken_for_gone(
     with Workspace.open(root) as work:
         work.ingest()
         with monkeypatch.context() as patch:
-            patch.setattr("hornbook.ingest.discover.os.scandir", shut)
+            patch.setattr("hornbook.rules.discover.os.scandir", shut)
             report = work.ingest()
         assert (report.removed, report.documents) == (0, 2)
         assert [problem.code for problem in report.problems] == ["unreadable_folder"]
@@ -359,7 +359,7 @@ def test_lost_history_is_told(root: Path) -> None:
 
 
 def test_a_start_that_is_not_there_reaches_nothing(root: Path) -> None:
-    from hornbook.serve.schema import execute
+    from hornbook.serve.graphql.schema import execute
 
     with Workspace.open(root) as work:
         work.ingest()

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook import resources
+from hornbook.commits.seal import fingerprint
 from hornbook.errors import UsageError
-from hornbook.execute.hooks.active import Active
-from hornbook.execute.hooks.claude_settings import SETTINGS, host_event, install
-from hornbook.execute.hooks.entry import EVENTS, Answer, Surroundings, respond
-from hornbook.execute.hooks.session_context import MOST_CHARACTERS, _fitted, session_context
-from hornbook.git.work_tree import fingerprint
+from hornbook.hooks.active import Active
+from hornbook.hooks.claude_settings import SETTINGS, host_event, install
+from hornbook.hooks.entry import EVENTS, HookAnswer, HookEnvironment, respond
+from hornbook.hooks.session_context import MOST_CHARACTERS, _fitted, session_context
 from tests.hooking import ask, events, guarded, payload
 from tests.workspaces import write
 
@@ -149,7 +149,7 @@ def test_a_session_id_never_names_another_place(root: Path, session: str) -> Non
 
 def test_two_processes_append_whole_lines_at_once(root: Path) -> None:
     code = (
-        "import sys\nfrom hornbook.execute.hooks.spool import append, path_of\n"
+        "import sys\nfrom hornbook.hooks.spool import append, path_of\n"
         "for n in range(400):\n"
         "    append(path_of(sys.argv[1], 'spool', 's'), {'who': sys.argv[2], 'n': n, 'pad': 'x' * 900})\n"
     )
@@ -167,8 +167,8 @@ def test_two_processes_append_whole_lines_at_once(root: Path) -> None:
 # compaction
 
 
-def compact(root: Path, checkpoint: Callable[[str], None], sent: dict[str, object]) -> Answer:
-    around = Surroundings({}, str(root), str(root), lambda _: Active(), checkpoint)
+def compact(root: Path, checkpoint: Callable[[str], None], sent: dict[str, object]) -> HookAnswer:
+    around = HookEnvironment({}, str(root), str(root), lambda _: Active(), checkpoint)
     return respond("pre-compact", json.dumps(sent).encode(), around)
 
 
@@ -209,7 +209,7 @@ def test_a_compaction_hook_that_cannot_read_its_input_blocks_nothing(
 
 
 def stop(root: Path, tree: str | None = None, **sent: object) -> str | None:
-    around = Surroundings({}, str(root), str(root), lambda _: Active(), work_tree=lambda _: tree)
+    around = HookEnvironment({}, str(root), str(root), lambda _: Active(), work_tree=lambda _: tree)
     done = respond("stop", json.dumps({"session_id": "s", **sent}).encode(), around)
     assert done.code == 0
     if not done.out:

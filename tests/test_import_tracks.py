@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
-from hornbook.execute.plan_text import parse, render
-from hornbook.execute.tracks import (
+from hornbook.loop.track_import import (
+    ImportReport,
+    import_tracks,
     read_approach,
     read_decisions,
     read_risks,
     read_specification,
 )
-from hornbook.model.plan import Plan
-from hornbook.workspace.track_import import ImportReport, import_tracks
+from hornbook.plans.plan import Plan
+from hornbook.plans.text import parse, render
 from tests.remembered import made_files
 from tests.test_checkpoint import run
 from tests.workspaces import write

@@ -7,10 +7,10 @@ from pyoxigraph import Literal, Store
 
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
-from hornbook.graph import recall
-from hornbook.model import Activation
-from hornbook.workspace.ingesting import canonical_time
-from hornbook.workspace.report import IngestReport
+from hornbook.graph import documents
+from hornbook.graph.ingest.ingestion import canonical_time
+from hornbook.graph.ingest.report import IngestReport
+from hornbook.vocabulary.terms import Activation
 from tests.workspaces import ERROR_HANDLING, SOPS, with_the_example_sop, write
 
 ERRORS = "source.doc.sops.error-handling"
@@ -59,7 +59,7 @@ def test_an_edit_keeps_the_id_and_adds_a_revision(root: Path) -> None:
         lines = work.history(ERRORS)
         assert [line.event for line in lines] == ["added", "changed"]
         assert work.text_of(lines[0].sha256) == ERROR_HANDLING.encode()
-        revisions = recall.revisions(work.snapshot().store, ERRORS)
+        revisions = documents.revisions(work.snapshot().store, ERRORS)
         assert {each.id for each in revisions} == {line.revision for line in lines}
 
 
@@ -107,7 +107,7 @@ def test_a_renamed_file_keeps_a_link_to_its_former_path(root: Path) -> None:
     with Workspace.open(root) as work:
         entry = work.snapshot().by_id["source.doc.sops.errors"]
         assert entry.formerly == (f"{SOPS}/error-handling.md",)
-        revision = recall.revisions(work.snapshot().store, entry.id)[0]
+        revision = documents.revisions(work.snapshot().store, entry.id)[0]
         assert revision.derived_from[0].startswith(f"{ERRORS}.rev.")
 
 
@@ -169,7 +169,7 @@ def test_the_catalog_equals_what_the_graph_says(root: Path) -> None:
     edit_everything(root)
     with Workspace.open(root) as work:
         snapshot = work.snapshot()
-        derived = recall.catalog(snapshot.store)
+        derived = documents.catalog(snapshot.store)
         assert derived.entries == snapshot.catalog.entries
         assert derived.removed == snapshot.catalog.removed
         assert derived.signatures == snapshot.catalog.signatures

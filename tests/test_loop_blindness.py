@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from hornbook import Workspace
-from hornbook.agents.blind_asking import unseeing
-from hornbook.agents.blindness import RuleTexts
-from hornbook.execute.stepping import StepKind
-from hornbook.model.agents import Answer
-from hornbook.workspace.runs import RunBook
+from hornbook.agents.assignment import Answer
+from hornbook.agents.blindness import RuleTexts, unseeing
+from hornbook.loop.protocol import StepKind
+from hornbook.loop.runs.book import RunBook
 from tests.fakes import reviews, writes
 from tests.loops import CONFIG, GREET, PLAN, RULE, Stage, repository
 

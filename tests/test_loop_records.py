@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hornbook.execute.run_snapshots import LARGEST
-from hornbook.execute.working import Record
-from hornbook.model.agents import Answer, Assignment
-from hornbook.model.gates import GateReport
+from hornbook.agents.assignment import Answer, Assignment
+from hornbook.gates.values import GateReport
+from hornbook.loop.protocol import Record
+from hornbook.loop.runs.snapshots import LARGEST
 from tests.fakes import Move, git, reviews, writes
 from tests.loops import BROKEN, CONFIG, GREET, PLAN, Stage, repository
 from tests.step_runs import Script as Model

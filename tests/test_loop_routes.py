@@ -11,14 +11,14 @@ import pytest
 import yaml
 
 from hornbook import Workspace
+from hornbook.agents.assignment import Answer, Assignment, Subtask, Usage
 from hornbook.errors import UsageError
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import Event, read_lines, verify
-from hornbook.execute.plan_store import PlanStore
-from hornbook.execute.run_audit import breaches
-from hornbook.execute.stepping import StepKind, StepOutcome
-from hornbook.model.agents import Answer, Assignment, Subtask, Usage
-from hornbook.model.plan import PlanTask
+from hornbook.loop.protocol import StepKind, StepOutcome
+from hornbook.loop.runs.book import breaches
+from hornbook.plans.events import Event, read_lines, verify
+from hornbook.plans.log import EventLog
+from hornbook.plans.plan import PlanTask
+from hornbook.plans.store import PlanStore
 from tests.fakes import fails, git, reviews, says, writes
 from tests.loops import BROKEN, CONFIG, GREET, PLAN, RULE, Stage, repository
 

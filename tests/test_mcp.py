@@ -14,8 +14,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import PromptReference, ResourceTemplateReference
 
 from hornbook import Workspace
-from hornbook.assemble.receipt import verify
-from hornbook.serve.mcp_prompts import split_files
+from hornbook.context.receipt import verify
+from hornbook.serve.mcp.prompts import split_files
 from hornbook.text.tokens import counter
 from tests.mcp_clients import ERRORS, call, in_process, refusal, repository
 from tests.mcp_service import serving

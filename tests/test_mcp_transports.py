@@ -19,14 +19,13 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 
 from hornbook.errors import HornbookError, UsageError
-from hornbook.serve import mcp_prompts, mcp_resources
 from hornbook.serve.leases import Leases
-from hornbook.serve.mcp_arguments import read_arguments
-from hornbook.serve.mcp_cursors import cursor_for, place_of
-from hornbook.serve.mcp_http import McpHttp, security
-from hornbook.serve.mcp_server import build_server
-from hornbook.serve.mcp_shapes import SearchAsked
-from hornbook.serve.mcp_tools import TOOLS
+from hornbook.serve.mcp import prompts, resources
+from hornbook.serve.mcp.arguments import cursor_for, place_of, read_arguments
+from hornbook.serve.mcp.http import McpHttp, security
+from hornbook.serve.mcp.server import build_server
+from hornbook.serve.mcp.shapes import SearchAsked
+from hornbook.serve.mcp.tools import TOOLS
 from tests.mcp_clients import (
     ERRORS,
     SOURCES,
@@ -154,7 +153,7 @@ def test_a_line_that_is_no_message_is_answered_and_ends_nothing(root: Path) -> N
 
 PRINTS = """
 import os, sys
-from hornbook.workspace.workspace import Workspace
+from hornbook.workspace import Workspace
 ingest = Workspace.ingest
 def loud(self, *arguments, **options):
     print("printed by ingest")
@@ -389,10 +388,10 @@ def test_the_page_lists_every_tool_with_its_arguments_and_no_other() -> None:
 
 def test_the_page_lists_every_resource_and_the_prompt() -> None:
     listed = [address for (address,), _ in table("resource", "gives")]
-    assert listed == [template.address for template in mcp_resources.TEMPLATES]
+    assert listed == [template.address for template in resources.TEMPLATES]
     ((prompt, arguments, _),) = table("prompt", "arguments", "gives")
-    assert prompt == [mcp_prompts.REVIEW_CHANGE]
-    assert arguments == [argument.name for argument in mcp_prompts.ARGUMENTS]
+    assert prompt == [prompts.REVIEW_CHANGE]
+    assert arguments == [argument.name for argument in prompts.ARGUMENTS]
 
 
 def test_every_set_up_on_the_page_starts_the_server(root: Path) -> None:

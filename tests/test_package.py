@@ -80,10 +80,10 @@ def test_the_public_surface_is_what_all_says() -> None:
             "hornbook.cli.app",
             "yaml msgspec pyoxigraph rich markdown_it tree_sitter strawberry dbos sqlalchemy",
         ),
-        ("hornbook.workspace.plans", "dbos psycopg"),
-        ("hornbook.workspace.waking", "dbos psycopg"),
+        ("hornbook.loop.plan_book", "dbos psycopg"),
+        ("hornbook.loop.engine.runs", "dbos psycopg"),
         (
-            "hornbook.workspace.workspace",
+            "hornbook.workspace",
             "rich markdown_it frontmatter tree_sitter tiktoken rdflib pyshacl fastapi dbos sqlalchemy",
         ),
     ],

@@ -1,27 +1,27 @@
 import pytest
 
-from hornbook.execute.plan_check import (
+from hornbook.context.plan_check import (
     Criterion,
-    Surroundings,
+    PlanSurroundings,
     check_plan,
     fails,
     success_criteria,
 )
-from hornbook.execute.plan_text import parse
-from hornbook.model.context import Reason
+from hornbook.context.values import Reason
+from hornbook.plans.text import parse
 from tests.plans import PLAN
 
 FILES = ["handlers/user.go", "handlers/legacy.go", "handlers/admin/a.go", "main.go"]
 
 
 def found(text: str, **around: object) -> list[tuple[str, int | None]]:
-    given = Surroundings(**{"files": FILES, "sizes": {}, **around})  # type: ignore[arg-type]
+    given = PlanSurroundings(**{"files": FILES, "sizes": {}, **around})  # type: ignore[arg-type]
     return [(each.code, each.line) for each in check_plan(parse(text), "plan.md", given)]
 
 
 def test_a_plan_that_is_fit_has_only_the_overlap_to_look_at() -> None:
     assert found(PLAN) == [("scope_overlap", 28)]
-    given = Surroundings(FILES, {"test"}, {})
+    given = PlanSurroundings(FILES, {"test"}, {})
     assert not fails(check_plan(parse(PLAN), "plan.md", given))
 
 

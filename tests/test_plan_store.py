@@ -7,13 +7,13 @@ import pytest
 import yaml
 
 from hornbook.errors import ConfigError, EventLogError, NotFound, UsageError
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.plan_notes import parse_decisions, parse_risks
-from hornbook.execute.plan_state import PlanStatus
-from hornbook.execute.plan_store import PlanStore
-from hornbook.execute.plan_tasks import read_tasks
-from hornbook.execute.plan_text import parse, render
-from hornbook.model.plan import Constraints, Plan
+from hornbook.plans.files import parse_decisions, parse_risks
+from hornbook.plans.log import EventLog
+from hornbook.plans.plan import Constraints, Plan
+from hornbook.plans.state import PlanStatus
+from hornbook.plans.store import PlanStore
+from hornbook.plans.tasks import read_tasks
+from hornbook.plans.text import parse, render
 
 TEXT = render(
     Plan(

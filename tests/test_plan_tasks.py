@@ -4,14 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.execute.plan_notes import (
-    parse_decisions,
-    parse_risks,
-    render_decisions,
-    render_risks,
-)
-from hornbook.execute.plan_tasks import find_cycle, in_order, mentions, read_tasks
-from hornbook.model.plan import PlanDecision, PlanTask, Risk
+from hornbook.plans.files import parse_decisions, parse_risks, render_decisions, render_risks
+from hornbook.plans.plan import PlanDecision, PlanTask, Risk
+from hornbook.plans.tasks import find_cycle, in_order, mentions, read_tasks
 
 EXECUTION = """\
 A token bucket, kept in memory.

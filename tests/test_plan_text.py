@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hornbook.execute.plan_text import SECTIONS, parse, render
-from hornbook.model.plan import Constraints, Plan
+from hornbook.plans.plan import Constraints, Plan
+from hornbook.plans.text import SECTIONS, parse, render
 
 AS_THE_SOURCE_HAS_IT = """\
 # Plan: Limit the rate

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from hornbook import Workspace
+from hornbook.context.values import Outcome
 from hornbook.errors import ConfigError, NotFound, UsageError
-from hornbook.execute.plan_notes import parse_decisions
-from hornbook.execute.plan_text import parse
-from hornbook.model.context import Outcome
-from hornbook.workspace.selection import Filter
+from hornbook.graph.selection import Filter
+from hornbook.plans.files import parse_decisions
+from hornbook.plans.text import parse
 from tests.plans import PLAN, with_a_plan
 from tests.workspaces import write
 

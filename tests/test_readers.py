@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.ingest.readers import READERS
-from hornbook.ingest.reading import Reading, is_rule_file, read
-from hornbook.model import Activation, Category, Level, Scope, Severity
+from hornbook.rules.readers import READERS
+from hornbook.rules.reading import Reading, is_rule_file, read
 from hornbook.text.globs import parse, parse_set
+from hornbook.vocabulary.terms import Activation, Category, Level, Scope, Severity
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from hornbook import Workspace
 from hornbook.cli.main import app
 from hornbook.errors import UsageError
-from hornbook.model.conventions import Standing
-from hornbook.model.sealing import hashes_of, sealed
+from hornbook.rules.records import hashes_of, sealed
+from hornbook.vocabulary.terms import Standing
 from tests import review_cases as cases
 from tests.loops import Stage, repository
 from tests.test_review_check import commit, start

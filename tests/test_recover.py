@@ -14,13 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbook import Workspace
+from hornbook.context.recovery import FileState, Recovery, read_export
 from hornbook.errors import EventLogError, NotFound, UsageError
-from hornbook.execute.checkpoint import digest_of
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.events import canonical
-from hornbook.execute.log_reading import read_export
-from hornbook.execute.recovery import FileState, Recovery
-from hornbook.workspace.memory_gates import GATES, MemoryGate, check_memory
+from hornbook.loop.memory_gates import GATES, MemoryGate, check_memory
+from hornbook.plans.checkpoint import digest_of
+from hornbook.plans.events import canonical
+from hornbook.plans.log import EventLog
 from tests.remembered import NOW, folder_of, forged, made_files, remembered, without_database
 from tests.test_checkpoint import run
 from tests.workspaces import write
@@ -342,8 +341,8 @@ KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
 from hornbook import Workspace
-from hornbook.workspace.plans import PlanBook
-from hornbook.workspace.settings import Settings
+from hornbook.loop.plan_book import PlanBook
+from hornbook.settings.values import Settings
 
 base, place = Path(sys.argv[1]), Path(sys.argv[2])
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.assemble.receipt import own_hash, receipt
+from hornbook.context.receipt import own_hash, receipt
 from hornbook.errors import UsageError
-from hornbook.model.gates import GateReport, GateResult, GateStatus
-from hornbook.model.review import JudgedRule, Judgement, Route, Search
-from hornbook.review import searching
+from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.review import search
 from hornbook.review.case import Case
+from hornbook.review.check import PrintedReview, briefs, read_gates, recomputed
 from hornbook.review.integrity import CODES, WARNINGS
-from hornbook.review.judging import judge
-from hornbook.workspace.reviewing import Printed, briefs, read_gates, recomputed
+from hornbook.review.judge import judge
+from hornbook.review.values import JudgedRule, Judgement, Route, Search
 from tests import review_cases as cases
 from tests.workspaces import write
 
@@ -66,7 +66,7 @@ def prepared(root: Path, span: str = "main..work") -> list[Receipt]:
 def check(
     root: Path, receipts: list[Receipt], *printed: bytes, gates: GateReport | None = None
 ) -> Judgement:
-    reviews = [Printed(f"review {n}", data) for n, data in enumerate(printed, 1)]
+    reviews = [PrintedReview(f"review {n}", data) for n, data in enumerate(printed, 1)]
     with Workspace.open(root) as work:
         return work.check_review(reviews, receipts, gates=gates)
 
@@ -85,7 +85,7 @@ def case(root: Path, facts: Receipt) -> Case:
 def test_a_review_gets_the_outcome_it_deserves(
     facts: Receipt, case: Case, tried: cases.Case
 ) -> None:
-    found = judge(case, list(briefs([Printed("it", tried.printed)], [facts], case.rules)))
+    found = judge(case, list(briefs([PrintedReview("it", tried.printed)], [facts], case.rules)))
     assert str(found.outcome) == tried.outcome, found.problems
     assert codes(found) == tried.codes, found.problems
     assert found.rejection_type == tried.rejection_type
@@ -93,8 +93,8 @@ def test_a_review_gets_the_outcome_it_deserves(
 
 
 def test_a_search_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "PATIENCE_SECONDS", 0.001)
-    searches = searching.Searches({"a.txt": "word word " * 100_000})
+    monkeypatch.setattr(search, "PATIENCE_SECONDS", 0.001)
+    searches = search.Searches({"a.txt": "word word " * 100_000})
     rule = JudgedRule("r", "error", "r.rev.1", files=("a.txt",))
     (said,) = searches.look(Search(r"(word )+\1+wordx?wordz", ()), rule).problems
     assert "takes too long" in said
@@ -603,7 +603,7 @@ def test_a_review_of_an_older_head_does_not_count_for_a_newer(tmp_path: Path) ->
     commit(tmp_path, cases.CHANGED)
     (facts,) = prepared(tmp_path)
     commit(tmp_path, {"handlers/more.go": "package handlers\n"})
-    reviews = [Printed("it", GOOD)]
+    reviews = [PrintedReview("it", GOOD)]
     with Workspace.open(tmp_path) as work:
         assert work.check_review(reviews, [facts], diff="main..work~1").outcome == "approved"
         assert codes(work.check_review(reviews, [facts], diff="main..work")) == {"no_context"}

@@ -6,10 +6,10 @@ from hashlib import sha256
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.assemble.packet import Part, lay_out
-from hornbook.assemble.receipt import Circumstances, receipt, verify
-from hornbook.assemble.review import Extra, Review, Room, Rule, assemble
-from hornbook.model.context import Context, Outcome, Unit
+from hornbook.context.packet import Part, lay_out
+from hornbook.context.receipt import Circumstances, receipt, verify
+from hornbook.context.review import Extra, ReviewMaterial, ReviewRoom, Rule, assemble
+from hornbook.context.values import Context, Outcome, Unit
 from hornbook.text.tokens import counter
 
 COUNT = counter("cl100k")
@@ -22,14 +22,14 @@ def units(prefix: str, texts: list[str]) -> tuple[Unit, ...]:
 
 
 @st.composite
-def reviews(draw: st.DrawFn) -> Review:
+def reviews(draw: st.DrawFn) -> ReviewMaterial:
     texts = draw(st.lists(TEXT, max_size=6))
     rules = tuple(
         Rule(unit, frozenset(draw(st.sets(st.sampled_from(FILES), min_size=1))))
         for unit in units("source.doc.sops", texts)
     )
     diffs = tuple(Unit(file, "h", draw(TEXT)) for file in draw(st.sets(st.sampled_from(FILES))))
-    return Review(
+    return ReviewMaterial(
         files=FILES,
         instructions="Judge.\n",
         rules=rules,
@@ -45,7 +45,7 @@ def reviews(draw: st.DrawFn) -> Review:
 
 
 ROOMS = st.builds(
-    Room,
+    ReviewRoom,
     window=st.just(1000),
     instructions=st.sampled_from([1, 100]),
     reserve=st.integers(0, 300),
@@ -61,7 +61,7 @@ def section(context: Context, name: str) -> int:
 @settings(max_examples=300, deadline=None)
 @given(reviews(), ROOMS)
 def test_every_byte_of_every_rule_is_in_the_text_or_there_is_none(
-    review: Review, room: Room
+    review: ReviewMaterial, room: ReviewRoom
 ) -> None:
     context = assemble(review, room, COUNT)
     assert context.sop_ids == tuple(sorted(rule.unit.id for rule in review.rules))
@@ -87,14 +87,16 @@ def test_every_byte_of_every_rule_is_in_the_text_or_there_is_none(
 
 @settings(max_examples=200, deadline=None)
 @given(reviews(), ROOMS)
-def test_a_split_covers_the_files_and_each_group_is_complete(review: Review, room: Room) -> None:
+def test_a_split_covers_the_files_and_each_group_is_complete(
+    review: ReviewMaterial, room: ReviewRoom
+) -> None:
     context = assemble(review, room, COUNT)
     if context.outcome is Outcome.TOO_BIG and context.split:
         assert sorted(file for group in context.split for file in group) == sorted(review.files)
         assert len(context.split) > 1
         for group in context.split:
             wanted = set(group)
-            part = Review(
+            part = ReviewMaterial(
                 files=group,
                 instructions=review.instructions,
                 rules=tuple(r for r in review.rules if not wanted.isdisjoint(r.files)),
@@ -107,7 +109,7 @@ def test_a_split_covers_the_files_and_each_group_is_complete(review: Review, roo
 
 @settings(max_examples=200, deadline=None)
 @given(reviews(), ROOMS)
-def test_passes_cover_the_rules_and_each_fits(review: Review, room: Room) -> None:
+def test_passes_cover_the_rules_and_each_fits(review: ReviewMaterial, room: ReviewRoom) -> None:
     context = assemble(review, room, COUNT)
     if context.passes:
         assert context.outcome is Outcome.SOP_OVERFLOW
@@ -122,8 +124,8 @@ def rule(number: int, size: int, *files: str) -> Rule:
 
 
 def small(*rules: Rule, reserve: int = 120, diffs: tuple[Unit, ...] = ()) -> Context:
-    review = Review(FILES, "Judge.\n", rules, (), diffs, "")
-    return assemble(review, Room(9999, 2000, reserve, 100, 500), COUNT)
+    review = ReviewMaterial(FILES, "Judge.\n", rules, (), diffs, "")
+    return assemble(review, ReviewRoom(9999, 2000, reserve, 100, 500), COUNT)
 
 
 def test_no_rule_is_said_as_such() -> None:
@@ -179,9 +181,9 @@ MADE_FOR = Circumstances(files=FILES, base="b" * 40, head="h" * 40, tree="t" * 4
 @settings(max_examples=60, deadline=None)
 @given(reviews(), st.data())
 def test_one_changed_byte_anywhere_in_the_prompt_is_found_and_located(
-    review: Review, data: st.DataObject
+    review: ReviewMaterial, data: st.DataObject
 ) -> None:
-    context = assemble(review, Room(9999, 2000, 3000, 500, 3000), COUNT)
+    context = assemble(review, ReviewRoom(9999, 2000, 3000, 500, 3000), COUNT)
     assert context.text is not None
     facts = receipt(context, MADE_FOR)
     prompt = context.text.encode()

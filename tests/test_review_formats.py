@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from hornbook.model.review import (
+from hornbook.review.formats import github, junit, sarif
+from hornbook.review.formats import text as words
+from hornbook.review.reader import ANSWER, REVIEW, review_schema, schema_text
+from hornbook.review.values import (
     Finding,
     JudgedRule,
     Judgement,
@@ -25,8 +28,6 @@ from hornbook.model.review import (
     Route,
     Ruling,
 )
-from hornbook.review import github, junit, sarif, words
-from hornbook.review.schema import ANSWER, REVIEW, review_schema, schema_text
 from tests.published import SARIF, published_schema
 
 BASE, HEAD = "a" * 40, "b" * 40

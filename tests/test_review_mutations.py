@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.model.review import Judgement
 from hornbook.review.case import Case
-from hornbook.review.judging import judge
-from hornbook.workspace.reviewing import Printed, briefs, recomputed
+from hornbook.review.check import PrintedReview, briefs, recomputed
+from hornbook.review.judge import judge
+from hornbook.review.values import Judgement
 from tests import review_cases as cases
 from tests.test_review_check import Receipt, commit, prepared, start
 
@@ -36,7 +36,7 @@ def _judged(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def verdict(*printed: bytes) -> Judgement:
     facts, case = JUDGED["it"]
-    reviews = [Printed(f"review {number}", each) for number, each in enumerate(printed, 1)]
+    reviews = [PrintedReview(f"review {number}", each) for number, each in enumerate(printed, 1)]
     return judge(case, list(briefs(reviews, [facts], case.rules)))
 
 

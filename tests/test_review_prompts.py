@@ -7,9 +7,9 @@ from typing import Any  # receipts are JSON
 import pytest
 
 from hornbook import Workspace
-from hornbook.assemble.receipt import receipt
-from hornbook.model.context import Pressure
-from hornbook.model.review import Judgement
+from hornbook.context.receipt import receipt
+from hornbook.context.values import Pressure
+from hornbook.review.values import Judgement
 from tests import review_cases as cases
 from tests.loops import PLAN
 from tests.test_review_check import GOOD, Receipt, check, codes, commit, prepared, resigned, start

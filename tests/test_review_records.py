@@ -8,10 +8,10 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
-from hornbook.model.conventions import Standing
-from hornbook.model.gates import GateReport, GateResult, GateStatus
-from hornbook.workspace.review_records import Judged
-from hornbook.workspace.reviewing import Printed
+from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.review.check import PrintedReview
+from hornbook.review.records import JudgedReview
+from hornbook.vocabulary.terms import Standing
 from tests import review_cases as cases
 from tests.test_review_check import commit, git, prepared, start
 from tests.workspaces import write
@@ -37,10 +37,10 @@ def root(tmp_path: Path) -> Path:
 def recorded(root: Path, printed: bytes, at: datetime = AT) -> Path:
     receipts = prepared(root)
     with Workspace.open(root) as work:
-        reviews = [Printed("review", printed)]
+        reviews = [PrintedReview("review", printed)]
         judgement = work.check_review(reviews, receipts)
         work.record_receipt(receipts[0])
-        return work.record_review(Judged(judgement, reviews, receipts), at=at)
+        return work.record_review(JudgedReview(judgement, reviews, receipts), at=at)
 
 
 def test_a_review_is_a_file_first_and_an_entity_from_there(root: Path) -> None:
@@ -169,10 +169,10 @@ def test_an_unknown_convention_and_a_bad_pattern_are_refused(root: Path) -> None
 def test_a_record_names_logs_from_the_root(root: Path) -> None:
     log = root / ".hornbook" / "logs" / "gates" / "x.log"
     result = GateResult("x", required=True, status=GateStatus.PASSED, log=str(log))
-    reviews, receipts = [Printed("review", REJECTION)], prepared(root)
+    reviews, receipts = [PrintedReview("review", REJECTION)], prepared(root)
     with Workspace.open(root) as work:
         judgement = work.check_review(reviews, receipts)
         gates = GateReport(passed=True, gates=(result,))
-        path = work.record_review(Judged(judgement, reviews, receipts, gates), at=AT)
+        path = work.record_review(JudgedReview(judgement, reviews, receipts, gates), at=AT)
     assert json.loads(path.read_bytes())["gates"]["gates"][0]["log"] == ".hornbook/logs/gates/x.log"
     assert str(root) not in path.read_text("utf-8")

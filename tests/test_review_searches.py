@@ -7,10 +7,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.model.review import JudgedRule, Search
-from hornbook.review.pattern_example import example
-from hornbook.review.search_words import shared_words
-from hornbook.review.searching import Looked, Searches
+from hornbook.review.search import Looked, Searches, example, shared_words
+from hornbook.review.values import JudgedRule, Search
 
 RULE = "No Prints\n\nHandlers MUST NOT print; use the `logger`."
 FILES = {

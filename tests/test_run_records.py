@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any  # GraphQL answers are JSON
 
 from hornbook import Workspace
-from hornbook.execute.stepping import StepKind
-from hornbook.model.agents import Answer, Assignment, Usage
-from hornbook.serve.schema import execute
-from hornbook.workspace.run_history import cost_of
+from hornbook.agents.assignment import Answer, Assignment, Usage
+from hornbook.loop.protocol import StepKind
+from hornbook.loop.runs.history import cost_of
+from hornbook.serve.graphql.schema import execute
 from tests.fakes import fails, reviews, writes
 from tests.loops import GREET, Stage, repository
 

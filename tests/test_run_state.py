@@ -5,17 +5,19 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.execute import run_kinds as kinds
-from hornbook.execute.events import Event, check_kind, next_event
-from hornbook.execute.run_audit import breaches
-from hornbook.execute.run_state import spent, with_attempts
-from hornbook.execute.splitting import Child, as_tasks, children_in, split, uncovered
-from hornbook.execute.successors import carried, rewritten, section_diff
-from hornbook.execute.task_ledger import Ledger
-from hornbook.execute.workflow.shipped import shipped_workflow
-from hornbook.execute.workflow.subjects import DEVELOP, REVIEW, SUBJECTS
-from hornbook.model.plan import Plan, PlanTask
-from hornbook.workspace.looping import EFFECTS
+from hornbook.loop.decomposition import Child, as_tasks, children_in, split, uncovered
+from hornbook.loop.loop import EFFECTS
+from hornbook.loop.runs.book import breaches
+from hornbook.loop.runs.state import with_attempts
+from hornbook.loop.workflow.load import shipped_workflow
+from hornbook.loop.workflow.subjects import SUBJECTS
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Event, check_kind, next_event
+from hornbook.plans.plan import Plan, PlanTask
+from hornbook.plans.run_kinds import DEVELOP, REVIEW
+from hornbook.plans.run_records import spent
+from hornbook.plans.store import carried, rewritten, section_diff
+from hornbook.plans.tasks import Ledger
 
 NAMES = st.lists(st.sampled_from("abcdefghijkl"), min_size=1, max_size=8, unique=True)
 

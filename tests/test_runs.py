@@ -10,12 +10,12 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
-from hornbook.execute.engine.runs import Run, RunPhase
-from hornbook.execute.events import Event
-from hornbook.execute.run_files import told
-from hornbook.workspace.engine import Execution, Seen
-from hornbook.workspace.run_progress import Progress
-from hornbook.workspace.runs import RunBook
+from hornbook.loop.engine.plan_engine import Execution, ObservedRun
+from hornbook.loop.engine.runs import EngineRun, RunPhase
+from hornbook.loop.runs.book import RunBook
+from hornbook.loop.runs.files import told
+from hornbook.loop.runs.log import Progress
+from hornbook.plans.events import Event
 from tests.fakes import fails, reviews, writes
 from tests.loops import BROKEN, GREET, Stage, repository
 
@@ -165,9 +165,9 @@ def test_the_run_of_a_plan_asks_with_those_of_its_tasks_and_is_not_the_one_to_an
 
 
 def test_only_runs_that_ask_by_themselves_are_to_be_answered() -> None:
-    def seen(name: str, parent: str | None, phase: RunPhase = RunPhase.ASKING) -> Seen:
-        one = Run(name, "p", None, None, parent, 1, phase, "", "", "", 1, 1.0)
-        return Seen(one, Progress())
+    def seen(name: str, parent: str | None, phase: RunPhase = RunPhase.ASKING) -> ObservedRun:
+        one = EngineRun(name, "p", None, None, parent, 1, phase, "", "", "", 1, 1.0)
+        return ObservedRun(one, Progress())
 
     every = (seen("p-1", None), seen("p-t1-1", "p-1"), seen("p-t2-1", "p-1", RunPhase.ENDED))
     assert [each.run for each in Execution("p", every[0].run, every).asking] == ["p-t1-1"]

@@ -13,26 +13,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook import Workspace
-from hornbook.agents.protocol import nowhere
-from hornbook.agents.script import DEFECTS, KEYS, VERDICTS, Act, Script, parse_script
-from hornbook.agents.scripted import ScriptedAgent, ScriptedDeath
-from hornbook.agents.scripted_review import cited_lines, write_review
-from hornbook.assemble.receipt import receipt
+from hornbook.agents.assignment import Answer, Assignment, Limits, Role, Subtask, nowhere
+from hornbook.agents.scripted.agent import ScriptedAgent, ScriptedDeath
+from hornbook.agents.scripted.review import cited_lines, write_review
+from hornbook.agents.scripted.script import DEFECTS, KEYS, VERDICTS, Act, Script, parse_script
+from hornbook.commits.change import links
+from hornbook.commits.worktrees import change_set, prepare
+from hornbook.commits.writer import ApprovalProof, make_commit
+from hornbook.context.receipt import receipt
 from hornbook.errors import ConfigError
 from hornbook.gates.floors import Strictness, has_tests, scope
-from hornbook.git.approving import Proof
-from hornbook.git.touched import links
-from hornbook.git.worktrees import change_set, prepare
-from hornbook.git.writing import make_commit
-from hornbook.model.agents import Answer, Assignment, Limits, Role, Subtask
-from hornbook.model.gates import GateStatus
-from hornbook.model.plan import Constraints
-from hornbook.model.review import Judgement
-from hornbook.workspace.reviewing import Printed
+from hornbook.gates.values import GateStatus
+from hornbook.plans.plan import Constraints
+from hornbook.review.check import PrintedReview
+from hornbook.review.values import Judgement
 from tests import review_cases as cases
 from tests.workspaces import write
 
-PROOF = Proof("plan.p", "task.p.1", "run.1", "r", "e")
+PROOF = ApprovalProof("plan.p", "task.p.1", "run.1", "r", "e")
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -91,7 +89,7 @@ def reviewed(root: Path, head: str, script: str) -> Judgement:
         prompt = packet.context.text
         answer = ask(agent, assignment(root, role=Role.REVIEWER, prompt=prompt))
         facts = receipt(packet.context, packet.made_for)
-        return work.check_review([Printed("scripted", answer.text.encode())], [facts])
+        return work.check_review([PrintedReview("scripted", answer.text.encode())], [facts])
 
 
 DEFAULT = "developer: []\n"
@@ -243,7 +241,7 @@ from pathlib import Path
 from hornbook.agents.protocol import nowhere
 from hornbook.agents.script import parse_script
 from hornbook.agents.scripted import ScriptedAgent
-from hornbook.model.agents import Assignment, Role
+from hornbook.agents.assignment import Assignment, Role
 place = Path(sys.argv[1])
 agent = ScriptedAgent(parse_script("developer: [{die: kill, answer: done}]", "s"), place / "state")
 print(agent.work(Assignment("k", Role.DEVELOPER, "task.p.1", 1, str(place), "Do it."), nowhere).text)

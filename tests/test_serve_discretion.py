@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from hornbook import Workspace
-from hornbook.serve.discretion import discreetly
+from hornbook.serve.http.problems import discreetly
 from tests.benchmarks.mcp_calls import HANDSHAKE, NEWEST, call
 from tests.serving import client
 from tests.workspaces import SOPS, with_the_example_sop, write

@@ -11,8 +11,8 @@ from starlette.websockets import WebSocketDisconnect
 
 from hornbook.errors import ConfigError, UsageError
 from hornbook.serve.app import create_app
-from hornbook.serve.doors import is_loopback
-from hornbook.serve.tokens import load_tokens
+from hornbook.serve.http.host_check import is_loopback
+from hornbook.serve.http.tokens import load_tokens
 from tests.serving import READER, SOCKET, TOKENS, WRITER, ask, client, workspace
 from tests.workspaces import write
 

@@ -16,20 +16,20 @@ from websockets.sync.client import connect
 
 from hornbook import Workspace
 from hornbook.errors import UsageError
-from hornbook.serve import connections
-from hornbook.serve.bodies import MOST_LARGE, Bodies
-from hornbook.serve.context import Context
-from hornbook.serve.desk import Desk
-from hornbook.serve.documents import _KEPT_CHARACTERS, Documents
-from hornbook.serve.engine import Asked, Engine, Ready
+from hornbook.graph.ingest.report import IngestReport
+from hornbook.loop.engine.background_runs import Executions
+from hornbook.serve.graph_updates import GraphUpdates
+from hornbook.serve.graphql.context import ResolverContext
+from hornbook.serve.graphql.documents import _KEPT_CHARACTERS, Documents
+from hornbook.serve.graphql.executor import Asked, GraphQLExecutor, Ready
+from hornbook.serve.graphql.schema import graphql_schema
+from hornbook.serve.http import connections
+from hornbook.serve.http.bodies import MOST_LARGE, Bodies
+from hornbook.serve.http.logs import Metrics
+from hornbook.serve.http.problems import HttpRefusal
+from hornbook.serve.http.request import Deadline
 from hornbook.serve.leases import Leases
-from hornbook.serve.metrics import Metrics
-from hornbook.serve.patience import Patience
-from hornbook.serve.problems import Refusal
-from hornbook.serve.rules_of_files import MOST_LINES, PIECE, why_within
-from hornbook.serve.schema import graphql_schema
-from hornbook.workspace.executions import Executions
-from hornbook.workspace.report import IngestReport
+from hornbook.serve.why import MOST_LINES, PIECE, why_within
 from tests.attacked import HOST, attacked, get, heard, post, query, served, talk
 from tests.serving import workspace
 
@@ -72,7 +72,7 @@ def test_too_many_bytes_of_bodies_together_are_refused() -> None:
             body = held.enter_context(bodies.one())
             bodies.hold(10)
             body.size = 10
-        with pytest.raises(Refusal) as told:
+        with pytest.raises(HttpRefusal) as told:
             bodies.hold(1)
         assert (told.value.status, told.value.headers) == (503, {"retry-after": "1"})
     assert bodies.held == 0
@@ -231,10 +231,10 @@ def test_a_flood_of_streams_is_turned_away_and_others_are_answered(port: int) ->
 
 def test_an_answer_of_too_many_fields_is_refused(tmp_path: Path) -> None:
     with Workspace.open(workspace(tmp_path)) as work:
-        engine = Engine(graphql_schema)
+        engine = GraphQLExecutor(graphql_schema)
         ready = engine.ready(Asked("{ entities { id triples { predicate object } } }"))
         assert isinstance(ready, Ready)
-        context = Context(work, work.snapshot(), patience=Patience(most_fields=50))
+        context = ResolverContext(work, work.snapshot(), patience=Deadline(most_fields=50))
         answer: Any = engine.run(ready, context)
         assert answer["data"] is None
         assert "ask for less" in answer["errors"][0]["message"]
@@ -269,7 +269,7 @@ def test_one_request_ingests_at_a_time_and_the_watch_waits_for_it(tmp_path: Path
     leases = Leases(workspace(tmp_path))
     began = threading.Event()
 
-    class Telling(Desk):
+    class Telling(GraphUpdates):
         def ingest_in_turn(self, paths: Sequence[str] = ()) -> IngestReport:
             began.set()
             return super().ingest_in_turn(paths)

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from hornbook import Workspace
-from hornbook.serve.schema import graphql_schema
+from hornbook.serve.graphql.schema import graphql_schema
 from tests.serving import HERE, SOCKET, ask, client, on_a_port, workspace
 from tests.workspaces import SOPS, write
 

@@ -19,26 +19,30 @@ from starlette.websockets import WebSocketDisconnect
 
 from hornbook import Workspace
 from hornbook.errors import ConfigError, TooSlow
+from hornbook.graph.snapshot import EntityTriples, Snapshot
+from hornbook.loop.engine.background_runs import Executions
 from hornbook.serve.app import create_app
-from hornbook.serve.context import Context
-from hornbook.serve.desk import Desk
-from hornbook.serve.documents import Documents, Limits
-from hornbook.serve.engine import Asked, Engine, Ready
-from hornbook.serve.graphql_http import GraphQLRoom
+from hornbook.serve.graph_updates import GraphUpdates
+from hornbook.serve.graphql.context import ResolverContext
+from hornbook.serve.graphql.documents import DocumentLimits, Documents
+from hornbook.serve.graphql.executor import Asked, GraphQLExecutor, Ready
+from hornbook.serve.graphql.fast_path import FastPath
+from hornbook.serve.graphql.measure import Measuring, Size
+from hornbook.serve.graphql.schema import graphql_schema
+from hornbook.serve.graphql.transport import GraphQLRoom
+from hornbook.serve.http.logs import Metrics
+from hornbook.serve.http.problems import HttpRefusal
+from hornbook.serve.http.rate_limit import MOST_NAMES, ConcurrencyLimit, RateLimit
+from hornbook.serve.http.request import Deadline, RequestContext
+from hornbook.serve.http.tokens import (
+    MOST_NAMELESS,
+    MOST_NAMELESS_OF_ONE,
+    CallerCheck,
+    Tokens,
+    address_of,
+)
 from hornbook.serve.leases import Leases
-from hornbook.serve.measure import Measuring, Size
-from hornbook.serve.metrics import Metrics
-from hornbook.serve.patience import Patience
-from hornbook.serve.porter import MOST_NAMELESS, MOST_NAMELESS_OF_ONE, Porter, address_of
-from hornbook.serve.problems import Refusal
-from hornbook.serve.schema import graphql_schema
-from hornbook.serve.swift import Swift
-from hornbook.serve.tokens import Tokens
-from hornbook.serve.turns import MOST_NAMES, Rates, Turns
-from hornbook.serve.visit import Visit
-from hornbook.workspace.executions import Executions
-from hornbook.workspace.settings_loading import parse_settings
-from hornbook.workspace.snapshot import Snapshot, Thing
+from hornbook.settings.load import parse_settings
 from tests.serving import HERE, READER, SOCKET, TOKENS, ask, client, workspace
 
 
@@ -148,7 +152,7 @@ def test_a_measure_is_that_of_the_document_without_fragments(data: st.DataObject
 
 
 def test_a_document_is_prepared_once() -> None:
-    documents = Documents(graphql_schema, Limits(2000, 10, 30, 50_000, introspection=True))
+    documents = Documents(graphql_schema, DocumentLimits(2000, 10, 30, 50_000, introspection=True))
     assert documents.prepare("{ version }") is documents.prepare("{ version }")
 
 
@@ -176,7 +180,7 @@ def test_a_compressed_body_is_refused(local: TestClient) -> None:
 
 def test_turns_are_kept_and_too_many_are_turned_away() -> None:
     async def scene() -> None:
-        turns = Turns(at_once=2, waiting=1)
+        turns = ConcurrencyLimit(at_once=2, waiting=1)
         running = 0
         most = 0
         leave = asyncio.Event()
@@ -193,7 +197,7 @@ def test_turns_are_kept_and_too_many_are_turned_away() -> None:
         tasks = [asyncio.create_task(visit()) for _ in range(4)]
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         (refused,) = done
-        with pytest.raises(Refusal) as told:
+        with pytest.raises(HttpRefusal) as told:
             refused.result()
         assert told.value.status == 503
         leave.set()
@@ -205,7 +209,7 @@ def test_turns_are_kept_and_too_many_are_turned_away() -> None:
 
 def test_a_stream_gives_its_turn_up() -> None:
     async def scene() -> bool:
-        turns = Turns(at_once=1, waiting=5)
+        turns = ConcurrencyLimit(at_once=1, waiting=5)
         async with turns.turn() as mine:
             mine.give_up()
             mine.give_up()
@@ -217,7 +221,7 @@ def test_a_stream_gives_its_turn_up() -> None:
 
 def test_a_rate_refills() -> None:
     now = 0.0
-    rates = Rates(60, clock=lambda: now)
+    rates = RateLimit(60, clock=lambda: now)
     assert [rates.spend("ci") is None for _ in range(16)] == [True] * 15 + [False]
     assert rates.spend("ops") is None
     refusal = rates.spend("ci")
@@ -308,15 +312,15 @@ def test_wrong_tokens_over_a_socket_count_as_well(tmp_path: Path) -> None:
 
 
 def test_sockets_that_do_not_say_whose_they_are_are_few() -> None:
-    porter = Porter(Tokens(), 60)
+    porter = CallerCheck(Tokens(), 60)
     with ExitStack() as waiting:
         for _ in range(MOST_NAMELESS_OF_ONE):
             waiting.enter_context(porter.nameless("10.0.0.1"))
-        with pytest.raises(Refusal), porter.nameless("10.0.0.1"):
+        with pytest.raises(HttpRefusal), porter.nameless("10.0.0.1"):
             pass
         for number in range(MOST_NAMELESS - MOST_NAMELESS_OF_ONE):
             waiting.enter_context(porter.nameless(f"10.0.1.{number}"))
-        with pytest.raises(Refusal), porter.nameless("10.0.0.2"):
+        with pytest.raises(HttpRefusal), porter.nameless("10.0.0.2"):
             pass
     with porter.nameless("10.0.0.1"):
         pass
@@ -348,7 +352,7 @@ def test_a_network_of_one_machine_is_one_address(host: str, expected: str) -> No
 
 def test_rates_remember_no_more_names_than_they_need() -> None:
     now = 0.0
-    rates = Rates(60, clock=lambda: now)
+    rates = RateLimit(60, clock=lambda: now)
     for number in range(MOST_NAMES * 2):
         rates.spend(f"10.{number}")
     assert rates.names <= MOST_NAMES
@@ -364,11 +368,11 @@ def test_rates_remember_no_more_names_than_they_need() -> None:
 
 def test_a_query_that_nobody_waits_for_stops_at_its_next_piece(root: Path) -> None:
     """The store ends the patience itself, so that what is asked of it later can be counted."""
-    patience = Patience()
+    patience = Deadline()
     asked = []
 
     class Ending(Snapshot):
-        def describe(self, ids: Sequence[str]) -> list[Thing]:
+        def describe(self, ids: Sequence[str]) -> list[EntityTriples]:
             asked.append(len(ids))
             patience.end()
             return super().describe(ids)
@@ -376,8 +380,8 @@ def test_a_query_that_nobody_waits_for_stops_at_its_next_piece(root: Path) -> No
     with Workspace.open(root) as work:
         found = work.snapshot()
         snapshot = Ending(found.store, found.catalog, found.settings)
-        context = Context(work, snapshot, patience=patience)
-        engine = Engine(graphql_schema)
+        context = ResolverContext(work, snapshot, patience=patience)
+        engine = GraphQLExecutor(graphql_schema)
         fields = " ".join(f"a{n}: entities {{ id triples {{ object }} }}" for n in range(20))
         ready = engine.ready(Asked(f"{{ {fields} }}"))
         assert isinstance(ready, Ready)
@@ -385,18 +389,18 @@ def test_a_query_that_nobody_waits_for_stops_at_its_next_piece(root: Path) -> No
         assert len(asked) == 1
         errors = cast("list[dict[str, Any]]", answer["errors"])  # an answer is made of objects
         assert {error["extensions"]["code"] for error in errors} == {"DEADLINE"}
-        plan = Swift(graphql_schema, 0).plan(ready)
+        plan = FastPath(graphql_schema, 0).plan(ready)
         assert plan is not None
         with pytest.raises(TooSlow):
-            Swift(graphql_schema, 0).answer(plan, context)
+            FastPath(graphql_schema, 0).answer(plan, context)
         assert len(asked) == 1
 
 
 def test_a_request_that_is_given_up_ends_the_patience_of_its_thread(root: Path) -> None:
     began, seen, go_on = threading.Event(), threading.Event(), threading.Event()
 
-    class Slow(Engine):
-        def run(self, ready: Ready, context: Context) -> dict[str, object]:
+    class Slow(GraphQLExecutor):
+        def run(self, ready: Ready, context: ResolverContext) -> dict[str, object]:
             began.set()
             go_on.wait(30)
             try:
@@ -407,13 +411,13 @@ def test_a_request_that_is_given_up_ends_the_patience_of_its_thread(root: Path) 
 
     async def scene() -> None:
         leases = Leases(root)
-        desk = Desk(leases, Metrics(), Executions({}, lambda _run, _code: None), 1)
+        desk = GraphUpdates(leases, Metrics(), Executions({}, lambda _run, _code: None), 1)
         engine = Slow(graphql_schema)
         with ThreadPoolExecutor(1) as pool:
-            room = GraphQLRoom(engine, desk, pool, page=False, porter=Porter(Tokens(), 60))
+            room = GraphQLRoom(engine, desk, pool, page=False, porter=CallerCheck(Tokens(), 60))
             ready = engine.ready(Asked("{ collections }"))
             assert isinstance(ready, Ready)
-            task = asyncio.ensure_future(room.answer(ready, Visit("x", None)))
+            task = asyncio.ensure_future(room.answer(ready, RequestContext("x", None)))
             await asyncio.to_thread(began.wait, 30)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

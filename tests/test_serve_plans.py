@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from hornbook import Workspace
 from hornbook.cli.main import app as command
-from hornbook.workspace.review_records import Judged
-from hornbook.workspace.reviewing import Printed
+from hornbook.review.check import PrintedReview
+from hornbook.review.records import JudgedReview
 from tests import review_cases as cases
 from tests.plans import PLAN, with_a_plan
 from tests.serving import READER, TOKENS, WRITER, ask, client
@@ -204,7 +204,7 @@ def test_a_review_is_judged_as_on_the_command_line(reviewed: Path) -> None:
     rejected = json.loads(cases.REJECTED[0].printed)
     with Workspace.open(reviewed) as work:
         work.ingest()
-        expected = work.check_review([Printed("x", json.dumps(rejected).encode())], [receipt])
+        expected = work.check_review([PrintedReview("x", json.dumps(rejected).encode())], [receipt])
     with client(reviewed) as found:
         for review in (rejected, json.dumps(rejected), [rejected]):
             body = {"review": review, "receipt": receipt}
@@ -242,8 +242,8 @@ def test_a_reader_may_have_a_review_judged(reviewed: Path) -> None:
 def test_recorded_reviews_and_the_record_of_rules_are_told(reviewed: Path) -> None:
     receipts = prepared(reviewed)
     with Workspace.open(reviewed) as work:
-        reviews = [Printed("review", cases.REJECTED[0].printed)]
-        judged = Judged(work.check_review(reviews, receipts), reviews, receipts)
+        reviews = [PrintedReview("review", cases.REJECTED[0].printed)]
+        judged = JudgedReview(work.check_review(reviews, receipts), reviews, receipts)
         work.record_receipt(receipts[0])
         work.record_review(judged, at=datetime.now(UTC))
         work.ingest()

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 
 from hornbook import Workspace
 from hornbook.errors import NotFound
-from hornbook.execute.event_log import EventLog
-from hornbook.execute.run_kinds import kinds_for
+from hornbook.plans.log import EventLog
+from hornbook.plans.run_kinds import kinds_for
 from tests.plans import PLAN, with_a_plan
 from tests.serving import ask, client, on_a_port
 

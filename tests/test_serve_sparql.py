@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hornbook import Workspace
-from hornbook.serve.negotiation import best
+from hornbook.serve.http.response import best
 from tests.serving import client, workspace
 from tests.workspaces import SOPS, write
 

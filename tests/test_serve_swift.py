@@ -11,20 +11,19 @@ from hypothesis import strategies as st
 from hypothesis_graphql import queries
 
 from hornbook import Workspace
-from hornbook.serve.context import Context
-from hornbook.serve.engine import Asked, Engine, Ready
-from hornbook.serve.rows import OVERHEAD, RowCache, Rows
-from hornbook.serve.schema import graphql_schema
-from hornbook.serve.sending import as_json
-from hornbook.serve.shapes import Part, render
-from hornbook.serve.swift import Swift
+from hornbook.serve.graphql.context import ResolverContext
+from hornbook.serve.graphql.executor import Asked, GraphQLExecutor, Ready
+from hornbook.serve.graphql.fast_path import OVERHEAD, FastPath, RowCache, Rows
+from hornbook.serve.graphql.schema import graphql_schema
+from hornbook.serve.graphql.shapes import ShapePart, render
+from hornbook.serve.http.response import as_json
 from tests.serving import workspace
 from tests.workspaces import SOPS, write
 
 QUIETLY = settings(
     deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-ENGINE = Engine(graphql_schema)
+ENGINE = GraphQLExecutor(graphql_schema)
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +32,12 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         yield found
 
 
-def compare(work: Workspace, swift: Swift, text: str, variables: dict[str, Any]) -> bool:
+def compare(work: Workspace, swift: FastPath, text: str, variables: dict[str, Any]) -> bool:
     """Whether the second way answered; where it did, both gave the same bytes."""
     ready = ENGINE.ready(Asked(text, variables))
     if not isinstance(ready, Ready) or ready.kind != "query":
         return False
-    context = Context(work, work.snapshot())
+    context = ResolverContext(work, work.snapshot())
     plan = swift.plan(ready)
     expected = as_json(ENGINE.run(ready, context))
     if plan is None:
@@ -111,7 +110,7 @@ def test_listings_are_byte_equal_to_the_reference(
 ) -> None:
     ready = ENGINE.ready(Asked(text, variables))
     if isinstance(ready, Ready):
-        swift = Swift(graphql_schema, 1_000_000)
+        swift = FastPath(graphql_schema, 1_000_000)
         assert swift.plan(ready) is not None
         compare(work, swift, text, variables)
     else:
@@ -122,7 +121,7 @@ def test_listings_are_byte_equal_to_the_reference(
 @QUIETLY
 @given(text=queries(print_schema(graphql_schema)))
 def test_any_query_of_the_schema_is_byte_equal_or_left_alone(work: Workspace, text: str) -> None:
-    compare(work, Swift(graphql_schema, 1_000_000), text, {})
+    compare(work, FastPath(graphql_schema, 1_000_000), text, {})
 
 
 @pytest.mark.parametrize(
@@ -135,13 +134,16 @@ def test_any_query_of_the_schema_is_byte_equal_or_left_alone(work: Workspace, te
     ],
 )  # fmt: skip
 def test_the_usual_queries_take_the_second_way(work: Workspace, text: str) -> None:
-    assert compare(work, Swift(graphql_schema, 1_000_000), text, {"n": 3})
+    assert compare(work, FastPath(graphql_schema, 1_000_000), text, {"n": 3})
 
 
 def test_rows_equal_the_store_in_every_version(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     cache = RowCache(1_000_000)
-    shape = (Part("id", "id"), Part("t", "triples", None, (("p", "predicate"), ("o", "object"))))
+    shape = (
+        ShapePart("id", "id"),
+        ShapePart("t", "triples", None, (("p", "predicate"), ("o", "object"))),
+    )
     for number in range(3):
         write(
             root, {f"{SOPS}/error-handling.md": f"---\napplies_to: '*.go'\n---\n# New {number}\n"}
@@ -158,7 +160,7 @@ def test_rows_equal_the_store_in_every_version(tmp_path: Path) -> None:
 
 def test_rows_keep_no_more_than_they_may(work: Workspace) -> None:
     snapshot = work.snapshot()
-    shape = (Part("id", "id"),)
+    shape = (ShapePart("id", "id"),)
     rows = Rows(snapshot.version, 50 + OVERHEAD)
     expected = [render(shape, snapshot.thing(each)) for each in snapshot.ids]
     for _ in range(3):
@@ -170,7 +172,7 @@ def test_rows_keep_no_more_than_they_may(work: Workspace) -> None:
 
 def test_the_shape_that_was_added_to_longest_ago_is_forgotten_first(work: Workspace) -> None:
     snapshot = work.snapshot()
-    shapes = [(Part(key, "__typename"),) for key in "abc"]
+    shapes = [(ShapePart(key, "__typename"),) for key in "abc"]
     one = snapshot.ids[:1]
     size = len(render(shapes[0], snapshot.thing(one[0]))) + OVERHEAD
     rows = Rows(snapshot.version, 2 * size)

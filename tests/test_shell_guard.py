@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.execute.hooks import program_names, shell_interpreters, shell_programs, shell_wrappers
-from hornbook.execute.hooks.shell_effects import effects
-from hornbook.execute.hooks.shell_syntax import ShellSyntax, read
+from hornbook.shell.guard import interpreters, program_names, wrappers, writers
+from hornbook.shell.guard.effects import effects
+from hornbook.shell.guard.syntax import ShellSyntax, read
 from tests.hooking import ask, decision, events, guarded, payload
 
 DENIED = [
@@ -465,18 +465,18 @@ def test_a_link_made_earlier_does_not_lead_out_of_scope(root: Path) -> None:
 
 def test_the_names_that_load_a_closer_look_are_those_it_knows() -> None:
     known = {
-        *shell_programs._EVERY_OPERAND,
-        *shell_programs._OPERANDS_BEHIND_FIRST,
-        *shell_programs._READERS,
+        *writers._EVERY_OPERAND,
+        *writers._OPERANDS_BEHIND_FIRST,
+        *writers._READERS,
     }
     assert known == program_names.WRITERS
     codes = {
-        *shell_interpreters._CODE_OPTIONS,
-        *shell_interpreters._SAME,
-        *shell_interpreters._AWKS,
+        *interpreters._CODE_OPTIONS,
+        *interpreters._SAME,
+        *interpreters._AWKS,
     }
     assert codes == program_names.INTERPRETERS
-    assert {*shell_wrappers._WRAPPERS, *shell_wrappers._RUNNERS} == program_names.WRAPPERS
+    assert {*wrappers._WRAPPERS, *wrappers._RUNNERS} == program_names.WRAPPERS
 
 
 @given(st.text(alphabet="ab $(){}[]<>|&;\"'`\\\n#=*~/.-!x1", max_size=60))

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook import Workspace
-from hornbook.assemble.sizing import SizedFile, reasons_against, room, too_large
+from hornbook.context.sizing import SizedFile, reasons_against, room, too_large
 from hornbook.errors import ConfigError, UsageError
-from hornbook.model.budget import Budget
+from hornbook.settings.values import Budget
 from tests.workspaces import SOPS, with_the_example_sop, write
 
 BUDGET = Budget()

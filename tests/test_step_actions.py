@@ -10,20 +10,26 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.agents.embedded.actions import Action, Misread, load_item, read_action
-from hornbook.agents.embedded.checks import Verification, is_test_gate, obstacles
-from hornbook.agents.embedded.failures import FailedTest, issues, read_tests
-from hornbook.agents.embedded.loading import Shelf
-from hornbook.agents.embedded.performing import Situation, baseline, perform
+from hornbook.agents.embedded.actions import Misread, StepAction, load_item, read_action
+from hornbook.agents.embedded.checks import (
+    FailedTest,
+    Verification,
+    is_test_gate,
+    issues,
+    obstacles,
+    read_tests,
+)
+from hornbook.agents.embedded.loaded import LoadedFiles
+from hornbook.agents.embedded.perform import StepSituation, baseline, perform
 from hornbook.agents.embedded.records import Result, StepRecord, as_json, from_json
 from hornbook.agents.embedded.task import Phase, StepTask
-from hornbook.agents.embedded.workbench import Edit, Refused, Workbench
-from hornbook.model.gates import GateReport, GateResult, GateStatus
-from hornbook.model.plan import Constraints
+from hornbook.agents.embedded.workbench import EditRefused, Workbench, WorkbenchEdit
+from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.plans.plan import Constraints
 from tests.step_runs import act, gate, report
 from tests.workspaces import write
 
-EDIT = Action("edit_file", (("path", "a.py"), ("search", "x = 1\n"), ("replace", "x = 2\n")))
+EDIT = StepAction("edit_file", (("path", "a.py"), ("search", "x = 1\n"), ("replace", "x = 2\n")))
 YAML_EDIT = "action: edit_file\nparameters:\n  path: a.py\n  search: |\n    x = 1\n  replace: |\n    x = 2\n"
 
 
@@ -133,9 +139,9 @@ def test_nothing_outside_the_worktree_is_read_or_written(tree: Path, path: str) 
     (tree / "link").symlink_to(tree.parent / "outside.txt")
     (tree / "linked").symlink_to(tree.parent)
     bench = Workbench(tree)
-    with pytest.raises(Refused):
+    with pytest.raises(EditRefused):
         bench.read(path)
-    with pytest.raises(Refused):
+    with pytest.raises(EditRefused):
         bench.edit(path, {"content": "x"})
     assert (tree.parent / "outside.txt").read_text() == "secret\n"
 
@@ -143,7 +149,7 @@ def test_nothing_outside_the_worktree_is_read_or_written(tree: Path, path: str) 
 def test_a_link_into_what_is_not_to_be_touched_is_judged_by_where_it_leads(tree: Path) -> None:
     (tree / "way").symlink_to("docs")
     bench = Workbench(tree, Constraints(do_not_touch=("docs/**",)))
-    with pytest.raises(Refused, match="DO NOT TOUCH"):
+    with pytest.raises(EditRefused, match="DO NOT TOUCH"):
         bench.edit("way/a.md", {"content": "x"})
 
 
@@ -160,7 +166,7 @@ def test_an_edit_out_of_scope_is_refused_and_reading_is_not(
 ) -> None:
     bench = Workbench(tree, scope)
     assert "x = 1" in bench.read("src/a.py")
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(EditRefused, match=said):
         bench.edit("src/a.py", {"content": "x"})
 
 
@@ -189,7 +195,7 @@ def test_an_edit_replaces_the_one_place_and_keeps_mode_and_line_ends(tree: Path)
     ],
 )
 def test_an_edit_that_is_not_clear_is_refused(tree: Path, given: dict[str, str], said: str) -> None:
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(EditRefused, match=said):
         Workbench(tree).edit("src/a.py", given)
 
 
@@ -197,7 +203,7 @@ def test_a_binary_file_a_folder_and_a_missing_file_are_told(tree: Path) -> None:
     (tree / "b.bin").write_bytes(b"\xff\xfe\x00")
     bench = Workbench(tree)
     for path, said in (("b.bin", "not UTF-8"), ("src", "it holds: a.py"), ("no.py", "not there")):
-        with pytest.raises(Refused, match=said):
+        with pytest.raises(EditRefused, match=said):
             bench.read(path)
 
 
@@ -215,9 +221,9 @@ def test_what_git_ignores_is_not_searched(tree: Path) -> None:
 def test_a_path_that_cannot_be_opened_is_refused(tree: Path, path: str) -> None:
     (tree / "loop").symlink_to("loop")
     bench = Workbench(tree)
-    with pytest.raises(Refused):
+    with pytest.raises(EditRefused):
         bench.read(path)
-    with pytest.raises(Refused):
+    with pytest.raises(EditRefused):
         bench.apply(bench.edit(path, {"content": "x"}))
 
 
@@ -226,7 +232,7 @@ def test_a_pattern_that_takes_too_long_is_refused(
 ) -> None:
     monkeypatch.setattr("hornbook.agents.embedded.workbench.SEARCH_SECONDS", 0.05)
     write(tree, {"long.txt": "a" * 4000})
-    with pytest.raises(Refused, match="takes too long"):
+    with pytest.raises(EditRefused, match="takes too long"):
         Workbench(tree).search("(a|aa)+$(?<=b)")
 
 
@@ -238,7 +244,7 @@ def test_a_search_is_bounded_and_leaves_closed_folders_out(tree: Path) -> None:
     hits = bench.search("hit", "*.txt")
     assert len(hits) == 61
     assert "narrow the search" in hits[-1]
-    with pytest.raises(Refused, match="no regular expression"):
+    with pytest.raises(EditRefused, match="no regular expression"):
         bench.search("(")
 
 
@@ -250,18 +256,18 @@ def situation(
     check: Callable[[Sequence[str]], GateReport],
     *records: StepRecord,
     task: StepTask | None = None,
-    kept: list[Edit] | None = None,
-) -> Situation:
+    kept: list[WorkbenchEdit] | None = None,
+) -> StepSituation:
     made = task or StepTask("t", "g", Phase.IMPLEMENT_GREEN, files=("src/a.py",), specification="# Spec\n\n## Paging\n\nTile.\n\n## Other\n\nREQ-7 holds.\n")  # fmt: skip
     keep = [] if kept is None else kept
-    return Situation(made, records, Shelf(Workbench(root), made), check, keep.append)
+    return StepSituation(made, records, LoadedFiles(Workbench(root), made), check, keep.append)
 
 
 def passing(names: Sequence[str]) -> GateReport:
     return report(*(gate(name, passed=True) for name in names or ("build", "test")))
 
 
-def do(answer: str, at: Situation, step: int = 1) -> StepRecord:
+def do(answer: str, at: StepSituation, step: int = 1) -> StepRecord:
     return perform(read_action(answer), at, step)
 
 
@@ -272,7 +278,7 @@ def test_a_change_is_kept_made_and_verified(tree: Path) -> None:
         asked.append(names)
         return report(gate("build", passed="x = 2" in (tree / "src/a.py").read_text()))
 
-    kept: list[Edit] = []
+    kept: list[WorkbenchEdit] = []
     at = situation(tree, check, kept=kept)
     done = do(act("edit_file", path="src/a.py", search="x = 1", replace="x = 2"), at)
     assert (done.result, done.error, asked) == (Result.SUCCESS, None, [()])
@@ -491,7 +497,7 @@ def test_an_edit_is_made_all_at_once(tree: Path, monkeypatch: pytest.MonkeyPatch
     bench = Workbench(tree)
     edit = bench.edit("src/a.py", {"content": "new\n"})
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(Refused, match="cannot be written: no space"):
+    with pytest.raises(EditRefused, match="cannot be written: no space"):
         bench.apply(edit)
     assert (tree / "src/a.py").read_text() == "import helper\nx = 1\ny = 1\n"
     assert sorted(each.name for each in (tree / "src").iterdir()) == ["a.py", "helper.py", "user.py"]  # fmt: skip

@@ -9,33 +9,36 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.agents.embedded.compression import (
+from hornbook.agents.embedded.context import StepContext, build, system_prompt
+from hornbook.agents.embedded.fitting import (
     COMPRESSION,
+    FittedError,
+    FittedList,
+    FittedText,
+    fit,
     fit_actions,
     fit_file,
     omitted,
     one_line,
     short_error,
     short_list,
+    to_yaml,
 )
-from hornbook.agents.embedded.context import StepContext, build, system_prompt
-from hornbook.agents.embedded.describing import task_of
-from hornbook.agents.embedded.fitting import Error, Many, Text, fit
 from hornbook.agents.embedded.memory import LOADED_ITEMS, MAX_ITEMS, loaded
-from hornbook.agents.embedded.records import Change, Result, StepRecord
-from hornbook.agents.embedded.rendering import to_yaml
+from hornbook.agents.embedded.records import FileEdit, Result, StepRecord
 from hornbook.agents.embedded.schemas import View
 from hornbook.agents.embedded.task import (
     SCHEMA_TOKENS,
     TOKEN_BUDGET,
     Phase,
     Requirement,
+    RuleViolation,
     StepTask,
-    Violation,
     phase_of,
+    task_of,
 )
 from hornbook.errors import UsageError
-from hornbook.model.plan import Constraints
+from hornbook.plans.plan import Constraints
 from hornbook.text.tokens import counter
 from tests.step_runs import COUNT, PROMPT, assignment, gate
 
@@ -168,13 +171,18 @@ def test_every_budget_is_documented() -> None:
 @given(st.lists(st.text(max_size=400), max_size=30), st.text(max_size=3000), st.integers(300, 900))
 @settings(max_examples=60, deadline=None)
 def test_whatever_is_fitted_keeps_to_its_room(items: list[str], text: str, room: int) -> None:
-    tree = {"list": Many(items), "text": Text(text), "word": text, "error": Error(text)}
+    tree = {
+        "list": FittedList(items),
+        "text": FittedText(text),
+        "word": text,
+        "error": FittedError(text),
+    }
     assert COUNT(to_yaml(fit(tree, room, COUNT))) <= room
 
 
 @pytest.mark.parametrize("room", range(20, 500, 7))
 def test_a_text_that_grows_when_it_is_quoted_still_keeps_to_its_room(room: int) -> None:
-    tree = {"text": Text('\\"' * 150), "more": Text("'\t\\" * 90)}
+    tree = {"text": FittedText('\\"' * 150), "more": FittedText("'\t\\" * 90)}
     assert COUNT(to_yaml(fit(tree, max(room, 40), COUNT))) <= max(room, 40)
 
 
@@ -227,7 +235,7 @@ def test_a_step_has_the_sections_of_the_source_in_order() -> None:
 
 
 def test_a_violation_is_shown_with_its_check_and_the_numbered_file() -> None:
-    broken = Violation("V-1", "cli-help", "major", "src/a.py", "no help", "add help=", 2, "help=", "every option has help")  # fmt: skip
+    broken = RuleViolation("V-1", "cli-help", "major", "src/a.py", "no help", "add help=", 2, "help=", "every option has help")  # fmt: skip
     view = View(task(Phase.FIX_VIOLATION, violation=broken), (), {"src/a.py": "x = 1\ny = 2\n"})
     state = sections(build(view, COUNT))["current_state"]
     assert state["violation"] == {
@@ -429,7 +437,7 @@ def test_phases_have_their_schemas_and_unknown_ones_are_refused() -> None:
 
 
 def test_changed_files_are_shown_beside_the_tasks() -> None:
-    records = (record(1, "edit_file", change=Change("src/new.py", None, "x")),)
+    records = (record(1, "edit_file", change=FileEdit("src/new.py", None, "x")),)
     state = sections(build(View(task(), records, {"src/new.py": "n = 1\n"}), COUNT))[
         "current_state"
     ]

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 import yaml
 
-from hornbook.agents.embedded.loops import LoopRules, allowed_steps, progress_steps, stuck
-from hornbook.agents.embedded.records import Change, Result, StepRecord
+from hornbook.agents.assignment import Answer, Limits, Role
+from hornbook.agents.embedded.records import FileEdit, Result, StepRecord
 from hornbook.agents.embedded.store import StepStore
+from hornbook.agents.embedded.stuck import LoopRules, allowed_steps, progress_steps, stuck
 from hornbook.agents.embedded.task import Phase, StepTask
 from hornbook.agents.embedded.workbench import Workbench
 from hornbook.errors import StoreError, UsageError
-from hornbook.model.agents import Answer, Limits, Role
-from hornbook.model.gates import GateReport
-from hornbook.model.plan import Constraints
+from hornbook.gates.values import GateReport
+from hornbook.plans.plan import Constraints
 from tests.step_runs import (
     COUNT,
     LONG_STEPS,
@@ -46,7 +46,7 @@ def step(number: int, action: str = "run_check", **more: Any) -> StepRecord:
 
 def changed(number: int, after: str, output: str | None, before: str = "0") -> StepRecord:
     gates = (gate("test", passed=output is None, output=output or ""),)
-    return step(number, "edit_file", parameters=(("n", after),), change=Change("a", before, after), gates=gates)  # fmt: skip
+    return step(number, "edit_file", parameters=(("n", after),), change=FileEdit("a", before, after), gates=gates)  # fmt: skip
 
 
 # Loop rules

@@ -4,16 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook import Workspace
-from hornbook.assemble.develop import (
-    Development,
-    DevelopRoom,
-    FileText,
-    assemble_development,
-)
-from hornbook.assemble.packet import Part
-from hornbook.assemble.settings import DEFAULTS, Operator, effective
-from hornbook.assemble.step import StepOutput, step_parts
-from hornbook.model.context import Outcome, Unit
+from hornbook.context.develop import Development, DevelopRoom, FileText, assemble_development
+from hornbook.context.packet import Part
+from hornbook.context.step import StepOutput, step_parts
+from hornbook.context.templates.settings import DEFAULTS, Operator, effective
+from hornbook.context.values import Outcome, Unit
 from hornbook.text.tokens import counter
 from tests.workspaces import with_the_example_sop, write
 

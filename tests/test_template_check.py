@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hornbook.cli.templates import template as command
+from hornbook.context.templates.structure import SHAPES
+from hornbook.context.templates.template import load_template
+from hornbook.context.templates.xml import MAX_BYTES, MAX_DEPTH, MAX_NODES
 from hornbook.errors import UsageError
-from hornbook.execute.template_shape import SHAPES
-from hornbook.execute.templates import load_template
-from hornbook.execute.xml_reading import MAX_BYTES, MAX_DEPTH, MAX_NODES
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/context-settings.md").read_text(encoding="utf-8")

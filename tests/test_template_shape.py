@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.assemble.settings import SUBTYPES, Operator, effective
-from hornbook.execute.shipped import SHIPPED, shipped_template
-from hornbook.execute.template_shape import (
+from hornbook.context.templates.roles import SHIPPED, shipped_template
+from hornbook.context.templates.settings import SUBTYPES, Operator, effective
+from hornbook.context.templates.structure import (
     CHILD_TASKS,
     NAME_PATTERN,
     SHAPES,
     Attribute,
     Shape,
-    Text,
+    TextShape,
 )
-from hornbook.execute.templates import load_template
+from hornbook.context.templates.template import load_template
 
 FOLDER = Path(__file__).parents[1] / "src" / "hornbook" / "execute" / "templates"
 FILES = sorted(FOLDER.rglob("*.xml"))
@@ -38,13 +38,13 @@ def enumerated(name: str | None) -> tuple[str, ...]:
     return tuple(each.get("value", "") for each in TYPES[name].iter(f"{XS}enumeration"))
 
 
-def text_of(name: str | None) -> Text:
+def text_of(name: str | None) -> TextShape:
     if name == "xs:string":
-        return Text.OPTIONAL
+        return TextShape.OPTIONAL
     extension = TYPES[name].find(f"{XS}simpleContent/{XS}extension")
     if extension is not None:
         return text_of(extension.get("base"))
-    return Text.NONE if TYPES[name].tag == f"{XS}complexType" else Text.REQUIRED
+    return TextShape.NONE if TYPES[name].tag == f"{XS}complexType" else TextShape.REQUIRED
 
 
 def shape_of(name: str | None) -> Shape:
@@ -101,7 +101,11 @@ def follows_schema(element: ET.Element, kind: str) -> bool:
         set(element.attrib) <= set(shape.attributes)
         and all(name in element.attrib for name, each in shape.attributes.items() if each.required)
         and all(allowed(value, shape.attributes[name]) for name, value in element.attrib.items())
-        and (not text if shape.text is Text.NONE else bool(text) or shape.text is Text.OPTIONAL)
+        and (
+            not text
+            if shape.text is TextShape.NONE
+            else bool(text) or shape.text is TextShape.OPTIONAL
+        )
         and (not shape.values or text in shape.values)
         and set(shape.required) <= set(names) <= set(shape.children)
         and (len(set(keys)) == len(keys) if shape.repeated else len(set(names)) == len(names))
@@ -130,7 +134,7 @@ def trees(draw: st.DrawFn, name: str = "task", depth: int = 4) -> ET.Element:
     for key, attribute in shape.attributes.items():
         if attribute.required != draw(slip):
             element.set(key, draw(st.sampled_from([*attribute.values, "n", "m"])))
-    if (shape.text is not Text.NONE) != draw(slip):
+    if (shape.text is not TextShape.NONE) != draw(slip):
         element.text = draw(st.sampled_from([*shape.values, "word"] if draw(slip) else WORDS))
         if shape.values and not draw(slip):
             element.text = draw(st.sampled_from(shape.values))

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.assemble.settings import Operator
-from hornbook.errors import ConfigError
-from hornbook.execute.template_shape import SHAPES
-from hornbook.execute.templates import (
-    Loaded,
+from hornbook.context.templates.settings import Operator
+from hornbook.context.templates.structure import SHAPES
+from hornbook.context.templates.template import (
+    LoadedTemplate,
     PromptPart,
     TaskInput,
     TaskTemplate,
     load_template,
     require_template,
 )
+from hornbook.errors import ConfigError
 
 TESTS = Path(__file__).parent
 XML_CASES = json.loads((TESTS / "data/cases/xml_templates.json").read_text(encoding="utf-8"))
@@ -329,6 +329,6 @@ markup = st.recursive(
 @given(st.binary() | st.text() | markup | markup.map(lambda text: f'<task type="{text}">'))
 def test_any_text_is_loaded_or_refused(data: bytes | str) -> None:
     found = load_template(data)
-    assert isinstance(found, Loaded)
+    assert isinstance(found, LoadedTemplate)
     assert (found.template is None) == bool(found.errors)
     assert all(error.line >= 1 and error.message for error in found.errors)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from hornbook import Workspace
-from hornbook.execute.hooks.session_context import session_context
-from hornbook.model.context import Outcome
-from hornbook.model.tiers import CORE_FILES, TIER_OF, Tier
-from hornbook.workspace.gate_running import run_listed
-from hornbook.workspace.transient_tier import recent_units
+from hornbook.context.tier_parts import recent_units
+from hornbook.context.tiers import CORE_FILES, TIER_OF, Tier
+from hornbook.context.values import Outcome
+from hornbook.gates.change_run import run_listed
+from hornbook.hooks.session_context import session_context
 from tests.plans import PLAN, with_a_plan
 from tests.test_checkpoint import run
 from tests.workspaces import write

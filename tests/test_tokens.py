@@ -18,8 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbook.errors import UsageError
-from hornbook.text.exact import LONGEST_BLANKS, PATTERNS, exact_counter
-from hornbook.text.ranks import OFFICIAL_SHA256, load_ranks, pack, ranks_path, unpack
+from hornbook.text.exact_counter import (
+    LONGEST_BLANKS,
+    OFFICIAL_SHA256,
+    PATTERNS,
+    exact_counter,
+    load_ranks,
+    pack,
+    ranks_path,
+    unpack,
+)
 from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER, additive_boundary, counter
 
 EXACT = {"cl100k": "cl100k_base", "o200k": "o200k_base"}

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from rdflib.namespace import OWL, RDF, RDFS, SKOS
 
 from hornbook import resources
-from hornbook.model import Activation, Category, Scope, Severity
 from hornbook.vocabulary import names
-from hornbook.vocabulary.classes import CLASS_OF, Class
-from hornbook.vocabulary.predicates import FACTS, LINKS, PREDICATES, Datatype
-from hornbook.vocabulary.prefixes import PREFIXES
+from hornbook.vocabulary.names import PREFIXES
+from hornbook.vocabulary.predicates import CLASS_OF, FACTS, LINKS, PREDICATES, Class, Datatype
+from hornbook.vocabulary.terms import Activation, Category, Scope, Severity
 
 SOURCE = Path(__file__).parents[1] / "src" / "hornbook"
 CARDINALITY = rdflib.URIRef("https://w3id.org/hornbook/vocabulary/cardinality")

@@ -11,12 +11,11 @@ from click.testing import CliRunner, Result
 
 from hornbook.cli.workflows import workflow as command
 from hornbook.errors import UsageError
-from hornbook.execute.workflow.conditions import OPERATORS
-from hornbook.execute.workflow.json_reading import MAX_BYTES, MAX_DEPTH
-from hornbook.execute.workflow.loading import MAX_ITERATIONS, MAX_STEPS, WORKFLOW_KEYS
-from hornbook.execute.workflow.parts import AGENT_KEYS, CONDITION_KEYS, OTHER_KEYS, STEP_KEYS
-from hornbook.execute.workflow.shipped import SHIPPED
-from hornbook.execute.workflow.subjects import MEANINGS, SUBJECTS, ActionType, Subject
+from hornbook.loop.workflow.expressions import OPERATORS
+from hornbook.loop.workflow.json_nodes import MAX_BYTES, MAX_DEPTH
+from hornbook.loop.workflow.load import MAX_ITERATIONS, MAX_STEPS, SHIPPED, WORKFLOW_KEYS
+from hornbook.loop.workflow.parts import AGENT_KEYS, CONDITION_KEYS, OTHER_KEYS, STEP_KEYS
+from hornbook.loop.workflow.subjects import MEANINGS, SUBJECTS, ActionType, Subject
 from tests.test_docs import codes, rows
 from tests.workflow_texts import BAD, FOLDER, LOOP, SOURCE
 

@@ -8,20 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.execute.workflow.conditions import OPERATORS, holds
-from hornbook.execute.workflow.expressions import (
+from hornbook.loop.workflow.expressions import (
+    OPERATORS,
     BadExpression,
-    Template,
+    ExpressionTemplate,
     Templated,
     Unresolved,
     as_written,
+    holds,
     member,
     parse,
     references,
     resolve,
     text_of,
 )
-from hornbook.execute.workflow.json_reading import Json
+from hornbook.loop.workflow.json_nodes import Json
 from tests.test_workflow_loading import JSON
 
 VALUES: dict[str, Json] = {
@@ -163,7 +164,7 @@ def test_every_json_value_can_be_a_default(value: Any) -> None:
 @given(st.text())
 def test_parsing_answers_or_refuses(text: str) -> None:
     with suppress(BadExpression):
-        assert isinstance(parse(text), Template)
+        assert isinstance(parse(text), ExpressionTemplate)
 
 
 # Conditions

@@ -10,18 +10,20 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from hornbook.errors import ConfigError
-from hornbook.execute.workflow.definition import seconds_of
-from hornbook.execute.workflow.json_reading import (
+from hornbook.loop.workflow.definition import seconds_of
+from hornbook.loop.workflow.json_nodes import (
     MAX_BYTES,
     MAX_DEPTH,
-    Document,
-    Refusal,
+    JsonDocument,
+    JsonRefusal,
     read_json,
 )
-from hornbook.execute.workflow.loading import MAX_STEPS, load_workflow, require_workflow
-from hornbook.execute.workflow.shipped import (
+from hornbook.loop.workflow.load import (
+    MAX_STEPS,
     SHIPPED,
+    load_workflow,
     load_workflows,
+    require_workflow,
     shipped_workflow,
     shipped_workflows,
 )
@@ -271,17 +273,17 @@ def test_a_workflow_hands_on_only_to_one_that_there_is_and_that_is_enabled() -> 
 )
 def test_json_that_is_none_is_refused_at_its_line(text: str | bytes, line: int, hint: str) -> None:
     refusal = read_json(text)
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, JsonRefusal)
     assert (refusal.code, refusal.line) == ("not_json", line)
     assert hint in refusal.message
 
 
 def test_large_and_deep_texts_are_refused() -> None:
     large, deep = read_json(" " * (MAX_BYTES + 1)), read_json("[" * (MAX_DEPTH + 1))
-    assert isinstance(large, Refusal)
-    assert isinstance(deep, Refusal)
+    assert isinstance(large, JsonRefusal)
+    assert isinstance(deep, JsonRefusal)
     assert (large.code, deep.code) == ("too_large", "too_deep")
-    assert isinstance(read_json("[" * MAX_DEPTH + "]" * MAX_DEPTH), Document)
+    assert isinstance(read_json("[" * MAX_DEPTH + "]" * MAX_DEPTH), JsonDocument)
 
 
 JSON = st.recursive(
@@ -302,7 +304,7 @@ def test_the_reader_reads_what_the_standard_one_writes(
     value: object, indent: int | None, ascii_only: bool
 ) -> None:
     read = read_json(json.dumps(value, indent=indent, ensure_ascii=ascii_only))
-    assert isinstance(read, Document)
+    assert isinstance(read, JsonDocument)
     assert read.root.plain() == value
 
 

@@ -11,34 +11,32 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from hornbook.errors import ConfigError, UsageError
-from hornbook.execute.workflow.definition import Workflow
-from hornbook.execute.workflow.interpreter import (
+from hornbook.loop.workflow.definition import Workflow
+from hornbook.loop.workflow.interpreter import (
     Do,
     Ended,
     Erred,
-    Outcome,
     Refused,
     Result,
-    Run,
+    StepVisit,
     Succeeded,
-    Visit,
+    WorkflowOutcome,
+    WorkflowRun,
     advance,
     start,
 )
-from hornbook.execute.workflow.json_reading import Json, Kind
-from hornbook.execute.workflow.loading import load_workflow, require_workflow
-from hornbook.execute.workflow.shipped import SHIPPED, shipped_workflow
-from hornbook.execute.workflow.subjects import (
+from hornbook.loop.workflow.json_nodes import Json, JsonKind
+from hornbook.loop.workflow.load import SHIPPED, load_workflow, require_workflow, shipped_workflow
+from hornbook.loop.workflow.subjects import (
     ASSEMBLE,
     COMPLETE,
-    DEVELOP,
     GATES,
-    REVIEW,
     VALIDATE,
     ActionType,
     Field,
     subject_named,
 )
+from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from tests.workflow_texts import FOLDER, Definition, action, definition, step, text_of
 
 TASK: dict[str, Json] = {
@@ -55,7 +53,7 @@ HANDED: dict[str, Json] = {
     "plan_slug": "users",
 }
 PAYLOADS = {each: TASK if each == "plan-and-execute" else HANDED for each in SHIPPED}
-EMPTY: dict[Kind, Json] = {Kind.STRING: "text", Kind.ARRAY: [], Kind.NUMBER: 1}
+EMPTY: dict[JsonKind, Json] = {JsonKind.STRING: "text", JsonKind.ARRAY: [], JsonKind.NUMBER: 1}
 
 
 def answer(subject: str, **members: Json) -> dict[str, Json]:
@@ -78,7 +76,9 @@ Script = Mapping[str, Sequence[Result]]
 APPROVED = review("approved")
 
 
-def play(workflow: Workflow, payload: Mapping[str, Json], script: Script) -> tuple[Run, list[Do]]:
+def play(
+    workflow: Workflow, payload: Mapping[str, Json], script: Script
+) -> tuple[WorkflowRun, list[Do]]:
     """A run in which steps answer as scripted, the last answer again and again; else they agree."""
     run, done = start(workflow, payload), list[Do]()
     while isinstance(do := run.upcoming, Do):
@@ -90,19 +90,19 @@ def play(workflow: Workflow, payload: Mapping[str, Json], script: Script) -> tup
     return run, done
 
 
-def told(run: Run) -> list[str]:
+def told(run: WorkflowRun) -> list[str]:
     """What became of each step, where it was not simply done."""
     return [
-        each.step if each.visit is Visit.DONE else f"{each.step}: {each.visit}"
+        each.step if each.visit is StepVisit.DONE else f"{each.step}: {each.visit}"
         for each in run.trail
     ]
 
 
-def loop(**script: Sequence[Result]) -> tuple[Run, list[Do]]:
+def loop(**script: Sequence[Result]) -> tuple[WorkflowRun, list[Do]]:
     return play(shipped_workflow("plan-and-execute"), TASK, {"reviewer": [APPROVED], **script})
 
 
-def ended(run: Run) -> tuple[str, str, tuple[str, ...]]:
+def ended(run: WorkflowRun) -> tuple[str, str, tuple[str, ...]]:
     assert isinstance(run.upcoming, Ended)
     return run.upcoming.outcome.value, run.upcoming.reason, run.upcoming.to
 
@@ -342,7 +342,7 @@ def test_an_error_after_the_approval_ends_as_an_escalation() -> None:
 # Routes of the others
 
 
-def other(name: str, **script: Sequence[Result]) -> tuple[Run, list[Do]]:
+def other(name: str, **script: Sequence[Result]) -> tuple[WorkflowRun, list[Do]]:
     return play(shipped_workflow(name), HANDED, script)
 
 
@@ -576,10 +576,10 @@ def test_an_approval_can_be_lost_to_another_signal_but_never_won_back() -> None:
 
 def values_of(field: Field) -> st.SearchStrategy[Json]:
     texts = st.sampled_from(field.values) if field.values else st.text(max_size=3)
-    kinds: dict[Kind, st.SearchStrategy[Json]] = {
-        Kind.STRING: texts,
-        Kind.NUMBER: st.integers(0, 4),
-        Kind.ARRAY: st.builds(list),
+    kinds: dict[JsonKind, st.SearchStrategy[Json]] = {
+        JsonKind.STRING: texts,
+        JsonKind.NUMBER: st.integers(0, 4),
+        JsonKind.ARRAY: st.builds(list),
     }
     return kinds[field.kind] | st.none() if field.nullable else kinds[field.kind]
 
@@ -601,17 +601,17 @@ def answers_of(do: Do) -> st.SearchStrategy[Result]:
     return st.sampled_from(often).flatmap(lambda kind: kinds[kind])
 
 
-def gated(run: Run) -> int | None:
+def gated(run: WorkflowRun) -> int | None:
     """The attempt whose newest change has passed the gates, if it has."""
     for trace in reversed(run.trail):
         subject = run.workflow.step(trace.step).action.subject
-        if trace.visit is not Visit.SKIPPED and subject in (DEVELOP, GATES):
-            passed = subject == GATES and trace.visit is Visit.DONE
+        if trace.visit is not StepVisit.SKIPPED and subject in (DEVELOP, GATES):
+            passed = subject == GATES and trace.visit is StepVisit.DONE
             return trace.iteration if passed else None
     return None
 
 
-def judge_next(run: Run) -> None:
+def judge_next(run: WorkflowRun) -> None:
     """Asserts what holds whenever a run is about to do something."""
     workflow, do = run.workflow, run.upcoming
     assert isinstance(do, Do)
@@ -623,18 +623,18 @@ def judge_next(run: Run) -> None:
         assert gated(run) == do.iteration
 
 
-def judge_end(run: Run) -> None:
+def judge_end(run: WorkflowRun) -> None:
     """Asserts what holds for every run that has ended: above all, what an approval rests on."""
     assert isinstance(run.upcoming, Ended)
     assert run.upcoming.reason
     assert "cannot be done" not in run.upcoming.reason
-    if run.upcoming.outcome is not Outcome.APPROVED:
+    if run.upcoming.outcome is not WorkflowOutcome.APPROVED:
         return
     visits = [(run.workflow.step(trace.step).action.subject, trace.visit) for trace in run.trail]
     assert gated(run) is not None
-    assert visits[-1][1] is Visit.DONE
+    assert visits[-1][1] is StepVisit.DONE
     developed = max(place for place, (subject, _) in enumerate(visits) if subject == DEVELOP)
-    later = [subject for subject, visit in visits[developed:] if visit is Visit.DONE]
+    later = [subject for subject, visit in visits[developed:] if visit is StepVisit.DONE]
     assert [each for each in later if each in EARNING] == EARNING
 
 
@@ -657,7 +657,7 @@ def results_of(do: Do) -> list[Result]:
     return results
 
 
-def every_run(workflow: Workflow, payload: Mapping[str, Json]) -> Iterator[Run]:
+def every_run(workflow: Workflow, payload: Mapping[str, Json]) -> Iterator[WorkflowRun]:
     """Every run that there can be, judged step by step."""
     waiting = [start(workflow, payload)]
     while waiting:
@@ -679,7 +679,7 @@ def test_all_runs_end_review_only_what_passed_and_approve_nothing_that_erred(nam
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
         visited |= {trace.step for trace in run.trail}
         if outcome == "approved":
-            assert all(trace.visit is not Visit.ERRED for trace in run.trail)
+            assert all(trace.visit is not StepVisit.ERRED for trace in run.trail)
     assert visited == {step.name for step in shipped_workflow(name).steps}
     assert outcomes == RUNS[name]
 
@@ -701,7 +701,7 @@ def test_whatever_the_steps_answer_and_however_long_they_take_a_run_ends(
         judge_next(run)
         run = advance(run, data.draw(answers_of(run.upcoming)))
     judge_end(run)
-    if any(trace.visit is Visit.ERRED for trace in run.trail):
+    if any(trace.visit is StepVisit.ERRED for trace in run.trail):
         assert ended(run)[0] != "approved"
 
 

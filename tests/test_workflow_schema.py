@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.execute.workflow.conditions import OPERATORS
-from hornbook.execute.workflow.loading import MAX_STEPS, TRIGGER_KEYS, WORKFLOW_KEYS, load_workflow
-from hornbook.execute.workflow.parts import CONDITION_KEYS, STEP_KEYS
-from hornbook.execute.workflow.subjects import ActionType
+from hornbook.loop.workflow.expressions import OPERATORS
+from hornbook.loop.workflow.load import MAX_STEPS, TRIGGER_KEYS, WORKFLOW_KEYS, load_workflow
+from hornbook.loop.workflow.parts import CONDITION_KEYS, STEP_KEYS
+from hornbook.loop.workflow.subjects import ActionType
 from tests.workflow_texts import BAD, FOLDER, LOOP, SHIPPED, Bad, made
 
 SCHEMA = json.loads((FOLDER / "workflow.schema.json").read_text(encoding="utf-8"))

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.agents.confining import Surroundings
-from hornbook.errors import UsageError
-from hornbook.gates.floors import scope
-from hornbook.git.approving import Proof, advance, begin, start_of
-from hornbook.git.seal import broken
-from hornbook.git.touched import links
-from hornbook.git.worktrees import (
+from hornbook.agents.confinement import AgentSurroundings
+from hornbook.commits.change import links
+from hornbook.commits.seal import broken
+from hornbook.commits.worktrees import (
     Worktree,
     change_set,
     discard,
@@ -24,16 +21,27 @@ from hornbook.git.worktrees import (
     reset,
     worktree_place,
 )
-from hornbook.git.writing import Conflict, branch_tip, make_commit, merged
-from hornbook.model.gates import GateStatus
-from hornbook.model.plan import Constraints
-from hornbook.workspace.task_worktrees import TaskWorktrees
+from hornbook.commits.writer import (
+    ApprovalProof,
+    Conflict,
+    advance,
+    begin,
+    branch_tip,
+    make_commit,
+    merged,
+    start_of,
+)
+from hornbook.errors import UsageError
+from hornbook.gates.floors import scope
+from hornbook.gates.values import GateStatus
+from hornbook.loop.worktrees import TaskWorktrees
+from hornbook.plans.plan import Constraints
 from tests.workspaces import SOPS, with_the_example_sop, write
 
-PROOF = Proof("plan.auth", "task.auth.1", "run.1", "sha256:ab", "sha256:cd")
+PROOF = ApprovalProof("plan.auth", "task.auth.1", "run.1", "sha256:ab", "sha256:cd")
 
 
-def approved(root: Path, tree: str, base: str, message: str, proof: Proof = PROOF) -> str:
+def approved(root: Path, tree: str, base: str, message: str, proof: ApprovalProof = PROOF) -> str:
     return make_commit(root, tree, (base,), message, trailers=proof.trailers)
 
 
@@ -206,7 +214,7 @@ def test_a_reset_makes_the_base_again_after(root: Path, damage: str) -> None:
 CUT_OFF = """
 import os, signal, sys
 from pathlib import Path
-from hornbook.git import worktrees, writing
+from hornbook.commits import worktrees, writer as writing
 real = writing.write
 left = [int(sys.argv[2])]
 def counted(*arguments, **rest):
@@ -354,7 +362,7 @@ def test_a_repository_without_an_identity_still_gets_a_commit(
 
 
 def test_a_trailer_cannot_smuggle_in_another_line(root: Path) -> None:
-    proof = Proof("plan.auth", "task.auth.1\nSigned-off-by: x", "run.1", "a", "b")
+    proof = ApprovalProof("plan.auth", "task.auth.1\nSigned-off-by: x", "run.1", "a", "b")
     with pytest.raises(UsageError, match="does not stand on one line"):
         approved(root, "HEAD^{tree}", "HEAD", "work", proof)
 
@@ -466,9 +474,9 @@ def test_a_workspace_below_the_top_has_its_folder_in_the_worktree(root: Path) ->
 
 def test_a_worktrees_surroundings_are_those_of_its_workspace(root: Path) -> None:
     tree = start(root)
-    found = Surroundings.of(root, blind=True)
+    found = AgentSurroundings.of(root, blind=True)
     assert (found.root, found.top, found.history) == (root, root, root / ".git")
-    assert Surroundings.of(tree.path, blind=True).history == root / ".git"
+    assert AgentSurroundings.of(tree.path, blind=True).history == root / ".git"
 
 
 def test_the_merge_of_no_commit_is_refused(root: Path) -> None:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.execute.xml_reading import (
+from hornbook.context.templates.xml import (
     MAX_BYTES,
     MAX_DEPTH,
     MAX_NODES,
     Element,
-    Refusal,
+    XmlRefusal,
     read_xml,
 )
 
@@ -24,9 +24,9 @@ EXTERNAL = '<!DOCTYPE t [<!ENTITY x SYSTEM "file:///etc/passwd">]><task>&x;</tas
 DECLARED = "<?xml version='1.0' encoding='{}'?>"
 
 
-def refusal(data: bytes | str) -> Refusal:
+def refusal(data: bytes | str) -> XmlRefusal:
     found = read_xml(data)
-    assert isinstance(found, Refusal), found
+    assert isinstance(found, XmlRefusal), found
     return found
 
 
@@ -195,5 +195,5 @@ pieces = st.lists(st.sampled_from(MARKUP), max_size=12).map("".join)
 @given(st.binary() | st.text() | pieces | pieces.map(lambda text: text.encode("utf-16")))
 def test_any_bytes_get_an_answer(data: bytes | str) -> None:
     found = read_xml(data)
-    assert isinstance(found, Element | Refusal)
+    assert isinstance(found, Element | XmlRefusal)
     assert found.line >= 1

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hornbook.agents.blindness import RuleTexts, in_files
-from hornbook.git.touched import changed_names
-from hornbook.ingest.reading import is_rule_file
+from hornbook.commits.change import changed_names
+from hornbook.rules.reading import is_rule_file
 
 FILES, RULES, CHANGED = 5000, 200, 10
 WORDS = [f"{a}{b}" for a in ("ser", "han", "mod", "val", "con") for b in ("ver", "dle", "ule", "t")]

@@ -10,7 +10,7 @@ from random import Random
 
 from markdown_it import MarkdownIt
 
-from hornbook.ingest.chunk import chunk
+from hornbook.rules.chunks.chunk import chunk
 from hornbook.text.tokens import additive_boundary, counter
 
 DOCUMENTS = 40

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hornbook import Workspace
-from hornbook.graph.terms import iri
+from hornbook.graph.statements import iri
 from hornbook.text.tokens import counter
 from hornbook.vocabulary.names import graph_iri
 from tests.benchmarks.documents import ENDINGS, WORDS

@@ -10,9 +10,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from hornbook.execute.engine.engine import Engine, Options, Scope
-from hornbook.execute.engine.runs import Request, RunPhase
-from hornbook.execute.stepping import StepKind, StepOutcome
+from hornbook.loop.engine.engine import Engine, EngineScope, Options
+from hornbook.loop.engine.runs import Request, RunPhase
+from hornbook.loop.protocol import StepKind, StepOutcome
 from tests.engines import ROOT, RUN, engine_process, prepare
 
 STEPS = 200
@@ -69,7 +69,7 @@ def _through_the_engine() -> float:
     """The median time from one step to the next, in seconds."""
     loop = Counting(STEPS)
     with tempfile.TemporaryDirectory() as folder:
-        options, scope = Options(Path(folder)), Scope(plan="bench")
+        options, scope = Options(Path(folder)), EngineScope(plan="bench")
         with Engine(loop, options, scope) as engine:
             engine.begin(Request(RUN, "bench"))
             while engine.runs.get(RUN).phase is not RunPhase.ENDED:
@@ -99,7 +99,7 @@ def _start() -> float:
     took = []
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        command = [sys.executable, "-c", "import hornbook.execute.engine.engine"]
+        command = [sys.executable, "-c", "import hornbook.loop.engine.engine"]
         subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})
         took.append(time.perf_counter() - began)
     return statistics.median(took)

@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from hornbook import Workspace
-from hornbook.serve.mcp_http import Receive, Scope, Send
+from hornbook.serve.mcp.http import Receive, Scope, Send
 from tests.mcp_service import application, listening_socket
 from tests.workspaces import with_the_example_sop
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from hornbook.graph.terms import entity
+from hornbook.graph.statements import entity
 
 PACKAGE = "oxigraph"
 FOLDER = Path(sys.prefix) / "oxigraph"

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hornbook import Workspace
-from hornbook.graph.terms import entity, iri
+from hornbook.graph.selection import Filter
+from hornbook.graph.snapshot import Snapshot
+from hornbook.graph.statements import entity, iri
 from hornbook.vocabulary.names import META_GRAPH, graph_iri
-from hornbook.workspace.selection import Filter
-from hornbook.workspace.snapshot import Snapshot
 
 
 def _small(number: int) -> str:

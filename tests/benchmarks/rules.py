@@ -4,8 +4,10 @@ import re
 import time
 from collections.abc import Callable
 
-from hornbook.assemble.binding import RuleBook
-from hornbook.model import Activation, Category, Entry, Pattern, Scope, Severity
+from hornbook.rules.binding import RuleBook
+from hornbook.rules.catalog import Entry
+from hornbook.rules.document import Pattern
+from hornbook.vocabulary.terms import Activation, Category, Scope, Severity
 from tests.benchmarks.documents import ENDINGS
 
 FILES = 100

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from hornbook.workspace.guarding import compile_guard
+from hornbook.hooks.compiler import compile_guard
 from tests.hooking import guarded, payload
 from tests.workspaces import with_the_example_sop
 

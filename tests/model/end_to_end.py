@@ -13,14 +13,14 @@ import jsonschema
 import pytest
 
 from hornbook.agents.blindness import RuleTexts
-from hornbook.agents.embedded.loops import LoopRules
-from hornbook.execute.events import verify
-from hornbook.execute.run_audit import breaches
-from hornbook.model.budget import Endpoint
-from hornbook.model.review import Ruling
-from hornbook.review.schema import review_schema
+from hornbook.agents.embedded.stuck import LoopRules
+from hornbook.loop.runs.book import breaches
+from hornbook.plans.events import verify
+from hornbook.review.reader import review_schema
+from hornbook.review.values import Ruling
+from hornbook.settings.load import load
+from hornbook.settings.values import Endpoint
 from hornbook.text.tokens import counter
-from hornbook.workspace.settings_loading import load
 from tests.model.served import Page, model_server, recorded, require_packages
 from tests.model.stories import BOUND, RULES, SLUG, Story, carried_out
 from tests.test_review_check import git

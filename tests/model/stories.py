@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hornbook.execute.events import Event, read_lines
+from hornbook.plans.events import Event, read_lines
 from tests.model.served import Page, Recorder
 from tests.test_review_check import git
 from tests.workspaces import write

@@ -11,7 +11,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from hornbook.text.ranks import OFFICIAL_SHA256, pack, ranks_path
+from hornbook.text.exact_counter import OFFICIAL_SHA256, pack, ranks_path
 
 
 def tokens_in_rank_order(official: bytes) -> list[bytes]:

@@ -4,10 +4,12 @@ import os
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+
+from hornbook.agents.assignment import Answer
+from hornbook.agents.embedded.pace import Ask
 
 RUN = 40
 _STRIDE = RUN // 2
@@ -16,14 +18,6 @@ _LARGEST = 16 * 1024 * 1024
 _DEPENDENCIES = frozenset({".git", ".venv", "venv", "node_modules", ".tox", ".nox", ".yarn"})
 _FEWEST_LETTERS = 8
 _SILENT = string.punctuation + string.whitespace
-
-
-class Sight(StrEnum):
-    """What a developer sees of the rules: nothing, what they require, or all of them."""
-
-    BLIND = "blind"
-    REQUIREMENTS = "requirements"
-    FULL = "full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,3 +247,26 @@ def _files(folder: Path, above: str = "") -> Iterator[tuple[Path, str]]:
 def _entries(folder: Path) -> Iterable["os.DirEntry[str]"]:
     with os.scandir(folder) as found:
         return sorted(found, key=lambda each: each.name)
+
+
+_SHOWN = 80
+
+
+def unseeing(ask: Ask, withheld: Mapping[str, str]) -> Ask:
+    """The same model, which is never sent a text that quotes one of these rules."""
+    if not withheld:
+        return ask
+    known = RuleTexts(withheld)
+
+    def asked(system: str, context: str, seconds: float) -> Answer:
+        for name, text in (("system prompt", system), ("context", context)):
+            leak = next(known.leaks(name, text), None)
+            if leak is not None:
+                return Answer(
+                    error=f"the developer is blind, and the {name} of this step would quote "
+                    f"{leak.rule_id}: {leak.text[:_SHOWN]!r}. It was not sent: find out which "
+                    "gate or file shows it, or let developers see rules (`developer_sees`)."
+                )
+        return ask(system, context, seconds)
+
+    return asked

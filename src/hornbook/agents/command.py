@@ -11,17 +11,15 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
-from hornbook.agents.answering import Said, said_in
-from hornbook.agents.confining import Surroundings, confinement_of
-from hornbook.agents.printed import Printed, read, tail
-from hornbook.agents.profile import Output, Profile, PromptBy
-from hornbook.agents.protocol import Record
-from hornbook.agents.waiting import retry_after
-from hornbook.model.agents import Answer, Assignment, Role
+from hornbook.agents.assignment import Answer, Assignment, Record, Role
+from hornbook.agents.confinement import AgentSurroundings, confinement_of
+from hornbook.agents.output import PrintedAnswer, Said, read, said_in, tail
+from hornbook.agents.profile import Profile
+from hornbook.agents.retry_after import retry_after
+from hornbook.disk import temporary_folder
 from hornbook.process.confinement import Confined, Machine, confine, this_machine
-from hornbook.process.environment import environment
-from hornbook.process.running import Finished, ended_by, run_command
-from hornbook.temporary import temporary_folder
+from hornbook.process.runner import Finished, ended_by, environment, run_command
+from hornbook.settings.agent_block import Output, PromptBy
 
 LONGEST_COMMAND = 120_000
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -38,7 +36,7 @@ class CommandAgent:
 
     profile: Profile
     logs: Path
-    surroundings: Surroundings | None = None
+    surroundings: AgentSurroundings | None = None
     machine: Machine | None = None
     provider: str = ""
 
@@ -201,7 +199,7 @@ class _Call:
         said = said_in(printed.text)
         return _answered(printed, said), said.problems
 
-    def _failure(self, finished: Finished, printed: Printed) -> str | None:
+    def _failure(self, finished: Finished, printed: PrintedAnswer) -> str | None:
         """Why there is no answer. An exit code alone says nothing where the output says more."""
         if finished.timed_out:
             seconds = self._assignment.limits.seconds
@@ -219,7 +217,7 @@ class _Call:
         )
 
 
-def _answered(printed: Printed, said: Said) -> Answer:
+def _answered(printed: PrintedAnswer, said: Said) -> Answer:
     claimed = printed.files if said.files is None else tuple(sorted(set(said.files)))
     asked = [each for each in said.problems if "continuation" in each]
     return Answer(

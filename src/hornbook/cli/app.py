@@ -5,28 +5,28 @@ import sys
 
 import click
 
-from hornbook import __version__
 from hornbook.cli import (
-    ask,
     context,
     deprecated,
     execute,
     gates,
+    graph,
     hook,
     mcp_command,
     memory,
     plans,
-    read,
-    reviewing,
+    reviews,
+    rules,
     runs,
-    serving,
+    serve,
     setup,
     templates,
     workflows,
 )
 from hornbook.cli.output import note
-from hornbook.cli.read import FILE_NAME
+from hornbook.cli.rules import FILE_NAME
 from hornbook.errors import ConfigError, HornbookError, UsageError
+from hornbook.version import __version__
 
 # Commands by what people want; `hornbook --help` and docs/index.md show them in this order.
 GROUPS = {
@@ -85,9 +85,9 @@ def app(here: click.Context, root: str | None) -> None:
 
 for command in (
     *setup.COMMANDS,
-    *read.COMMANDS,
+    *rules.COMMANDS,
     *context.COMMANDS,
-    *reviewing.COMMANDS,
+    *reviews.COMMANDS,
     *gates.COMMANDS,
     *plans.COMMANDS,
     *memory.COMMANDS,
@@ -95,8 +95,8 @@ for command in (
     *runs.COMMANDS,
     *templates.COMMANDS,
     *workflows.COMMANDS,
-    *ask.COMMANDS,
-    *serving.COMMANDS,
+    *graph.COMMANDS,
+    *serve.COMMANDS,
     *mcp_command.COMMANDS,
     *hook.COMMANDS,
     *deprecated.COMMANDS,

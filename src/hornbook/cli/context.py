@@ -9,14 +9,14 @@ import click
 
 from hornbook.cli.output import columns, console, counted, note, print_json, write
 from hornbook.cli.paths import inside
-from hornbook.cli.read import FILE_NAME, json_option, root_of
+from hornbook.cli.rules import FILE_NAME, json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
-    from hornbook.assemble.sizing import Sizing
-    from hornbook.model.context import Context
-    from hornbook.workspace.contexts import Packet
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.context.assembly import Packet
+    from hornbook.context.sizing import Sizing
+    from hornbook.context.values import Context
+    from hornbook.workspace import Workspace
 
 files_option = click.option(
     "--files", metavar="F", multiple=True, type=FILE_NAME, help="A file or glob; may be repeated."
@@ -55,7 +55,7 @@ def size(  # noqa: PLR0917  # click passes every argument by name
 
     Exit 1 if it does not, 2 if the window is too small for any task.
     """
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.workspace import Workspace
 
     with Workspace.open(root) as work:
         answer = work.size(
@@ -120,7 +120,7 @@ def review(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     as_json: bool,
 ) -> None:
     """Assemble the reviewer's context. Exit 1 unless it is complete."""
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.workspace import Workspace
 
     if bool(files) == bool(span):
         raise UsageError("name what is reviewed: either --files, or --diff BASE..HEAD.")
@@ -140,7 +140,7 @@ def write_packets(
     work: "Workspace", packets: "list[Packet]", output: Path
 ) -> "list[tuple[Packet, Path]]":
     """Write each packet's prompt and receipt into a folder, and keep the receipts as records."""
-    from hornbook.assemble.receipt import receipt
+    from hornbook.context.receipt import receipt
 
     written = []
     for number, packet in enumerate(packets, 1):
@@ -237,7 +237,7 @@ def develop(  # noqa: PLR0917  # click passes every argument by name
 
     It holds the task and its files, and no text of a rule.
     """
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.workspace import Workspace
 
     with Workspace.open(root) as work:
         found = work.develop_context(
@@ -266,7 +266,7 @@ def verify_receipt(receipt_file: Path, prompt_file: Path, *, as_json: bool) -> N
 
     Only the bytes of the two files count. Exit 1 if they differ.
     """
-    from hornbook.assemble.receipt import verify
+    from hornbook.context.receipt import verify
     from hornbook.text.tokens import counter
 
     try:

@@ -12,7 +12,7 @@ from hornbook.cli.plans import (
     tell_problems,
     text_from,
 )
-from hornbook.cli.read import json_option, root_of
+from hornbook.cli.rules import json_option, root_of
 
 reason_option = click.option(
     "--reason", metavar="T", default="", help="Why a committed plan changes."
@@ -70,7 +70,7 @@ def _section(  # what both commands take
     *,
     as_json: bool,
 ) -> None:
-    from hornbook.execute.plan_text import section_text
+    from hornbook.plans.text import section_text
 
     with opened(root) as work:
         book = work.plan_book()

@@ -12,12 +12,12 @@ import click
 
 from hornbook.cli.output import Styled, columns, counted, harmless, note, print_json, write
 from hornbook.cli.plans import opened
-from hornbook.cli.read import json_option, root_of
+from hornbook.cli.rules import json_option, root_of
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hornbook.workspace.engine import Execution, Look, PlanEngine, Seen
+    from hornbook.loop.engine.plan_engine import Execution, Look, ObservedRun, PlanEngine
 
 STYLES = {
     "approved": "green",
@@ -68,7 +68,7 @@ def resume(root: str | None, run_id: str, *, as_json: bool) -> None:
 def auto(root: str | None, topic: str, agent: str | None, *, as_json: bool) -> None:
     """Plan a topic, check the plan and carry it out."""
     from hornbook.cli.plans import print_check
-    from hornbook.workspace.plans import PlanCheck
+    from hornbook.loop.plan_book import PlanCheck
 
     with _engine(root) as engine, _interruptible("hornbook execute SLUG"), _shown() as look:
         ended = engine.auto(topic, agent=agent, look=look)
@@ -110,7 +110,7 @@ def _engine(root: str | None) -> "Iterator[PlanEngine]":
     from sqlalchemy.exc import DBAPIError
 
     from hornbook.errors import EngineError
-    from hornbook.workspace.engine import PlanEngine
+    from hornbook.loop.engine.plan_engine import PlanEngine
 
     with opened(root) as work:
         try:
@@ -158,11 +158,11 @@ def _shown() -> "Iterator[Look]":
         yield lambda runs: live.update(_table(runs))
 
 
-def _lines() -> "Callable[[Sequence[Seen]], None]":
+def _lines() -> "Callable[[Sequence[ObservedRun]], None]":
     """A line for each run whenever it says something new."""
     told: dict[str, str] = {}
 
-    def look(runs: "Sequence[Seen]") -> None:
+    def look(runs: "Sequence[ObservedRun]") -> None:
         for each in runs:
             line = _line(each)
             # A plan's run looks at its tasks time and again: only what changed of them is news.
@@ -174,22 +174,22 @@ def _lines() -> "Callable[[Sequence[Seen]], None]":
     return look
 
 
-def _line(seen: "Seen") -> str:
+def _line(seen: "ObservedRun") -> str:
     parts = [_state(seen), *_details(seen)]
     if seen.run.message:
         parts.append(harmless(seen.run.message.splitlines()[0]))
     return ", ".join(filter(None, parts))
 
 
-def _state(seen: "Seen") -> str:
+def _state(seen: "ObservedRun") -> str:
     """One word on where a run stands."""
-    from hornbook.execute.engine.runs import RunPhase
+    from hornbook.loop.engine.runs import RunPhase
 
     run = seen.run
     return run.status or run.phase if run.phase is RunPhase.ENDED else str(run.phase)
 
 
-def _details(seen: "Seen") -> list[str]:
+def _details(seen: "ObservedRun") -> list[str]:
     at = seen.progress
     attempt = f"attempt {at.attempt}" if at.attempt else ""
     tokens = f"{at.tokens} tokens" if at.tokens else ""
@@ -199,7 +199,7 @@ def _details(seen: "Seen") -> list[str]:
 HEADS = ("state", "run", "about", "phase", "attempt", "tokens", "gates", "says")
 
 
-def _row(seen: "Seen") -> tuple[str, ...]:
+def _row(seen: "ObservedRun") -> tuple[str, ...]:
     run, at = seen.run, seen.progress
     state = Styled(_state(seen))
     state.style = STYLES.get(state, "")
@@ -212,7 +212,7 @@ def _count(number: int) -> str:
     return str(number) if number else ""
 
 
-def _table(runs: "Sequence[Seen]") -> "Table":
+def _table(runs: "Sequence[ObservedRun]") -> "Table":
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -245,7 +245,7 @@ def _finish(ended: "Execution", *, as_json: bool) -> NoReturn:
     sys.exit(0 if ended.approved else 1)
 
 
-def _facts(seen: "Seen") -> dict[str, object]:
+def _facts(seen: "ObservedRun") -> dict[str, object]:
     run, at = seen.run, seen.progress
     return {
         "id": run.run,

@@ -4,8 +4,8 @@ import sys
 
 import click
 
-from hornbook.cli.read import root_of
-from hornbook.execute.hooks.entry import EVENTS
+from hornbook.cli.rules import root_of
+from hornbook.hooks.entry import EVENTS
 
 
 @click.command(
@@ -15,7 +15,7 @@ from hornbook.execute.hooks.entry import EVENTS
 @root_of
 def hook(root: str | None, event: str) -> None:
     """Answer a hook of an agent host."""
-    from hornbook.cli.hooking import answer
+    from hornbook.cli.hook_entry import answer
 
     sys.exit(answer(event, root))
 

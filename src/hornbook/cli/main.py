@@ -27,7 +27,7 @@ def main() -> None:
         run()
         return
     try:
-        from hornbook.cli.hooking import answer
+        from hornbook.cli.hook_entry import answer
 
         code = answer(*called)
     except BaseException as problem:  # noqa: BLE001  # any other code than 2 would let the call through

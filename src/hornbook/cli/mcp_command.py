@@ -3,7 +3,7 @@
 import click
 
 from hornbook.cli.output import note
-from hornbook.cli.read import root_of
+from hornbook.cli.rules import root_of
 
 
 @click.command()
@@ -14,8 +14,8 @@ def mcp(root: str | None, *, ingest: bool) -> None:
 
     It ends when stdin ends.
     """
-    from hornbook.serve.mcp_stdio import serve_stdio
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.serve.mcp.stdio import serve_stdio
+    from hornbook.workspace import Workspace
 
     with Workspace.open(root) as work:
         place = str(work.root)

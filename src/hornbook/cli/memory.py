@@ -7,12 +7,12 @@ import click
 
 from hornbook.cli.output import columns, console, counted, note, print_json, write
 from hornbook.cli.plans import opened, plans, slug_argument
-from hornbook.cli.read import FILE_NAME, json_option, root_of
+from hornbook.cli.rules import FILE_NAME, json_option, root_of
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
-    from hornbook.execute.recovery import Recovery
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.context.recovery import Recovery
+    from hornbook.workspace import Workspace
 
 
 @click.command()
@@ -71,7 +71,7 @@ def _facts(found: "Recovery") -> dict[str, object]:
 
 
 def _check(work: "Workspace", slug: str | None, *, as_json: bool) -> None:
-    from hornbook.workspace.memory_gates import check_memory
+    from hornbook.loop.memory_gates import check_memory
 
     gates = check_memory(work.memory(), work.plan_book(), work.root, slug)
     passed = all(gate.passed for gate in gates)
@@ -155,7 +155,7 @@ def propose_invariant(
 @root_of
 def promote_invariant(root: str | None, invariant_id: str, *, as_json: bool) -> None:
     """Write a proposed invariant into the core. For people only."""
-    from hornbook.model.tiers import CONTEXT_CORE
+    from hornbook.context.tiers import CONTEXT_CORE
 
     with opened(root) as work:
         made = work.memory().promote(invariant_id)
@@ -176,7 +176,7 @@ def import_tracks(root: str | None, folder: str, *, as_json: bool) -> None:
     """
     from pathlib import Path
 
-    from hornbook.workspace.track_import import import_tracks as take_over
+    from hornbook.loop.track_import import import_tracks as take_over
 
     with opened(root) as work:
         done = take_over(work.memory(), work.plan_book(), work.root, Path(folder))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hornbook.workspace.report import Progress
+    from hornbook.graph.ingest.report import Progress
 
 
 NOBODY_SEES_THE_WIDTH = 1000

@@ -17,13 +17,13 @@ from hornbook.cli.output import (
     print_json,
     write,
 )
-from hornbook.cli.read import FILE_NAME, json_option, root_of
+from hornbook.cli.rules import FILE_NAME, json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
-    from hornbook.execute.plan_store import PlanView
-    from hornbook.workspace.plans import PlanBook, PlanCheck, SizedTask
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.loop.plan_book import PlanBook, PlanCheck, SizedTask
+    from hornbook.plans.store import PlanView
+    from hornbook.workspace import Workspace
 
 STATUS_STYLE = {"exploring": "bold yellow", "committed": "green", "superseded": "dim"}
 
@@ -39,7 +39,7 @@ slug_argument = click.argument("slug", metavar="[SLUG]", required=False)
 
 def opened(root: str | None) -> "Workspace":
     """The workspace, to be closed by the caller."""
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.workspace import Workspace
 
     return Workspace.open(root)
 
@@ -144,7 +144,7 @@ def plans(here: click.Context, *, as_json: bool) -> None:
 @root_of
 def show(root: str | None, slug: str | None, *, as_json: bool) -> None:
     """Show a plan with its decisions, risks and tasks."""
-    from hornbook.execute.plan_text import render
+    from hornbook.plans.text import render
 
     with opened(root) as work:
         book = work.plan_book()
@@ -276,7 +276,7 @@ def facts(view: "PlanView", active: str | None) -> dict[str, object]:
     """A plan as JSON, with the names that the source documents give its parts."""
     from dataclasses import asdict
 
-    from hornbook.execute.plan_state import constraints_data, task_data
+    from hornbook.plans.state import constraints_data, task_data
 
     state, said = view.state, asdict(view.plan)
     return {
@@ -355,7 +355,7 @@ def print_check(found: "PlanCheck") -> None:
 
 
 def _task_facts(slug: str, each: "SizedTask") -> dict[str, object]:
-    from hornbook.execute.plan_state import task_data
+    from hornbook.plans.state import task_data
 
     return {
         "id": each.id,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.cli.output import Styled, columns, console, counted, harmless, note, print_json, write
-from hornbook.cli.read import json_option, root_of
+from hornbook.cli.rules import json_option, root_of
 
 if TYPE_CHECKING:
-    from hornbook.execute.events import Event
-    from hornbook.workspace.runs import Attempt, RunBook, RunReport
+    from hornbook.loop.runs.book import Attempt, RunBook, RunReport
+    from hornbook.plans.events import Event
 
 STYLES = {
     "approved": "green",
@@ -27,7 +27,7 @@ STYLES = {
 
 @contextmanager
 def _book(root: str | None) -> "Iterator[RunBook]":
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.workspace import Workspace
 
     with Workspace.open(root) as work, work.run_book() as book:
         yield book
@@ -86,7 +86,7 @@ def events(root: str | None, run_id: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"events": [_event(event) for event in found]})
         return
-    from hornbook.execute.run_files import told
+    from hornbook.loop.runs.files import told
 
     rows = [
         (str(event.seq), event.at[11:19], event.kind, event.actor, told(event) or _plain(event))
@@ -102,7 +102,7 @@ def events(root: str | None, run_id: str, *, as_json: bool) -> None:
 @root_of
 def answer(root: str | None, run_id: str, text: str, *, as_json: bool) -> None:
     """Answer the question of a run, which then continues."""
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.workspace import Workspace
 
     with Workspace.open(root) as work, work.run_book() as book:
         outcome = book.answer(run_id, text)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from hornbook.cli.output import print_json, progress_bar, write
-from hornbook.cli.read import json_option, print_problems, print_reserve, reserve_answer, root_of
+from hornbook.cli.rules import json_option, print_problems, print_reserve, reserve_answer, root_of
 
 if TYPE_CHECKING:
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.workspace import Workspace
 
 
 CONFIG_PATH = ".hornbook/config.yaml"
@@ -44,7 +44,7 @@ def init(root: str | None, stack: str, *, examples: bool, hooks: str | None, as_
 
     Nothing that exists is overwritten.
     """
-    from hornbook.workspace.workspace import Workspace
+    from hornbook.workspace import Workspace
 
     with Workspace.open(root) as work:
         hooked = _hook_up(work) if hooks else None
@@ -80,7 +80,7 @@ def init(root: str | None, stack: str, *, examples: bool, hooks: str | None, as_
 
 
 def _hook_up(work: "Workspace") -> "HooksAnswer":
-    from hornbook.execute.hooks.claude_settings import SETTINGS, install
+    from hornbook.hooks.claude_settings import SETTINGS, install
 
     return {"path": SETTINGS.as_posix(), "added": install(work.root)}
 
@@ -88,7 +88,7 @@ def _hook_up(work: "Workspace") -> "HooksAnswer":
 def _gates_block(work: "Workspace", stack: str) -> str:
     if stack == "none":
         return ""
-    from hornbook.workspace.gating import gates_block
+    from hornbook.gates.effective import gates_block
 
     return gates_block(work.root, stack)
 
@@ -106,7 +106,7 @@ def _print_gates(stack: str, gates: str, *, written: bool) -> None:
 
 def _make(work: "Workspace", gates: str, *, examples: bool) -> list[str]:
     from hornbook import resources
-    from hornbook.workspace.settings_loading import CONFIG, template
+    from hornbook.settings.load import CONFIG, template
 
     made: list[str] = []
     work.places.prepare()

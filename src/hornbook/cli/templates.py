@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.cli.output import coloured, columns, print_json, write
-from hornbook.cli.read import FILE_NAME, json_option
+from hornbook.cli.rules import FILE_NAME, json_option
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
-    from hornbook.execute.templates import Loaded, TaskTemplate
+    from hornbook.context.templates.template import LoadedTemplate, TaskTemplate
 
 
 @click.group()
@@ -29,7 +29,7 @@ def check(file: str, *, as_json: bool) -> None:
     Everything that is wrong is listed at once. Exit 1 if the template is refused.
     FILE may be - for standard input.
     """
-    from hornbook.execute.templates import load_template
+    from hornbook.context.templates.template import load_template
 
     loaded = load_template(_start_of(file))
     if as_json:
@@ -42,7 +42,7 @@ def check(file: str, *, as_json: bool) -> None:
 
 def _start_of(file: str) -> bytes:
     """As much of a file as shows that it is too large, if it is."""
-    from hornbook.execute.xml_reading import MAX_BYTES
+    from hornbook.context.templates.xml import MAX_BYTES
 
     if file == "-":
         return sys.stdin.buffer.read(MAX_BYTES + 1)
@@ -57,7 +57,7 @@ def _start_of(file: str) -> bytes:
         raise UsageError(f"{file!r} cannot be a path ({problem}): check it.") from problem
 
 
-def _answer(loaded: "Loaded") -> dict[str, object]:
+def _answer(loaded: "LoadedTemplate") -> dict[str, object]:
     root = loaded.template
     return {
         "operator": loaded.operator,
@@ -70,7 +70,7 @@ def _answer(loaded: "Loaded") -> dict[str, object]:
     }
 
 
-def _print(file: str, loaded: "Loaded") -> None:
+def _print(file: str, loaded: "LoadedTemplate") -> None:
     verdict = f"refused, errors: {len(loaded.errors)}" if loaded.errors else "valid"
     write(f"{file}: {loaded.operator or 'no operator'}, {verdict}\n")
     if loaded.template is not None:

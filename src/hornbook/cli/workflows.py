@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.cli.output import coloured, columns, print_json, write
-from hornbook.cli.read import FILE_NAME, json_option
+from hornbook.cli.rules import FILE_NAME, json_option
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
-    from hornbook.execute.workflow.definition import Step
-    from hornbook.execute.workflow.loading import Loaded
+    from hornbook.loop.workflow.definition import Step
+    from hornbook.loop.workflow.load import LoadedWorkflow
 
 
 @click.group()
@@ -30,7 +30,7 @@ def check(file: str, *, as_json: bool) -> None:
     Everything that is wrong is listed at once. Exit 1 if the workflow is refused.
     FILE may be - for standard input.
     """
-    from hornbook.execute.workflow.loading import load_workflow
+    from hornbook.loop.workflow.load import load_workflow
 
     loaded = load_workflow(_start_of(file))
     if as_json:
@@ -43,7 +43,7 @@ def check(file: str, *, as_json: bool) -> None:
 
 def _start_of(file: str) -> bytes:
     """As much of a file as shows that it is too large, if it is."""
-    from hornbook.execute.workflow.json_reading import MAX_BYTES
+    from hornbook.loop.workflow.json_nodes import MAX_BYTES
 
     if file == "-":
         return sys.stdin.buffer.read(MAX_BYTES + 1)
@@ -58,7 +58,7 @@ def _start_of(file: str) -> bytes:
         raise UsageError(f"{file!r} cannot be a path ({problem}): check it.") from problem
 
 
-def _answer(loaded: "Loaded") -> dict[str, object]:
+def _answer(loaded: "LoadedWorkflow") -> dict[str, object]:
     return {
         "id": loaded.id,
         "steps": loaded.steps,
@@ -67,7 +67,7 @@ def _answer(loaded: "Loaded") -> dict[str, object]:
     }
 
 
-def _print(file: str, loaded: "Loaded") -> None:
+def _print(file: str, loaded: "LoadedWorkflow") -> None:
     verdict = f"refused, errors: {len(loaded.errors)}" if loaded.errors else "valid"
     write(f"{file}: {loaded.id or 'no id'}, {verdict}\n")
     if loaded.workflow is not None:

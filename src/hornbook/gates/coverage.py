@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from hornbook.gates.ansi import plain
+from hornbook.gates.test_output import plain
 
 # Where the tools put their reports unless told otherwise, by what a command names, the most exact
 # form first.

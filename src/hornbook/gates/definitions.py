@@ -4,14 +4,36 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib.resources import files
 from pathlib import PurePosixPath
+from typing import Any
+
+import yaml
 
 from hornbook.errors import BadGlob
-from hornbook.gates.settings import Additional, GateSettings, Override, PresetChoice, place_of
-from hornbook.gates.shipped import PRESETS, preset_gates
-from hornbook.model.gates import Gate
+from hornbook.gates.values import Gate
+from hornbook.settings.values import Additional, GateSettings, Override, PresetChoice, place_of
 from hornbook.text.globs import parse
+
+PRESETS = ("go", "python", "typescript", "rust")
+
+
+@cache
+def preset_gates(name: str) -> tuple[Gate, ...]:
+    """The gates of one of the `PRESETS`, each value with its origin."""
+    text = (files(__package__) / "presets" / f"{name}.yaml").read_text(encoding="utf-8")
+    entries: list[dict[str, Any]] = yaml.safe_load(text)  # our own file, tested
+    return tuple(_gate(name, entry) for entry in entries)
+
+
+def _gate(preset: str, entry: dict[str, Any]) -> Gate:
+    values: dict[str, Any] = {  # a test holds them against Gate's fields
+        key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
+    }
+    return Gate(**values, origins=tuple((key, f"preset {preset}") for key in entry))
+
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -26,6 +48,11 @@ class Definitions:
     gates: tuple[Gate, ...] = ()
     disabled: tuple[Gate, ...] = ()
     problems: tuple[str, ...] = ()
+
+
+def check_gates(settings: GateSettings) -> tuple[str, ...]:
+    """Everything that is wrong with what a team says about its gates."""
+    return define(settings).problems
 
 
 def define(settings: GateSettings) -> Definitions:

@@ -35,7 +35,7 @@ _PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PresetDifference:
     """What a preset's gate needs to fit: a key, its value as YAML, and why."""
 
     gate: str
@@ -50,7 +50,7 @@ class Stack:
 
     preset: str
     folder: str = "."
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PresetDifference, ...] = ()
 
 
 def is_manifest(path: str) -> bool:
@@ -168,16 +168,16 @@ class _Signs:
         return _dependencies(self.package)
 
 
-def _off(gate: str, tool: str) -> Change:
-    return Change(gate, "enabled", "false", f"no sign of {tool} here")
+def _off(gate: str, tool: str) -> PresetDifference:
+    return PresetDifference(gate, "enabled", "false", f"no sign of {tool} here")
 
 
-def _go(signs: _Signs) -> Iterable[Change]:
+def _go(signs: _Signs) -> Iterable[PresetDifference]:
     if not signs.named(".golangci.") and not signs.mentioned("golangci-lint"):
         yield _off("lint", "golangci-lint")
 
 
-def _python(signs: _Signs) -> Iterable[Change]:
+def _python(signs: _Signs) -> Iterable[PresetDifference]:
     if not signs.named("ruff.toml", ".ruff.toml") and not signs.mentioned("ruff"):
         yield _off("lint", "ruff")
     if not signs.named("mypy.ini", ".mypy.ini") and not signs.mentioned("mypy"):
@@ -185,15 +185,15 @@ def _python(signs: _Signs) -> Iterable[Change]:
     pytest = signs.named("pytest.ini", "conftest.py") or signs.mentioned("pytest")
     measured = signs.named(".coveragerc") or any(map(signs.mentioned, ("coverage", "pytest-cov")))
     if not pytest:
-        yield Change("test", "command", "python -m unittest", "no sign of pytest here")
+        yield PresetDifference("test", "command", "python -m unittest", "no sign of pytest here")
     if not measured:
         yield _off("coverage", "coverage")
     elif not pytest:
         command = '"coverage run -m unittest && coverage report"'
-        yield Change("coverage", "command", command, "no sign of pytest here")
+        yield PresetDifference("coverage", "command", command, "no sign of pytest here")
 
 
-def _typescript(signs: _Signs) -> Iterable[Change]:
+def _typescript(signs: _Signs) -> Iterable[PresetDifference]:
     dependencies = signs.dependencies
     if not signs.has("tsconfig.json"):
         yield _off("build", "tsconfig.json")
@@ -205,15 +205,17 @@ def _typescript(signs: _Signs) -> Iterable[Change]:
     if tool is None:
         yield _off("coverage", "jest, vitest, c8 or nyc")
     else:
-        yield Change("coverage", "command", f'"{_MEASURING[tool]}"', f"{tool} is a dependency")
+        yield PresetDifference(
+            "coverage", "command", f'"{_MEASURING[tool]}"', f"{tool} is a dependency"
+        )
 
 
-def _rust(signs: _Signs) -> Iterable[Change]:
+def _rust(signs: _Signs) -> Iterable[PresetDifference]:
     if not signs.mentioned("llvm-cov") and not signs.mentioned("cargo-llvm-cov"):
         yield _off("coverage", "cargo-llvm-cov")
 
 
-_CHANGES: dict[str, Callable[[_Signs], Iterable[Change]]] = {
+_CHANGES: dict[str, Callable[[_Signs], Iterable[PresetDifference]]] = {
     "go": _go,
     "python": _python,
     "typescript": _typescript,

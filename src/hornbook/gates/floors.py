@@ -1,16 +1,19 @@
 """Floors: what holds for every change without any command. Values in, results out."""
 
+import configparser
+import json
 import posixpath
+import tomllib
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
-from hornbook.gates.companions import companion, is_test, same_kind, wants_test
-from hornbook.gates.named_scripts import named_scripts
-from hornbook.git.touched import Touched
-from hornbook.model.gates import Gate, GateResult, GateStatus
-from hornbook.model.plan import Constraints
+from hornbook.commits.change import Touched
+from hornbook.gates.scripts import named_scripts
+from hornbook.gates.test_files import companion, is_test, same_kind, wants_test
+from hornbook.gates.values import Gate, GateResult, GateStatus
+from hornbook.plans.plan import Constraints
 from hornbook.text.globs import parse_set
 
 SCOPE, TESTS, ARTEFACTS, RULES = "floor:scope", "floor:tests", "floor:artefacts", "floor:rules"
@@ -274,3 +277,39 @@ def _result(
 def _readable(text: str) -> str:
     """A path that is not UTF-8 can still be told."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+_CHECKERS = "black coverage flake8 hatch mypy nox pdm poe pylint pyright pytest ruff tox ty"
+_PYPROJECT = frozenset(_CHECKERS.split())
+_PACKAGE = frozenset(
+    ("scripts", "jest", "vitest", "mocha", "ava", "c8", "nyc", "eslintConfig", "prettier", "babel")
+)
+
+
+def judging_part(path: str, text: str) -> object:
+    """What in `pyproject.toml`, `package.json` or `setup.cfg` configures tests and checks.
+
+    Two texts with the same answer judge alike. A text that cannot be read is its own answer, so
+    that any change of it counts.
+    """
+    name = path.rsplit("/", 1)[-1]
+    try:
+        if name == "pyproject.toml":
+            return _chosen(tomllib.loads(text).get("tool"), _PYPROJECT)
+        if name == "package.json":
+            return _chosen(json.loads(text), _PACKAGE)
+        read = configparser.RawConfigParser(strict=False)
+        read.read_string(text)
+    except (ValueError, configparser.Error):
+        return text
+    return {
+        section: dict(read[section])
+        for section in read.sections()
+        if section not in {"metadata", "options"} and not section.startswith("options.")
+    }
+
+
+def _chosen(table: object, names: frozenset[str]) -> object:
+    if not isinstance(table, Mapping):
+        return table
+    return {key: value for key, value in table.items() if key in names}

@@ -1,12 +1,14 @@
 """The files that a gate's command names: shell scripts, Makefile targets, package.json scripts."""
 
 import json
+import posixpath
 import re
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from hornbook.gates.shell_flags import Hollow
-from hornbook.gates.shell_words import SHELLS, base, inner_shell
+from hornbook.shell.hollow_options import Hollow
+from hornbook.shell.programs import SHELLS, base, inner_shell
 
 Read = Callable[[str], bytes | None]
 
@@ -18,7 +20,7 @@ _RULE = re.compile(r"([^\s:#=][^:#=]*?)\s*::?(?!=)\s*([^#;]*)(?:;(.*))?")
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 
-class Judged(Protocol):
+class JudgedScript(Protocol):
     """Says why a script cannot fail; none if it can."""
 
     def __call__(self, script: str, *, line: bool) -> str | None:
@@ -26,7 +28,7 @@ class Judged(Protocol):
         ...
 
 
-def hollow_script(words: Sequence[str], read: Read, judged: Judged) -> Hollow | None:
+def hollow_script(words: Sequence[str], read: Read, judged: JudgedScript) -> Hollow | None:
     """Why the script that a command names cannot fail; none if it can, or cannot be read."""
     name = base(words[0])
     if name in {"make", "gmake"}:
@@ -72,7 +74,9 @@ def _text(path: str, read: Read) -> str | None:
     return data.decode("utf-8", "replace")
 
 
-def _shell_script(path: str, read: Read, judged: Judged, *, options: bool | None) -> Hollow | None:
+def _shell_script(
+    path: str, read: Read, judged: JudgedScript, *, options: bool | None
+) -> Hollow | None:
     """A script file; `options`: was its shell started with -e, none if it was not named."""
     text = _text(path, read)
     if text is None:
@@ -90,7 +94,7 @@ def _shell_script(path: str, read: Read, judged: Judged, *, options: bool | None
     return Hollow(path, f"is a script that always ends with 0 ({why})", remedy)
 
 
-def _package_script(words: Sequence[str], read: Read, judged: Judged) -> Hollow | None:
+def _package_script(words: Sequence[str], read: Read, judged: JudgedScript) -> Hollow | None:
     found = _named_script(words, read)
     why = judged(found[1], line=True) if found is not None else None
     if found is None or why is None:
@@ -114,7 +118,7 @@ def _named_script(words: Sequence[str], read: Read) -> tuple[str, str] | None:
     return (script, text) if isinstance(text, str) else None
 
 
-def _make(words: Sequence[str], read: Read, judged: Judged) -> Hollow | None:
+def _make(words: Sequence[str], read: Read, judged: JudgedScript) -> Hollow | None:
     """A Makefile's targets: refused only if no line of them or of what they need can fail."""
     folder, file, targets = _make_arguments(words)
     rules = _makefile(folder, file, read)
@@ -191,7 +195,7 @@ def _lines_of(target: str, rules: _Rules, seen: set[str]) -> list[str]:
     return [*(line for need in needs for line in _lines_of(need, rules, seen)), *recipe]
 
 
-def _never_fails(line: str, judged: Judged) -> bool:
+def _never_fails(line: str, judged: JudgedScript) -> bool:
     marks = re.match(r"[@+-]*", line)
     prefix = marks[0] if marks else ""
     if "-" in prefix:
@@ -202,3 +206,56 @@ def _never_fails(line: str, judged: Judged) -> bool:
 def _shell_line(line: str) -> str:
     """A line of a recipe as the shell gets it, with what only make knows as a command."""
     return _MAKE_VARIABLE.sub(_UNKNOWN, line.lstrip("@+-")).replace("$$", "$")
+
+
+_INTERPRETERS = re.compile(
+    r"(?:ba|da|z|k)?sh|python[\d.]*|node|deno|bun|tsx|ts-node|ruby|perl|php|source|\."
+    r"|env|exec|time|nice|xargs|sudo|command|timeout|npx|uv|poetry|pipenv|run"
+)
+_SETTINGS = re.compile(
+    r"-c|-f|--file|--makefile|--(?:[\w-]*-)?(?:config|rcfile|conf|settings)(?:-\w+)?"
+)
+_PASSED_OVER = re.compile(r"\w+=.*|[\d.]+[smhd]?", re.DOTALL)
+_APART = frozenset("();<>|&\n")
+
+
+def named_scripts(command: str) -> Iterator[str]:
+    """The paths as the command writes them; other arguments, such as files to check, are not."""
+    expected, settings = True, False
+    for word in _words(command):
+        if set(word) <= _APART:
+            expected, settings = True, False
+        elif settings:
+            yield from _unfolded(word)
+            settings = False
+        elif word.startswith("-"):
+            option, equals, value = word.partition("=")
+            settings = _SETTINGS.fullmatch(option) is not None
+            if settings and equals:
+                yield value
+                settings = False
+        elif expected and not _PASSED_OVER.fullmatch(word):
+            yield from _unfolded(word)
+            expected = _INTERPRETERS.fullmatch(posixpath.basename(word)) is not None
+
+
+def _unfolded(word: str) -> Iterator[str]:
+    """What a word names: it may be a command of its own, in quotes."""
+    if len(word.split()) > 1:
+        yield from named_scripts(word)
+    else:
+        yield word
+
+
+def _words(command: str) -> list[str]:
+    """The words of a command, operators apart.
+
+    A quote that is not closed is refused by the shell: then all that looks like a word starts one.
+    """
+    reader = shlex.shlex(command.replace("\n", " ; "), posix=True, punctuation_chars="();<>|&")
+    reader.whitespace_split = True
+    reader.commenters = ""
+    try:
+        return list(reader)
+    except ValueError:
+        return [word for part in re.split(r"[\s'\"]+", command) for word in ("&", part)]

@@ -5,7 +5,7 @@ import io
 import pyoxigraph as ox
 
 from hornbook.graph.store import OxigraphStore
-from hornbook.vocabulary.prefixes import PREFIXES
+from hornbook.vocabulary.names import PREFIXES
 
 FORMATS = ("nquads", "turtle", "trig", "jsonld")
 

@@ -14,15 +14,18 @@ import json
 import os
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import BinaryIO
 
 import msgspec
 
 from hornbook.errors import StoreError
-from hornbook.graph.terms import XSD, Subject
+from hornbook.graph.statements import XSD, SubjectStatements
+from hornbook.graph.store import translate_store_errors
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import name_of
 
@@ -52,7 +55,7 @@ def _order(pair: tuple[str, str]) -> tuple[str, int, str]:
 
 def extract(statements: Iterable[str], document_id: str) -> bytes:
     """What some statements say of the document itself; empty if the store may say it otherwise."""
-    start = Subject(document_id, []).term + " "
+    start = SubjectStatements(document_id, []).term + " "
     pairs = []
     for line in statements:
         if line.startswith(start):
@@ -89,7 +92,7 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ExtractIndex:
     """Where everything lies: a record for each document, in the order of the catalog."""
 
     segments: tuple[Segment, ...]
@@ -101,7 +104,7 @@ class Places:
         return found
 
 
-def read_places(folder: Path) -> Places:
+def read_places(folder: Path) -> ExtractIndex:
     """Where the extracts in a folder lie.
 
     Raises:
@@ -114,7 +117,7 @@ def read_places(folder: Path) -> Places:
         segments = msgspec.msgpack.decode(data[HEAD.size : start], type=tuple[Segment, ...])
     except (struct.error, msgspec.MsgspecError) as problem:
         raise _damaged(problem) from problem
-    return Places(segments, data[start:])
+    return ExtractIndex(segments, data[start:])
 
 
 def _damaged(problem: Exception) -> StoreError:
@@ -129,7 +132,7 @@ class Extracts:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = Lock()
-        self._opened: tuple[Places, dict[int, int]] | None = None
+        self._opened: tuple[ExtractIndex, dict[int, int]] | None = None
 
     def of(self, position: int) -> Pairs | None:
         """What the graph says of the document at a place of the catalog; None if it is not here.
@@ -146,7 +149,7 @@ class Extracts:
         except (OSError, struct.error, msgspec.MsgspecError, KeyError) as problem:
             raise _damaged(problem) from problem
 
-    def _open(self) -> tuple[Places, dict[int, int]]:
+    def _open(self) -> tuple[ExtractIndex, dict[int, int]]:
         with self._lock:
             if self._opened is None:
                 places = read_places(self._folder)
@@ -166,3 +169,144 @@ class Extracts:
                 for file in self._opened[1].values():
                     os.close(file)
                 self._opened = None
+
+
+MOST_SEGMENTS = 12
+PIECE = 8 * 1024 * 1024
+
+
+class ExtractWriter:
+    """Makes the extracts of the next generation from those of the last one and what is new."""
+
+    def __init__(self, folder: Path, base: Path | None, before: Sequence[str]) -> None:
+        """`base` has the extracts of the documents `before`, in this order; None if there are none.
+
+        Raises:
+            StoreError: They are damaged.
+        """
+        self._folder = folder
+        self._ids = tuple(before)
+        self._base = base
+        folder.mkdir()
+        self._before = ExtractIndex((), b"")
+        if base is not None:
+            with suppress(FileNotFoundError):  # a store of an older make has none
+                self._before = read_places(base)
+        self._number = 1 + max((each.number for each in self._before.segments), default=0)
+        self._made: dict[str, tuple[int, int]] = {}
+        self._size = 0
+        self._waiting: list[bytes] = []
+        self._waiting_size = 0
+
+    def add(self, document_id: str, statements: Iterable[str]) -> None:
+        """Take what is written into the graph of a document."""
+        data = extract(statements, document_id)
+        self._made[document_id] = (len(data), self._size)
+        self._size += len(data)
+        self._waiting_size += len(data)
+        self._waiting.append(data)
+        if self._waiting_size > PIECE:
+            self._write()
+
+    def _write(self) -> None:
+        """Write what waits; a file that stayed open would outlive a writer that fails."""
+        with (self._folder / str(self._number)).open("ab") as file:
+            file.write(b"".join(self._waiting))
+            _settle(file)
+        self._waiting, self._waiting_size = [], 0
+
+    def finish(self, after: Sequence[str]) -> None:
+        """Write where the extract of each document lies, in the order of the new catalog.
+
+        Raises:
+            StoreError: An extract from before is gone.
+        """
+        self._write()
+        records = self._records(tuple(after))
+        live = _live(records)
+        segments = [
+            Segment(each.number, each.size, live.get(each.number, 0))
+            for each in (*self._before.segments, Segment(self._number, self._size, 0))
+        ]
+        kept = [each for each in segments if each.live]
+        if not live.get(self._number):
+            (self._folder / str(self._number)).unlink()
+        with translate_store_errors():
+            for each in kept:
+                if self._base is not None and each.number != self._number:
+                    _link(self._base / str(each.number), self._folder / str(each.number))
+        merged = _to_merge(kept)
+        if merged:
+            kept = [each for each in kept if each not in merged]
+            kept.append(self._merge(records, {each.number for each in merged}))
+        head = ENCODER.encode(tuple(kept))
+        with (self._folder / PLACES).open("wb") as file:
+            file.write(HEAD.pack(len(head)) + head + bytes(records))
+            _settle(file)
+
+    def _records(self, after: tuple[str, ...]) -> bytearray:
+        width, old, before = PLACE.size, self._before.records, self._ids
+        if len(old) != len(before) * width:  # nothing was extracted before
+            before, old = (), b""
+        if before == after:
+            records = bytearray(old)
+        else:
+            where = {each: place * width for place, each in enumerate(before)}
+            none = PLACE.pack(0, 0, 0)
+            records = bytearray().join(
+                old[where[each] : where[each] + width] if each in where else none for each in after
+            )
+        for place, each in enumerate(after) if self._made else ():
+            if each in self._made:
+                length, offset = self._made[each]
+                PLACE.pack_into(records, place * width, self._number, length, offset)
+        return records
+
+    def _merge(self, records: bytearray, numbers: set[int]) -> Segment:
+        """Copy what is still asked for out of some segments into one."""
+        number = self._number + 1
+        sources = {each: (self._folder / str(each)).open("rb") for each in numbers}
+        with (self._folder / str(number)).open("wb") as file:
+            for place, (segment, length, offset) in enumerate(PLACE.iter_unpack(records)):
+                if length and segment in sources:
+                    sources[segment].seek(offset)
+                    PLACE.pack_into(records, place * PLACE.size, number, length, file.tell())
+                    file.write(sources[segment].read(length))
+            size = file.tell()
+            _settle(file)
+        for each, source in sources.items():
+            source.close()
+            (self._folder / str(each)).unlink()
+        return Segment(number, size, size)
+
+
+def _live(records: bytearray) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for segment, length, _ in PLACE.iter_unpack(records):
+        found[segment] = found.get(segment, 0) + length
+    return found
+
+
+def _to_merge(segments: Sequence[Segment]) -> list[Segment]:
+    """The small ones when there are many; all of them when half of the bytes are dead."""
+    size, live = sum(each.size for each in segments), sum(each.live for each in segments)
+    if size > 2 * live:
+        return list(segments)
+    if len(segments) <= MOST_SEGMENTS:
+        return []
+    largest = max(segments, key=lambda each: each.size)
+    small = [each for each in segments if each is not largest]
+    return small if 2 * sum(each.size for each in small) < largest.size else list(segments)
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        target.write_bytes(source.read_bytes())
+
+
+def _settle(file: BinaryIO) -> None:
+    """Have the disk keep a file."""
+    file.flush()
+    os.fsync(file.fileno())

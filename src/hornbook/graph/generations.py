@@ -25,11 +25,10 @@ from pathlib import Path
 import msgspec
 
 from hornbook.errors import StoreError
-from hornbook.graph.extract_writing import ExtractWriter
 from hornbook.graph.extracts import FOLDER as EXTRACTS
-from hornbook.graph.extracts import PLACES, Extracts
+from hornbook.graph.extracts import PLACES, Extracts, ExtractWriter
 from hornbook.graph.store import OxigraphStore, copy_closed
-from hornbook.model import Catalog
+from hornbook.rules.catalog import Catalog
 
 _NAME = re.compile(r"\d+-[0-9a-f]+")
 _DECODER = msgspec.msgpack.Decoder(Catalog)
@@ -70,7 +69,7 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DraftGeneration:
     """The next generation while its writer fills it."""
 
     store: OxigraphStore
@@ -152,7 +151,7 @@ class Generations:
         finally:
             os.close(lock)
 
-    def draft(self, base: Generation | None) -> Draft:
+    def draft(self, base: Generation | None) -> DraftGeneration:
         """The next generation, starting as a copy of `base`, or empty."""
         numbers = [place.name.partition("-")[0] for place in self._generations.iterdir()]
         number = max((int(each) for each in numbers if each.isdigit()), default=0) + 1
@@ -165,9 +164,9 @@ class Generations:
             copy_closed(base.folder / "graph", folder / "graph")
             ids = [entry.id for entry in base.catalog.entries]
             extracts = ExtractWriter(folder / EXTRACTS, base.folder / EXTRACTS, ids)
-        return Draft(OxigraphStore.writable(folder / "graph"), folder, extracts)
+        return DraftGeneration(OxigraphStore.writable(folder / "graph"), folder, extracts)
 
-    def publish(self, draft: Draft, catalog: Catalog) -> None:
+    def publish(self, draft: DraftGeneration, catalog: Catalog) -> None:
         """Make the draft the generation that readers open from now on."""
         draft.store.close()
         draft.extracts.finish([entry.id for entry in catalog.entries])

@@ -1,6 +1,7 @@
 """SHACL: checks the statements of one document against `vocabulary/shapes`."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 
 import pyshacl
@@ -8,6 +9,12 @@ import rdflib
 from rdflib.namespace import RDF, SH
 
 from hornbook import resources
+from hornbook.graph.ingest.report import IngestReport, Progress
+from hornbook.graph.store import GraphStore
+from hornbook.rules.catalog import Catalog
+from hornbook.rules.document import Problem
+from hornbook.vocabulary.names import graph_iri
+from hornbook.vocabulary.terms import Level
 
 
 @cache
@@ -35,3 +42,17 @@ def _line(report: rdflib.Graph, result: rdflib.term.Node) -> str:
     path = report.value(result, SH.resultPath)
     message = report.value(result, SH.resultMessage)
     return f"{focus} {path}: {message}"
+
+
+def shape_problems(
+    report: IngestReport, store: GraphStore, catalog: Catalog, progress: Progress
+) -> IngestReport:
+    """The report with a problem for everything that the shapes object to."""
+    found: list[Problem] = []
+    for number, entry in enumerate(catalog.entries, 1):
+        progress("checking", number, len(catalog.entries))
+        statements = store.statements(graph_iri(entry.id))
+        found += [
+            Problem(entry.path, None, "shape", Level.ERROR, line) for line in violations(statements)
+        ]
+    return replace(report, problems=(*report.problems, *found))

@@ -5,21 +5,74 @@ import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
-from hornbook.graph.terms import Subject
-from hornbook.model import (
-    Catalog,
-    Document,
-    Level,
-    Link,
-    Pattern,
-    Problem,
-    Removed,
-    Revision,
-    chunk_id,
-)
+from hornbook.rules.catalog import Catalog, Removed, Revision
+from hornbook.rules.document import Document, Link, Pattern, Problem, chunk_id
 from hornbook.vocabulary import predicates as p
-from hornbook.vocabulary.classes import CLASS_OF, Class
-from hornbook.vocabulary.names import name_of
+from hornbook.vocabulary.names import class_iri, entity_iri, name_of, predicate_iri
+from hornbook.vocabulary.predicates import CLASS_OF, Class, Datatype, Predicate
+from hornbook.vocabulary.terms import Level
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+_TYPED = {
+    Datatype.INTEGER: f"^^<{XSD}integer>",
+    Datatype.DATE_TIME: f"^^<{XSD}dateTime>",
+}
+
+
+def iri(value: str) -> str:
+    """An IRI of ours as a term: the codec leaves no character in it that could end it early."""
+    return f"<{value}>"
+
+
+def literal(text: str) -> str:
+    """A plain string as a term. JSON's escapes are all valid in N-Triples and SPARQL."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def entity(entity_id: str) -> str:
+    """An entity of ours as a term."""
+    return f"<{entity_iri(entity_id)}>"
+
+
+def value(predicate: Predicate, content: str | int) -> str:
+    """A value as the term that the predicate's datatype asks for."""
+    if predicate.datatype is Datatype.STRING:
+        return json.dumps(content, ensure_ascii=False)
+    if predicate.datatype is Datatype.ENTITY:
+        return entity(str(content))
+    if predicate.datatype is Datatype.CLASS:
+        return iri(class_iri(str(content)))
+    return f'"{content}"{_TYPED[predicate.datatype]}'
+
+
+class SubjectStatements:
+    """Collects the statements about one thing, each as `<subject> <predicate> object`."""
+
+    def __init__(self, entity_id: str, statements: list[str]) -> None:
+        self.term = entity(entity_id)
+        self._statements = statements
+
+    def say(self, predicate: Predicate, content: str | int | None) -> None:
+        """State one value; None and the empty string state nothing."""
+        if content is not None and content != "":
+            term = value(predicate, content)
+            self._statements.append(f"{self.term} {PREDICATE_TERM[predicate.name]} {term}")
+
+    def each(self, predicate: Predicate, contents: Iterable[str]) -> None:
+        """State every distinct value of a repeated predicate."""
+        for content in dict.fromkeys(contents):
+            self.say(predicate, content)
+
+
+class _PredicateTerms(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        self[name] = term = f"<{predicate_iri(name)}>"
+        return term
+
+
+PREDICATE_TERM = _PredicateTerms()
+
 
 SCHEMA = 1
 STORE_ID = "store.current"
@@ -67,12 +120,12 @@ def unnumbered(values: Iterable[str]) -> tuple[str, ...]:
 def current(document: Document, wanted_id: str, formerly: Sequence[str] = ()) -> list[str]:
     """The statements of a document's named graph: the parent and its chunks."""
     statements: list[str] = []
-    parent = Subject(document.id, statements)
+    parent = SubjectStatements(document.id, statements)
     _say_parent(parent, document)
     parent.each(p.FORMERLY, formerly)
     parent.say(p.CLASHES_WITH, wanted_id if wanted_id != document.id else None)
     for chunk in document.chunks:
-        piece = Subject(chunk_id(document.id, chunk.index), statements)
+        piece = SubjectStatements(chunk_id(document.id, chunk.index), statements)
         piece.say(p.RDF_TYPE, Class.DOCUMENT_CHUNK)
         piece.say(p.BELONGS, document.id)
         piece.say(p.CHUNK_INDEX, chunk.index)
@@ -84,7 +137,7 @@ def current(document: Document, wanted_id: str, formerly: Sequence[str] = ()) ->
     return statements
 
 
-def _say_parent(say: Subject, document: Document) -> None:
+def _say_parent(say: SubjectStatements, document: Document) -> None:
     say.say(p.RDF_TYPE, CLASS_OF[document.category])
     say.say(p.TYPE, "document")
     say.say(p.TITLE, document.title)
@@ -114,7 +167,7 @@ def _say_parent(say: Subject, document: Document) -> None:
         say.say(p.PREDICATES[name], value)
 
 
-def _say_meta(say: Subject, document: Document) -> None:
+def _say_meta(say: SubjectStatements, document: Document) -> None:
     failed = any(problem.level is Level.ERROR for problem in document.problems)
     say.say(p.META_TYPE, "document")
     say.say(p.META_NAME, document.path.rpartition("/")[2])
@@ -126,7 +179,7 @@ def _say_meta(say: Subject, document: Document) -> None:
     say.each(p.META_ERROR, map(problem_text, document.problems))
 
 
-def _say_decision(say: Subject, document: Document) -> None:
+def _say_decision(say: SubjectStatements, document: Document) -> None:
     if document.decision is not None:
         say.say(p.DECISION_STATUS, document.decision.status)
         say.say(p.DECISION_DATE, document.decision.date)
@@ -140,7 +193,7 @@ def history(document_id: str, revisions: Iterable[Revision], removed: Removed | 
     """The statements of a document's history graph: revisions, and the tombstone if it is gone."""
     statements: list[str] = []
     for revision in revisions:
-        say = Subject(revision.id, statements)
+        say = SubjectStatements(revision.id, statements)
         say.say(p.RDF_TYPE, Class.REVISION)
         say.say(p.REVISION_OF, document_id)
         say.say(p.CONTENT_HASH, revision.sha256)
@@ -149,7 +202,7 @@ def history(document_id: str, revisions: Iterable[Revision], removed: Removed | 
         say.each(p.GENERATED_AT, revision.began)
         say.each(p.INVALIDATED_AT, revision.ended)
     if removed is not None:
-        say = Subject(document_id, statements)
+        say = SubjectStatements(document_id, statements)
         say.say(p.RDF_TYPE, Class.TOMBSTONE)
         say.say(p.META_STATUS, "removed")
         say.say(p.LOCATION, removed.path)
@@ -164,7 +217,7 @@ def meta(catalog: Catalog) -> list[str]:
     collections = {entry.id.rpartition(".")[0] for entry in catalog.entries}
     if any(entry.chunk_count for entry in catalog.entries):
         carried.update(CHUNK_PREDICATES)
-    say = Subject(STORE_ID, statements)
+    say = SubjectStatements(STORE_ID, statements)
     say.say(p.RDF_TYPE, Class.STORE)
     say.say(p.STORE_SCHEMA, SCHEMA)
     say.say(p.STORE_VERSION, catalog.version)
@@ -190,7 +243,7 @@ CHUNK_PREDICATES = tuple(
 
 def carried_predicates(statements: Iterable[str], document_id: str) -> tuple[str, ...]:
     """The names of the predicates that a document itself carries, in order."""
-    start = Subject(document_id, []).term + " "
+    start = SubjectStatements(document_id, []).term + " "
     found = {
         line[len(start) :].split(" ", 1)[0][1:-1] for line in statements if line.startswith(start)
     }

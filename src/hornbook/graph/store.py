@@ -7,20 +7,52 @@ lock, and one that is touched in another thread aborts the process.
 import gc
 import io
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 import pyoxigraph as ox
 
+from hornbook import resources
 from hornbook.errors import StoreError
-from hornbook.graph import queries
-from hornbook.graph.terms import iri, literal
-from hornbook.vocabulary.names import name_of
-from hornbook.vocabulary.prefixes import PREFIXES
+from hornbook.graph.statements import iri, literal
+from hornbook.vocabulary.names import PREFIXES, name_of
+
+_PARAMETER = re.compile(r"\$(\w+)")
+_COMMENT = re.compile(r"^\s*#.*\n?", re.MULTILINE)
+
+
+@cache
+def text(name: str) -> str:
+    """The text of a named query without its comments."""
+    return _COMMENT.sub("", resources.text("queries", "sparql", f"{name}.rq")).strip()
+
+
+def parameters(name: str) -> frozenset[str]:
+    """The names of the parameters that a named query takes."""
+    return frozenset(_PARAMETER.findall(text(name)))
+
+
+def fill(name: str, terms: dict[str, str]) -> str:
+    """A named query with its parameters replaced by N-Triples terms.
+
+    Raises:
+        KeyError: A parameter is missing or not one of the query's.
+    """
+    if parameters(name) != terms.keys():
+        raise KeyError(f"query {name!r} takes {sorted(parameters(name))}, not {sorted(terms)}")
+    return _PARAMETER.sub(lambda match: terms[match.group(1)], text(name))
+
+
+def prologue() -> str:
+    """The prefix declarations that make a named query complete for any SPARQL processor."""
+    return "".join(f"PREFIX {label}: <{base}>\n" for label, base in PREFIXES.items())
+
 
 Rows = list[tuple[str, ...]]
 
@@ -75,8 +107,8 @@ class OxigraphStore:
 
     def rows(self, name: str, /, **terms: str) -> Rows:
         """The rows of a named query."""
-        text = queries.fill(name, terms)
-        with sound():
+        text = fill(name, terms)
+        with translate_store_errors():
             solutions = self._store.query(text, prefixes=PREFIXES)
             if not isinstance(solutions, ox.QuerySolutions):
                 raise TypeError(f"named query {name!r} is no SELECT")
@@ -98,17 +130,17 @@ class OxigraphStore:
         if inserted:
             requests.append(f"INSERT DATA {{ {' '.join(inserted)} }}")
         if requests:
-            with sound():
+            with translate_store_errors():
                 self._store.update(" ;\n".join(requests))
 
     def load(self, nquads: Path) -> None:
         """Add the quads of a file at once, twice as fast as one by one; not atomic on its own."""
-        with sound():
+        with translate_store_errors():
             self._store.bulk_load(path=str(nquads), format=ox.RdfFormat.N_QUADS)
 
     def statements(self, graph: str) -> list[str]:
         """The content of one named graph, in the form in which it was written, sorted."""
-        with sound():
+        with translate_store_errors():
             quads = list(self._store.quads_for_pattern(None, None, None, ox.NamedNode(graph)))
         return sorted(
             f"{_term(quad.subject)} {_term(quad.predicate)} {_term(quad.object)}" for quad in quads
@@ -117,13 +149,13 @@ class OxigraphStore:
     def canonical(self) -> list[bytes]:
         """Every quad as a line of canonical N-Quads, sorted; there are no blank nodes."""
         target = io.BytesIO()
-        with sound():
+        with translate_store_errors():
             self._store.dump(target, format=ox.RdfFormat.N_QUADS)
         return sorted(target.getvalue().splitlines())
 
     def quads(self) -> Iterator[ox.Quad]:
         """Every quad in canonical order."""
-        with sound():
+        with translate_store_errors():
             return iter(sorted(self._store.quads_for_pattern(None, None, None, None), key=str))
 
     def query(
@@ -154,7 +186,7 @@ class OxigraphStore:
 
     def close(self) -> None:
         """Write what is buffered and give the folder free; the store cannot be used afterwards."""
-        with sound():
+        with translate_store_errors():
             self._store.flush()
         self.release()
 
@@ -165,7 +197,7 @@ class OxigraphStore:
 
 
 @contextmanager
-def sound() -> Iterator[None]:
+def translate_store_errors() -> Iterator[None]:
     """Turn what Oxigraph raises over a damaged store into our own error."""
     try:
         yield
@@ -181,7 +213,7 @@ def copy_closed(source: Path, target: Path) -> None:
     A table file is never changed once it is written, so both stores may go on with it; the
     small files that a store rewrites are copied.
     """
-    with sound():
+    with translate_store_errors():
         target.mkdir()
         for path in source.iterdir():
             if path.suffix == ".sst":
@@ -194,7 +226,7 @@ def copy_closed(source: Path, target: Path) -> None:
 
 
 def _opened(folder: Path, *, read_only: bool) -> ox.Store:
-    with sound():
+    with translate_store_errors():
         return ox.Store.read_only(str(folder)) if read_only else ox.Store(str(folder))
 
 

@@ -1,1 +1,4 @@
-"""Runs commands so that nothing they start outlives them."""
+"""Programs: started, confined, kept and ended, so that nothing outlives what started it.
+
+What a program is for is not known here.
+"""

@@ -11,8 +11,8 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from hornbook.process.running import run_command
-from hornbook.temporary import temporary_folder
+from hornbook.disk import temporary_folder
+from hornbook.process.runner import run_command
 
 LANDLOCK = Path(__file__).with_name("landlock.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")

@@ -1,1 +1,4 @@
-"""Reviews: reads what a reviewer wrote, checks it against the tree, derives the outcome."""
+"""Reviews: read, held against the change as git has it, and judged.
+
+The outcome is derived here and nowhere else; no agent is asked.
+"""

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hornbook.model.gates import GateReport
-from hornbook.model.review import Citation, JudgedRule, Review, ReviewProblem
+from hornbook.gates.values import GateReport
 from hornbook.review.integrity import Reviewed, Standard
+from hornbook.review.values import Citation, JudgedRule, Review, ReviewProblem
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
+class ReviewBrief:
     """What one review had to answer: the rules of its packet, and what was printed.
 
     `name` tells reviews apart when there are several.
@@ -46,7 +46,7 @@ class Case:
 class Checked:
     """One review, read and checked; `places` has the first place cited for each rule."""
 
-    brief: Brief
+    brief: ReviewBrief
     review: Review | None
     problems: tuple[ReviewProblem, ...]
     notes: tuple[str, ...]

@@ -1,1 +1,4 @@
-"""GraphQL and HTTP over the workspace: thin adapters, no answers of their own."""
+"""The service: GraphQL, REST, SPARQL and MCP over HTTP, a folder each.
+
+Thin adapters: no answer is made here that the command line does not give.
+"""

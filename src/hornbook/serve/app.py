@@ -11,24 +11,22 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
 from hornbook.errors import UsageError
-from hornbook.serve.desk import Desk
-from hornbook.serve.documents import Limits
-from hornbook.serve.doors import Doors
-from hornbook.serve.engine import Engine
-from hornbook.serve.framework import make_framework
-from hornbook.serve.gateway import Gateway, House
-from hornbook.serve.graphql_http import GraphQLRoom
+from hornbook.graph.snapshot import Snapshot
+from hornbook.loop.engine.background_runs import Executions
+from hornbook.serve.graph_updates import GraphUpdates
+from hornbook.serve.graphql.documents import DocumentLimits
+from hornbook.serve.graphql.executor import GraphQLExecutor
+from hornbook.serve.graphql.schema import graphql_schema
+from hornbook.serve.graphql.transport import GraphQLRoom
+from hornbook.serve.http.framework import make_framework
+from hornbook.serve.http.gateway import Gateway, ServerParts
+from hornbook.serve.http.host_check import HostCheck
+from hornbook.serve.http.logs import Metrics, log
+from hornbook.serve.http.tokens import VARIABLE, CallerCheck, load_tokens
 from hornbook.serve.leases import Leases
-from hornbook.serve.logs import log
-from hornbook.serve.mcp_http import McpHttp
-from hornbook.serve.mcp_server import build_server
-from hornbook.serve.metrics import Metrics
-from hornbook.serve.porter import Porter
-from hornbook.serve.schema import graphql_schema
-from hornbook.serve.sparql import Askers, SparqlRoom
-from hornbook.serve.tokens import VARIABLE, load_tokens
-from hornbook.workspace.executions import Executions
-from hornbook.workspace.snapshot import Snapshot
+from hornbook.serve.mcp.http import McpHttp
+from hornbook.serve.mcp.server import build_server
+from hornbook.serve.sparql.endpoint import Askers, SparqlRoom
 
 LOOPBACK = "127.0.0.1"
 WORKERS = 8
@@ -61,7 +59,7 @@ def create_app(
     leases = Leases(root, lambda snapshot: _count(metrics, snapshot))
     settings = leases.settings.serve
     tokens = load_tokens(leases.root / settings.tokens, environment or {})
-    doors = Doors.of(host, settings.hosts, settings.origins)
+    doors = HostCheck.of(host, settings.hosts, settings.origins)
     if not doors.loopback and not tokens:
         leases.close()
         raise UsageError(
@@ -71,13 +69,15 @@ def create_app(
     open_ = settings.introspection == "always" or (
         settings.introspection == "loopback" and doors.loopback
     )
-    porter = Porter(tokens, settings.failures_per_minute)
+    porter = CallerCheck(tokens, settings.failures_per_minute)
     inherited = {name: value for name, value in os.environ.items() if name != VARIABLE}
     executions = Executions(inherited, _told)
-    desk = Desk(leases, metrics, executions, settings.streams)
+    desk = GraphUpdates(leases, metrics, executions, settings.streams)
     askers = Askers(leases.store_folder, settings)
     pool = ThreadPoolExecutor(WORKERS, "graphql")
-    engine = Engine(graphql_schema, Limits.of(settings, introspection=open_), desk.said)
+    engine = GraphQLExecutor(
+        graphql_schema, DocumentLimits.of(settings, introspection=open_), desk.said
+    )
 
     agents = McpHttp(
         build_server(leases.workspace, said=desk.said),
@@ -105,7 +105,9 @@ def create_app(
         f"{MCP}/": agents,
         **{path: make(leases) for path, make in (rooms or {}).items()},
     }
-    app.add_middleware(Gateway, house=House(doors, porter, settings, metrics, desk.said, served))
+    app.add_middleware(
+        Gateway, house=ServerParts(doors, porter, settings, metrics, desk.said, served)
+    )
     return app
 
 

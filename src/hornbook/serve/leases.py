@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hornbook.workspace.snapshot import Snapshot
-from hornbook.workspace.workspace import Workspace
+from hornbook.graph.snapshot import Snapshot
+from hornbook.workspace import Workspace
 
 
 class _Shared:

@@ -1,1 +1,1 @@
-"""Token counters and the glob dialect."""
+"""Text without meaning: globs of the one dialect, token counters, constraint bullets."""

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final, Protocol
 
 from hornbook.errors import UsageError
-from hornbook.text.token_boundary import additive_boundary
+from hornbook.text.exact_counter import additive_boundary
 
 __all__ = ["COUNTERS", "DEFAULT_COUNTER", "TokenCounter", "additive_boundary", "counter"]
 
@@ -58,6 +58,6 @@ def counter(name: str) -> TokenCounter:
 def _made(name: str) -> TokenCounter:
     if name == "heuristic":
         return HeuristicCounter()
-    from hornbook.text.exact import exact_counter  # noqa: PLC0415 - the heuristic needs no tiktoken
+    from hornbook.text.exact_counter import exact_counter  # noqa: PLC0415 - the heuristic needs no tiktoken
 
     return exact_counter(name, _ENCODINGS[name])

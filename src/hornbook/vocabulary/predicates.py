@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hornbook.vocabulary.terms import Category
+
 
 class Datatype(StrEnum):
     """What the objects of a predicate are."""
@@ -209,4 +211,48 @@ LINKS: dict[str, Predicate] = {
     "amends": DECISION_AMENDS,
     "amended_by": DECISION_AMENDED_BY,
     "imports": CODE_IMPORTS,
+}
+
+
+class Class(StrEnum):
+    """What a thing in the graph is, as its `rdf.type`."""
+
+    DOCUMENT = "Document"
+    SOP = "SOP"
+    DECISION = "Decision"
+    CONVENTION = "Convention"
+    SPEC = "Spec"
+    DATASHEET = "Datasheet"
+    REFERENCE = "Reference"
+    API = "API"
+    PLAN = "Plan"
+    TASK = "Task"
+    RISK = "Risk"
+    RECEIPT = "Receipt"
+    REVIEW = "Review"
+    RUN = "Run"
+    ESCALATION = "Escalation"
+    CODE_FILE = "CodeFile"
+    DOCUMENT_CHUNK = "DocumentChunk"
+    REVISION = "Revision"
+    TOMBSTONE = "Tombstone"
+    STORE = "Store"
+
+
+CLASS_OF: dict[Category, Class] = {
+    Category.SOP: Class.SOP,
+    Category.SPEC: Class.SPEC,
+    Category.DATASHEET: Class.DATASHEET,
+    Category.REFERENCE: Class.REFERENCE,
+    Category.API: Class.API,
+    Category.DECISION: Class.DECISION,
+    Category.CONVENTION: Class.CONVENTION,
+    Category.PLAN: Class.PLAN,
+    Category.TASK: Class.TASK,
+    Category.RISK: Class.RISK,
+    Category.RECEIPT: Class.RECEIPT,
+    Category.REVIEW: Class.REVIEW,
+    Category.RUN: Class.RUN,
+    Category.ESCALATION: Class.ESCALATION,
+    Category.CODE: Class.CODE_FILE,
 }

@@ -32,7 +32,7 @@ class ActionKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class StepAction:
     """What a model asked for, its parameters as texts."""
 
     name: str
@@ -141,7 +141,7 @@ def described(phase: Phase) -> list[dict[str, object]]:
     ]
 
 
-def read_action(answer: str) -> Action:
+def read_action(answer: str) -> StepAction:
     """The one action of a model's answer; fences and prose around it are no matter.
 
     Raises:
@@ -224,7 +224,7 @@ def _where(problem: Exception) -> str:
     return str(problem)
 
 
-def _checked(found: Mapping[str, object]) -> Action:
+def _checked(found: Mapping[str, object]) -> StepAction:
     name, given = found["action"], found.get("parameters") or {}
     if not isinstance(name, str) or name not in ACTIONS:
         near = _near(str(name), ACTIONS)
@@ -237,7 +237,7 @@ def _checked(found: Mapping[str, object]) -> Action:
     problems = list(_problems(ACTIONS[name], given))
     if problems:
         raise Misread(f"{name}: {'; '.join(problems)}.")
-    return Action(name, tuple((str(key), _as_text(value)) for key, value in given.items()))
+    return StepAction(name, tuple((str(key), _as_text(value)) for key, value in given.items()))
 
 
 def _problems(kind: ActionKind, given: Mapping[object, object]) -> Iterator[str]:

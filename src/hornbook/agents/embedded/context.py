@@ -7,10 +7,17 @@ from importlib.resources import files
 from typing import Final
 
 from hornbook.agents.embedded.actions import ACTIONS, described
-from hornbook.agents.embedded.compression import RECENT, Count, fit_actions, one_line, short_error
-from hornbook.agents.embedded.fitting import Many, fit
+from hornbook.agents.embedded.fitting import (
+    RECENT,
+    Count,
+    FittedList,
+    fit,
+    fit_actions,
+    one_line,
+    short_error,
+    to_yaml,
+)
 from hornbook.agents.embedded.records import StepRecord
-from hornbook.agents.embedded.rendering import to_yaml
 from hornbook.agents.embedded.schemas import View, current_state
 from hornbook.agents.embedded.task import SCHEMA_TOKENS, TOKEN_BUDGET, Phase, StepTask
 
@@ -78,9 +85,9 @@ def _frame(task: StepTask) -> dict[str, object]:
     return {
         "id": task.id,
         "goal": task.goal,
-        "success_criteria": Many(task.success_criteria),
+        "success_criteria": FittedList(task.success_criteria),
         "phase": str(task.phase),
-        "constraints": Many(task.limits),
+        "constraints": FittedList(task.limits),
     }
 
 

@@ -9,23 +9,22 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from hornbook.agents.embedded.actions import Action, Misread, read_action
-from hornbook.agents.embedded.asking import Ask
+from hornbook.agents.assignment import Answer, Assignment, Role, Usage
+from hornbook.agents.embedded.actions import Misread, StepAction, read_action
 from hornbook.agents.embedded.checks import verified
-from hornbook.agents.embedded.compression import Count, one_line
 from hornbook.agents.embedded.context import MOST_TOKENS, build
-from hornbook.agents.embedded.describing import task_of
-from hornbook.agents.embedded.loading import Related, Shelf
-from hornbook.agents.embedded.loops import LoopRules, changed_paths, stuck
+from hornbook.agents.embedded.fitting import Count, one_line
+from hornbook.agents.embedded.loaded import LoadedFiles, Related
 from hornbook.agents.embedded.memory import loaded
-from hornbook.agents.embedded.performing import Check, Situation, baseline, perform
+from hornbook.agents.embedded.pace import Ask
+from hornbook.agents.embedded.perform import Check, StepSituation, baseline, perform
 from hornbook.agents.embedded.records import Result, StepRecord
 from hornbook.agents.embedded.schemas import View
 from hornbook.agents.embedded.store import StepStore
-from hornbook.agents.embedded.task import Schema, StepTask
-from hornbook.agents.embedded.workbench import Refused, Workbench
+from hornbook.agents.embedded.stuck import LoopRules, changed_paths, stuck
+from hornbook.agents.embedded.task import Schema, StepTask, task_of
+from hornbook.agents.embedded.workbench import EditRefused, Workbench
 from hornbook.errors import UsageError
-from hornbook.model.agents import Answer, Assignment, Role, Usage
 
 Record = Callable[[Mapping[str, object]], None]
 """Is told what each step did; the `key` of an event is the same if it is told again."""
@@ -94,7 +93,7 @@ class _Run:
         self._tell = tell
         self._task = developer.describe(assignment)
         self._bench = Workbench(Path(assignment.folder), assignment.constraints)
-        self._shelf = Shelf(self._bench, self._task, developer.related)
+        self._shelf = LoadedFiles(self._bench, self._task, developer.related)
         self._store = StepStore(developer.folder(assignment))
         self._records: tuple[StepRecord, ...] = ()
         self._current = View(self._task)
@@ -198,7 +197,7 @@ class _Run:
                 summary=one_line(str(problem)),
                 error=str(problem),
             )
-        at = Situation(
+        at = StepSituation(
             self._task,
             self._records,
             self._shelf,
@@ -234,13 +233,13 @@ class _Run:
             return None
         try:
             return self._bench.read(path)
-        except Refused as problem:
+        except EditRefused as problem:
             return str(problem)
 
     def _content(self, record: StepRecord) -> str:
         try:
             return self._shelf.content(record, self._records)
-        except Refused as problem:
+        except EditRefused as problem:
             return str(problem)
 
     def _example(self) -> str | None:
@@ -282,7 +281,7 @@ class _Run:
         self._tell({"key": key, "step": self.step, "action": "recover", "summary": what})
 
 
-def _whole_action(answer: Answer, text: str) -> Action:
+def _whole_action(answer: Answer, text: str) -> StepAction:
     """The action that an answer asks for; of one that was cut, no part is done.
 
     Raises:

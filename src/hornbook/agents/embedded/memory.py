@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from hornbook.agents.embedded.compression import RECENT
+from hornbook.agents.embedded.fitting import RECENT
 from hornbook.agents.embedded.records import StepRecord
 
 MAX_ITEMS: Final = 5
@@ -13,7 +13,7 @@ EXPIRES_AFTER_STEPS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedItem:
     """What a step asked to see in the steps after it; a pinned item stays until it is cleared."""
 
     key: str
@@ -25,12 +25,12 @@ class Loaded:
         return not self.pinned and step - self.record.step > EXPIRES_AFTER_STEPS
 
 
-def loaded(records: Iterable[StepRecord], step: int) -> tuple[Loaded, ...]:
+def loaded(records: Iterable[StepRecord], step: int) -> tuple[LoadedItem, ...]:
     """What is loaded when `step` is asked, oldest first.
 
     First in, first out, pinned items aside; what is loaded again is new again.
     """
-    items: list[Loaded] = []
+    items: list[LoadedItem] = []
     for record in records:
         items = [item for item in items if not item.expired(record.step)]
         if record.action == "clear_context" and record.error is None:
@@ -39,16 +39,16 @@ def loaded(records: Iterable[StepRecord], step: int) -> tuple[Loaded, ...]:
             pinned = record.given.get("pinned") == "true"
             items = [item for item in items if item.key != record.loads]
             items = _within(items, LOADED_ITEMS - 1)
-            items.append(Loaded(record.loads, record, pinned))
+            items.append(LoadedItem(record.loads, record, pinned))
     return tuple(item for item in items if not item.expired(step))
 
 
-def has_room(items: Iterable[Loaded], key: str) -> bool:
+def has_room(items: Iterable[LoadedItem], key: str) -> bool:
     """Whether an item can be loaded: not when every slot is pinned by another."""
     return sum(item.pinned and item.key != key for item in items) < LOADED_ITEMS
 
 
-def _within(items: list[Loaded], most: int) -> list[Loaded]:
+def _within(items: list[LoadedItem], most: int) -> list[LoadedItem]:
     """The items without the oldest ones that are not pinned, until `most` are left."""
     kept = list(items)
     while len(kept) > most:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from hornbook.model.gates import GateResult, GateStatus
+from hornbook.gates.values import GateResult, GateStatus
 
 
 class Result(StrEnum):
@@ -17,7 +17,7 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileEdit:
     """A file that a step changed: hashes of its bytes; without `before` it was created."""
 
     path: str
@@ -40,7 +40,7 @@ class StepRecord:
     result: Result = Result.SUCCESS
     summary: str = ""
     error: str | None = None
-    change: Change | None = None
+    change: FileEdit | None = None
     gates: tuple[GateResult, ...] = field(default=())
     loads: str | None = None
     tokens: int = 0
@@ -75,7 +75,7 @@ def from_json(data: Mapping[str, Any]) -> StepRecord:  # a JSON object
             **data,
             "parameters": tuple((str(key), str(item)) for key, item in data["parameters"].items()),
             "result": Result(data["result"]),
-            "change": None if change is None else Change(**change),
+            "change": None if change is None else FileEdit(**change),
             "gates": gates,
         }
     )

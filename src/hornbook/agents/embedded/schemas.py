@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hornbook.agents.embedded.checks import Verification, obstacles, verified
-from hornbook.agents.embedded.fitting import Error, Many, Text
-from hornbook.agents.embedded.loading import last_error, numbered
-from hornbook.agents.embedded.loops import changed_paths
+from hornbook.agents.embedded.fitting import FittedError, FittedList, FittedText
+from hornbook.agents.embedded.loaded import last_error, numbered
 from hornbook.agents.embedded.records import StepRecord
-from hornbook.agents.embedded.task import Schema, StepTask, Violation
+from hornbook.agents.embedded.stuck import changed_paths
+from hornbook.agents.embedded.task import RuleViolation, Schema, StepTask
 
 MOST_FILES: Final = 8
 
@@ -47,14 +47,14 @@ def current_state(view: View, shown: Sequence[StepRecord]) -> dict[str, object]:
         tree["last_error"] = {
             "step": failed.step,
             "action": failed.action,
-            "error": Error(failed.error or ""),
+            "error": FittedError(failed.error or ""),
         }
     if view.task.feedback:
-        tree["feedback"] = Text(view.task.feedback)
+        tree["feedback"] = FittedText(view.task.feedback)
     tree["verification"] = _verification(view)
     if view.loaded:
         tree["loaded_context"] = [
-            {"key": key, "content": Text(content)} for key, content in view.loaded
+            {"key": key, "content": FittedText(content)} for key, content in view.loaded
         ]
     return tree
 
@@ -70,7 +70,7 @@ def _fix_violation(view: View) -> dict[str, object]:
             "check_id": violation.check_id,
             "severity": violation.severity,
             "file_path": path,
-            "message": Error(violation.message),
+            "message": FittedError(violation.message),
             "fix_hint": violation.fix_hint or None,
         },
         "check_definition": {
@@ -79,20 +79,20 @@ def _fix_violation(view: View) -> dict[str, object]:
         },
         "file_content": {
             "path": path,
-            "content": None if text is None else Text(numbered(text), line and line - 1),
+            "content": None if text is None else FittedText(numbered(text), line and line - 1),
         },
         **_other_files(view, path),
     }
 
 
-def _from_gates(view: View) -> Violation:
+def _from_gates(view: View) -> RuleViolation:
     """The violation that the first failing gate tells of, where no other is given."""
     gate = next(iter(view.verification.failing), None)
     if gate is None:
-        return Violation("", "", "", "", view.task.goal)
+        return RuleViolation("", "", "", "", view.task.goal)
     place = next((issue for issue in view.verification.issues if issue.path in view.files), None)
     message = place.text if place else (gate.message or gate.output)
-    return Violation(
+    return RuleViolation(
         f"gate.{gate.name}",
         gate.name,
         "error",
@@ -105,9 +105,9 @@ def _from_gates(view: View) -> Violation:
 
 def _implement_feature(view: View) -> dict[str, object]:
     return {
-        "spec": {**_spec(view.task), "constraints": Many(view.task.constraints)},
-        "target_files": Many([_target(view, path) for path in _paths(view)]),
-        "test_requirements": Many(view.task.test_requirements),
+        "spec": {**_spec(view.task), "constraints": FittedList(view.task.constraints)},
+        "target_files": FittedList([_target(view, path) for path in _paths(view)]),
+        "test_requirements": FittedList(view.task.test_requirements),
     }
 
 
@@ -117,10 +117,10 @@ def _write_tests(view: View) -> dict[str, object]:
     text = view.files.get(target) if target else None
     return {
         "spec": {"requirements": _spec(view.task)["requirements"]},
-        "test_patterns": {"example_test": view.example and Text(view.example)},
+        "test_patterns": {"example_test": view.example and FittedText(view.example)},
         "target_test_file": {
             "path": target,
-            "existing_content": None if text is None else Text(numbered(text)),
+            "existing_content": None if text is None else FittedText(numbered(text)),
         },
         **_other_files(view, target),
     }
@@ -135,7 +135,7 @@ def _spec(task: StepTask) -> dict[str, object]:
         }
         for each in task.requirements
     ]
-    return {"title": task.title or task.goal, "requirements": Many(requirements)}
+    return {"title": task.title or task.goal, "requirements": FittedList(requirements)}
 
 
 def _paths(view: View) -> list[str]:
@@ -151,13 +151,13 @@ def _target(view: View, path: str) -> dict[str, object]:
     return {
         "path": path,
         "status": "to_modify",
-        "relevant_section": Text(numbered(text), line and line - 1),
+        "relevant_section": FittedText(numbered(text), line and line - 1),
     }
 
 
 def _other_files(view: View, shown: str | None) -> dict[str, object]:
     others = [_target(view, path) for path in _paths(view) if path != shown]
-    return {"target_files": Many(others[:MOST_FILES])} if others else {}
+    return {"target_files": FittedList(others[:MOST_FILES])} if others else {}
 
 
 def _line_in(view: View, path: str) -> int | None:
@@ -172,12 +172,12 @@ def _verification(view: View) -> dict[str, object]:
     issues = [{"line": issue.line, "file": issue.path, "issue": issue.text} for issue in now.issues]
     tree: dict[str, object] = {
         "last_check_result": f"{now.passing} of {len(now.gates)} passing",
-        "remaining_issues": Many(issues),
-        "still_needed": Many(view.missing),
+        "remaining_issues": FittedList(issues),
+        "still_needed": FittedList(view.missing),
     }
     output = "\n".join(f"== {gate.name} ==\n{gate.output or gate.message}" for gate in now.failing)
     if output:
-        tree["output"] = Text(output, output.count("\n"))
+        tree["output"] = FittedText(output, output.count("\n"))
     return tree
 
 

@@ -8,16 +8,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from hornbook.agents.embedded.compression import RECENT
+from hornbook.agents.embedded.fitting import RECENT, to_yaml
 from hornbook.agents.embedded.memory import EXPIRES_AFTER_STEPS, MAX_ITEMS, loaded
 from hornbook.agents.embedded.records import StepRecord, as_json, from_json
-from hornbook.agents.embedded.rendering import to_yaml
 from hornbook.agents.embedded.schemas import View
 from hornbook.agents.embedded.task import StepTask
-from hornbook.agents.embedded.workbench import Edit, Workbench
-from hornbook.agents.embedded.writing import write_whole
+from hornbook.agents.embedded.workbench import Workbench, WorkbenchEdit
+from hornbook.disk import write_whole
 from hornbook.errors import StoreError, UsageError
-from hornbook.model.gates import GateStatus
+from hornbook.gates.values import GateStatus
 
 ARTIFACTS: Final = ("inputs", "outputs", "snapshots")
 
@@ -86,7 +85,7 @@ class StepStore:
             place = self.folder / "artifacts" / "outputs" / name
             write_whole(place, gate.output.encode(), durable=False)
 
-    def keep(self, step: int, edit: Edit) -> None:
+    def keep(self, step: int, edit: WorkbenchEdit) -> None:
         """Write a file's bytes before and after an edit that is about to be made."""
         place = self.snapshot(step)
         if edit.before is not None:

@@ -1,13 +1,16 @@
 """What a step works on: a phase, the shape of its current state, and the task itself."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final
 
+from hornbook.agents.assignment import Assignment
+from hornbook.agents.embedded.fitting import one_line
 from hornbook.errors import UsageError
-from hornbook.model.plan import Constraints
+from hornbook.plans.plan import Constraints
 
 
 class Schema(StrEnum):
@@ -84,7 +87,7 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class RuleViolation:
     """What a check found, and what it looks for."""
 
     id: str
@@ -116,7 +119,7 @@ class StepTask:
     requirements: tuple[Requirement, ...] = ()
     constraints: tuple[str, ...] = ()
     test_requirements: tuple[str, ...] = ()
-    violation: Violation | None = None
+    violation: RuleViolation | None = None
     example_test: str | None = None
     feedback: str = ""
     specification: str = ""
@@ -135,3 +138,50 @@ def scope_lines(scope: Constraints) -> tuple[str, ...]:
         ("DO NOT TOUCH", scope.do_not_touch),
     )
     return tuple(f"{word}: {', '.join(globs)}" for word, globs in parts if globs)
+
+
+GOAL_CHARACTERS: Final = 300
+_TASK: Final = re.compile(r"^# The task\n+(.*?)(?=^# |\Z)", re.MULTILINE | re.DOTALL)
+_LIST: Final = r"^{}:\n((?:[-*] .*\n?)+)"
+_LISTED: Final = ("Acceptance criteria", "Constraints", "These commands must pass")
+
+
+def task_of(assignment: Assignment) -> StepTask:
+    """The task of an assignment; its goal is the first paragraph under `# The task`.
+
+    Raises:
+        UsageError: The assignment's phase is not known.
+    """
+    found = _TASK.search(assignment.prompt)
+    told = found[1] if found else assignment.prompt
+    criteria = assignment.criteria or _listed(told, _LISTED[0])
+    requirements = tuple(
+        Requirement(f"AC-{number}", text) for number, text in enumerate(criteria, 1)
+    )
+    goal = _goal(told) or assignment.task_id
+    return StepTask(
+        id=assignment.task_id,
+        goal=goal,
+        phase=phase_of(assignment.phase),
+        success_criteria=criteria,
+        scope=assignment.constraints,
+        files=assignment.files,
+        title=goal,
+        requirements=requirements,
+        constraints=_listed(told, _LISTED[1]),
+        test_requirements=tuple(f"{gate} must pass" for gate in _listed(told, _LISTED[2])),
+        feedback=assignment.feedback,
+        specification=assignment.prompt,
+    )
+
+
+def _goal(told: str) -> str:
+    paragraphs = (part.strip() for part in re.split(r"\n\s*\n", told))
+    first = next((part for part in paragraphs if part and not part.startswith("#")), "")
+    return one_line(first, GOAL_CHARACTERS)
+
+
+def _listed(told: str, heading: str) -> tuple[str, ...]:
+    found = re.search(_LIST.format(re.escape(heading)), told, re.MULTILINE)
+    lines = found[1].split("\n") if found else []
+    return tuple(line[2:].strip() for line in lines if line.strip())

@@ -10,10 +10,10 @@ from typing import Final
 
 import regex
 
-from hornbook.agents.embedded.records import Change
-from hornbook.agents.embedded.writing import write_whole
-from hornbook.git.reader import inside_repository, run, sure
-from hornbook.model.plan import Constraints
+from hornbook.agents.embedded.records import FileEdit
+from hornbook.commits.git import inside_repository, require_success, run
+from hornbook.disk import write_whole
+from hornbook.plans.plan import Constraints
 from hornbook.text.globs import GlobSet, parse, parse_set
 
 CLOSED: Final = frozenset({".git", ".hornbook", ".semspec"})
@@ -24,12 +24,12 @@ MOST_SEARCHED: Final = 50_000_000
 SEARCH_SECONDS: Final = 5.0
 
 
-class Refused(Exception):
+class EditRefused(Exception):
     """Something that the workbench does not do; the model is told why in its next step."""
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class WorkbenchEdit:
     """A change of one file that is possible but not made; without `before` it is created."""
 
     path: str
@@ -37,10 +37,10 @@ class Edit:
     after: bytes
 
     @property
-    def change(self) -> Change:
+    def change(self) -> FileEdit:
         """The change as it is recorded."""
         before = None if self.before is None else sha256(self.before).hexdigest()
-        return Change(self.path, before, sha256(self.after).hexdigest())
+        return FileEdit(self.path, before, sha256(self.after).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +59,21 @@ class Workbench:
         place = self._place(path)
         if place.is_dir():
             names = ", ".join(sorted({each.name for each in place.iterdir()} - CLOSED)[:40])
-            raise Refused(f"{path} is a folder; it holds: {names or 'nothing'}.")
+            raise EditRefused(f"{path} is a folder; it holds: {names or 'nothing'}.")
         if not place.is_file():
-            raise Refused(f"{path} is not there: search for it, or create it with edit_file.")
+            raise EditRefused(f"{path} is not there: search for it, or create it with edit_file.")
         if place.stat().st_size > MOST_BYTES:
-            raise Refused(f"{path} has more than {MOST_BYTES} bytes: search in it instead.")
+            raise EditRefused(f"{path} has more than {MOST_BYTES} bytes: search in it instead.")
         try:
             return _decoded(path, place.read_bytes())
         except OSError as problem:
-            raise Refused(f"{path} cannot be read: {problem.strerror}.") from None
+            raise EditRefused(f"{path} cannot be read: {problem.strerror}.") from None
 
     def exists(self, path: str) -> bool:
         """Whether the path is a file inside the worktree."""
         try:
             return self._place(path).is_file()
-        except Refused:
+        except EditRefused:
             return False
 
     def files(self) -> Iterator[str]:
@@ -97,13 +97,13 @@ class Workbench:
         try:
             wanted = regex.compile(pattern, regex.MULTILINE)
         except regex.error as problem:
-            raise Refused(f"{pattern!r} is no regular expression: {problem}.") from None
+            raise EditRefused(f"{pattern!r} is no regular expression: {problem}.") from None
         hits: list[str] = []
         searched = 0
         for path in self._chosen(paths):
             try:
                 text = self.read(path)
-            except Refused:
+            except EditRefused:
                 continue  # a binary or a huge file has no lines to show
             searched += len(text)
             if searched > MOST_SEARCHED:
@@ -113,7 +113,7 @@ class Workbench:
                 return [*hits[:MOST_HITS], "# ... more lines fit: narrow the search ..."]
         return hits
 
-    def edit(self, path: str, given: dict[str, str]) -> Edit:
+    def edit(self, path: str, given: dict[str, str]) -> WorkbenchEdit:
         """The change that the parameters ask for, checked but not made.
 
         Raises:
@@ -126,15 +126,15 @@ class Workbench:
             after = given["content"].encode()
         elif given.keys() >= {"search", "replace"} and "content" not in given:
             if before is None:
-                raise Refused(f"{path} is not there: create it with `content`.")
+                raise EditRefused(f"{path} is not there: create it with `content`.")
             after = _replaced(path, _decoded(path, before), given["search"], given["replace"])
         else:
-            raise Refused("give `search` and `replace`, or `content` alone.")
+            raise EditRefused("give `search` and `replace`, or `content` alone.")
         if after == before:
-            raise Refused(f"the edit leaves {path} as it is.")
-        return Edit(name, before, after)
+            raise EditRefused(f"the edit leaves {path} as it is.")
+        return WorkbenchEdit(name, before, after)
 
-    def apply(self, edit: Edit) -> None:
+    def apply(self, edit: WorkbenchEdit) -> None:
         """Make the change, all at once; a file keeps its mode.
 
         Raises:
@@ -143,7 +143,7 @@ class Workbench:
         try:
             self.put(edit.path, edit.after)
         except OSError as problem:
-            raise Refused(f"{edit.path} cannot be written: {problem.strerror}.") from None
+            raise EditRefused(f"{edit.path} cannot be written: {problem.strerror}.") from None
 
     def put(self, path: str, data: bytes | None) -> None:
         """Give a file these bytes, or remove it.
@@ -165,24 +165,26 @@ class Workbench:
         """
         pure = PurePosixPath(path)
         if not path.strip() or pure.is_absolute() or ".." in pure.parts or "\0" in path:
-            raise Refused(f"{path!r} is no path below the root: write it relative, without `..`.")
+            raise EditRefused(
+                f"{path!r} is no path below the root: write it relative, without `..`."
+            )
         root = self.root.resolve()
         try:
             real = (root / pure).resolve()
             real.is_file()
         except (OSError, RuntimeError) as problem:
-            raise Refused(f"{path[:80]} is no path that can be opened: {problem}.") from None
+            raise EditRefused(f"{path[:80]} is no path that can be opened: {problem}.") from None
         if not real.is_relative_to(root):
-            raise Refused(f"{path} leads outside the worktree.")
+            raise EditRefused(f"{path} leads outside the worktree.")
         if CLOSED & {*pure.parts, *real.relative_to(root).parts}:
-            raise Refused(f"{path} is closed to agents.")
+            raise EditRefused(f"{path} is closed to agents.")
         return real
 
     def _writable(self, path: str) -> str:
         """The real path of a file that may be edited, relative to the root."""
         real = self._place(path).relative_to(self.root.resolve()).as_posix()
         if (self.root / real).is_dir():
-            raise Refused(f"{path} is a folder.")
+            raise EditRefused(f"{path} is a folder.")
         for name in {PurePosixPath(path).as_posix(), real}:
             self._in_scope(name)
         return real
@@ -194,10 +196,10 @@ class Workbench:
         ):
             hit = next((each for each in patterns if parse(each).matches(path)), None)
             if hit is not None:
-                raise Refused(f"{path} is out of scope: the plan says {word}: {hit}.")
+                raise EditRefused(f"{path} is out of scope: the plan says {word}: {hit}.")
         if self.scope.inside and parse_set(self.scope.inside).match(path) is None:
             said = ", ".join(self.scope.inside)
-            raise Refused(f"{path} is out of scope: the plan says IN: {said}.")
+            raise EditRefused(f"{path} is out of scope: the plan says IN: {said}.")
 
     def _chosen(self, paths: str | None) -> Iterator[str]:
         if paths is None:
@@ -210,7 +212,7 @@ class Workbench:
 def _listed(root: Path) -> list[str]:
     """The paths of all files, without those that git ignores where there is a repository."""
     if inside_repository(root):
-        told = sure(root, run(root, "ls-files", "-z", "-c", "-o", "--exclude-standard"))
+        told = require_success(root, run(root, "ls-files", "-z", "-c", "-o", "--exclude-standard"))
         return sorted({name for name in _texts(told.stdout.split(b"\0")) if name})
     found: list[bytes] = []
     for folder, folders, names in os.walk(root):
@@ -239,7 +241,9 @@ def _matching(wanted: "regex.Pattern[str]", path: str, text: str) -> list[str]:
             if len(numbers) > MOST_HITS:
                 break
     except TimeoutError:
-        raise Refused(f"{wanted.pattern!r} takes too long in {path}: make it simpler.") from None
+        raise EditRefused(
+            f"{wanted.pattern!r} takes too long in {path}: make it simpler."
+        ) from None
     return [f"{number}: {lines[number - 1].strip()[:200]}" for number in numbers]
 
 
@@ -247,16 +251,16 @@ def _decoded(path: str, data: bytes) -> str:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise Refused(f"{path} is not UTF-8 text.") from None
+        raise EditRefused(f"{path} is not UTF-8 text.") from None
     if "\0" in text:
-        raise Refused(f"{path} is binary.")
+        raise EditRefused(f"{path} is binary.")
     return text
 
 
 def _replaced(path: str, text: str, search: str, replacement: str) -> bytes:
     """The text with the one place replaced; line ends are those of the file."""
     if not search:
-        raise Refused("`search` is empty: give the text that stands there.")
+        raise EditRefused("`search` is empty: give the text that stands there.")
     # YAML ends a block with a line end that the last line of a file may not have
     added = "\n" if search.endswith("\n") and not text.endswith("\n") else ""
     body = text + added
@@ -267,11 +271,11 @@ def _replaced(path: str, text: str, search: str, replacement: str) -> bytes:
             return body.replace(old, new).removesuffix(added).encode()
         if times > 1:
             lines = [str(number) for number in _lines_of(body, old)][:10]
-            raise Refused(
+            raise EditRefused(
                 f"`search` stands {times} times in {path}, in lines {', '.join(lines)}: "
                 "give more of its surroundings."
             )
-    raise Refused(f"`search` is not in {path}: copy the text exactly, without line numbers.")
+    raise EditRefused(f"`search` is not in {path}: copy the text exactly, without line numbers.")
 
 
 def _lines_of(text: str, part: str) -> Iterator[int]:

@@ -1,1 +1,0 @@
-"""Contexts as pure functions over values: which rules bind, and how a rule reads."""

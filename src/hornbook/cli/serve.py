@@ -1,0 +1,58 @@
+"""The command that serves the graph over HTTP."""
+
+import socket
+
+import click
+
+from hornbook.cli.output import counted, note, progress_bar
+from hornbook.cli.rules import root_of
+from hornbook.errors import UsageError
+
+
+@click.command()
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on; beyond loopback tokens are needed.",
+)
+@click.option(
+    "--port",
+    default=8765,
+    show_default=True,
+    type=click.IntRange(1, 65535),
+    help="The port to listen on.",
+)
+@click.option("--ingest", is_flag=True, help="Ingest before serving.")
+@click.option("--watch", is_flag=True, help="Ingest whenever a source changes.")
+@root_of
+def serve(root: str | None, host: str, port: int, *, ingest: bool, watch: bool) -> None:
+    """Serve GraphQL, REST, SPARQL and MCP over HTTP until stopped."""
+    from hornbook.serve.server import run
+    from hornbook.workspace import Workspace
+
+    with Workspace.open(root) as work:
+        place = work.root
+        _refuse_taken(host, port)
+        if ingest:
+            with progress_bar() as progress:
+                report = work.ingest(progress=progress)
+            note(f"ingested {counted(report.documents, 'document')}")
+    shown = f"[{host}]" if ":" in host else host
+    note(f"serving {place} on http://{shown}:{port}")
+    run(place, host, port, watch=watch)
+
+
+def _refuse_taken(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as problem:
+            raise UsageError(
+                f"{host}:{port}: {problem.strerror}: choose another --port."
+            ) from problem
+
+
+COMMANDS = (serve,)

@@ -1,0 +1,212 @@
+"""Files as a tree and trees as files, without touching the user's index."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hornbook.commits.git import require_success, run
+from hornbook.disk import temporary_folder
+
+# What tools keep beside the sources: no part of a change unless it is tracked.
+KEPT_BESIDE = (
+    "**/.hornbook/.gitignore",
+    "**/.hornbook/logs/",
+    "**/.hornbook/store/",
+    "**/.hornbook/objects/",
+    "**/.hornbook/worktrees/",
+    ".mypy_cache/",
+    ".nox/",
+    ".pytest_cache/",
+    ".ruff_cache/",
+    ".tox/",
+    ".venv/",
+    "__pycache__/",
+    "*.pyc",
+    "node_modules/",
+    "venv/",
+)
+_LARGE_FILES = frozenset({"git-lfs clean -- %f", "git-lfs filter-process"})
+DEPENDENCIES = frozenset({".venv", "venv", "node_modules", "vendor", ".tox", ".nox", ".yarn"})
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the files on disk are: the tree's hash, and the environment in which git can read it."""
+
+    tree: str
+    environment: Mapping[str, str]
+
+
+@contextmanager
+def content(root: Path, made_by_gates: Callable[[str], bool]) -> Iterator[Content]:
+    """The tree of the files as they are, committed or not; git can read it inside the block.
+
+    Ignored files are no part of it, nor are untracked ones that gates make. Objects go to a
+    temporary folder: the repository stays as it is.
+
+    Raises:
+        UsageError: Git cannot read the repository.
+    """
+    top = top_of(root)
+    below = root.resolve().relative_to(top).as_posix()
+    prefix = "" if below == "." else below + "/"
+    with temporary_folder("content") as folder:
+        own = folder / "objects"
+        own.mkdir()
+        environment = {
+            "GIT_INDEX_FILE": str(folder / "index"),
+            "GIT_OBJECT_DIRECTORY": str(own),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(_objects(root)),
+            "GIT_LITERAL_PATHSPECS": "1",
+        }
+        plain = _without_filters(top)
+        if run(top, "rev-parse", "--verify", "-q", "HEAD").returncode == 0:
+            require_success(top, run(top, "read-tree", "HEAD", environment=environment))
+            require_success(top, run(top, *plain, "add", "-u", ".", environment=environment))
+        beside = [f"--exclude={pattern}" for pattern in KEPT_BESIDE]
+        listed = ("ls-files", "-z", "--others", "--exclude-standard", *beside)
+        untracked = require_success(top, run(top, *listed, environment=environment)).stdout.split(
+            b"\0"
+        )
+        wanted = [name for name in untracked if name and not _made(name, prefix, made_by_gates)]
+        if wanted:
+            add = (*plain, "add", "--pathspec-from-file=-", "--pathspec-file-nul")
+            require_success(top, run(top, *add, stdin=b"\0".join(wanted), environment=environment))
+        tree = require_success(top, run(top, "write-tree", environment=environment)).stdout
+        yield Content(tree.decode("ascii").strip(), environment)
+
+
+def _without_filters(top: Path) -> tuple[str, ...]:
+    """Options with which git hashes files as they are: a filter could pass off others as them.
+
+    Only large files are still hashed as the pointers that git holds in their place.
+    """
+    asked = ("config", "-z", "--get-regexp", r"^filter\..*\.(clean|process)$")
+    entries = [os.fsdecode(each) for each in run(top, *asked).stdout.split(b"\0") if each]
+    off = []
+    for entry in entries:
+        key, _, value = entry.partition("\n")
+        driver = key.rpartition(".")[0]
+        if value not in _LARGE_FILES:
+            off += ["-c", f"{key}=", "-c", f"{driver}.required=false"]
+    return tuple(off)
+
+
+def ignored_beside(root: Path, made_by_gates: Callable[[str], bool]) -> tuple[str, ...]:
+    """Ignored files and folders that gates would see and no commit has, by their paths.
+
+    Dependencies, caches of tools, what gates make and our own files are not among them.
+    """
+    options = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    answer = require_success(root, run(root, *options))
+    kept = {pattern.rstrip("/") for pattern in KEPT_BESIDE} | DEPENDENCIES
+    found = []
+    for name in answer.stdout.split(b"\0"):
+        path = os.fsdecode(name)
+        parts = path.rstrip("/").split("/")
+        own = ".hornbook" in parts or path.endswith(".pyc") or not kept.isdisjoint(parts)
+        if path and not own and not made_by_gates(path.rstrip("/")) and not made_by_gates(path):
+            found.append(path)
+    return tuple(sorted(found))
+
+
+def unignored_beside(root: Path) -> tuple[str, ...]:
+    """The names of caches and dependencies that lie here untracked, and that git would add."""
+    answer = require_success(root, run(root, "ls-files", "-z", "--others", "--exclude-standard"))
+    folders = {pattern for pattern in KEPT_BESIDE if "*" not in pattern}
+    found = set()
+    for name in answer.stdout.split(b"\0"):
+        parts = {f"{part}/" for part in os.fsdecode(name).split("/")[:-1]}
+        found |= folders & parts
+    return tuple(sorted(found))
+
+
+def _made(name: bytes, prefix: str, made_by_gates: Callable[[str], bool]) -> bool:
+    path = os.fsdecode(name)
+    return path.startswith(prefix) and made_by_gates(path.removeprefix(prefix))
+
+
+def top_of(root: Path) -> Path:
+    """The top folder of the repository that the root lies in.
+
+    Raises:
+        UsageError: There is none.
+    """
+    answer = require_success(root, run(root, "rev-parse", "--show-toplevel"))
+    return Path(os.fsdecode(answer.stdout.rstrip(b"\n"))).resolve()
+
+
+def tree_of(root: Path, revision: str) -> str:
+    """The hash of a commit's tree."""
+    answer = require_success(root, run(root, "rev-parse", "--verify", revision + "^{tree}"))
+    return answer.stdout.decode("ascii").strip()
+
+
+def _objects(root: Path) -> Path:
+    answer = require_success(root, run(root, "rev-parse", "--git-path", "objects"))
+    return (root / os.fsdecode(answer.stdout.rstrip(b"\n"))).resolve()
+
+
+def _quoted(path: Path) -> str:
+    """A path in a list of git's, where `:` separates."""
+    escaped = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+@contextmanager
+def copy_of(
+    root: Path, tree: str, *, commit: str | None = None, made: Content | None = None
+) -> Iterator[Path]:
+    """A temporary folder with the files of a tree; yields where the root is in it.
+
+    It is a repository of its own that borrows the objects of ours, with HEAD at `commit`.
+    Dependencies that lie ignored in the work tree, such as `.venv` and `node_modules`, are linked
+    into it. `made` is the content that the tree came from, when it is not in the repository.
+
+    Raises:
+        UsageError: Git cannot make the files.
+    """
+    top = top_of(root)
+    below = root.resolve().relative_to(top)
+    with temporary_folder("tree") as place:
+        folder = place / top.name
+        folder.mkdir()
+        kind = (
+            require_success(root, run(root, "rev-parse", "--show-object-format"))
+            .stdout.decode()
+            .strip()
+        )
+        require_success(folder, run(folder, "init", "-q", "--template=", f"--object-format={kind}"))
+        inside = folder / ".git"
+        borrowed = [_objects(root)]
+        if made is not None:
+            borrowed.append(Path(made.environment["GIT_OBJECT_DIRECTORY"]))
+        (inside / "objects" / "info").mkdir(exist_ok=True)
+        lines = "".join(f"{each}\n" for each in borrowed)
+        (inside / "objects" / "info" / "alternates").write_text(lines, encoding="utf-8")
+        shallow = _objects(root).parent / "shallow"
+        if shallow.exists():
+            shutil.copy(shallow, inside / "shallow")
+        if commit is not None:
+            require_success(folder, run(folder, "update-ref", "--no-deref", "HEAD", commit))
+        require_success(folder, run(folder, "read-tree", "--reset", "-u", tree))
+        link_dependencies(top, folder)
+        start = folder / below
+        start.mkdir(parents=True, exist_ok=True)
+        yield start
+
+
+def link_dependencies(top: Path, folder: Path) -> None:
+    """Link dependencies that lie ignored in a work tree into another folder of the same files."""
+    beside = [f"--exclude={name}/" for name in sorted(DEPENDENCIES)]
+    options = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    answer = require_success(top, run(top, *options, *beside))
+    for name in answer.stdout.split(b"\0"):
+        path = os.fsdecode(name)
+        if path.endswith("/") and Path(path).name in DEPENDENCIES:
+            link = folder / path.rstrip("/")
+            if not link.exists() and link.parent.is_dir():
+                link.symlink_to(top / path.rstrip("/"), target_is_directory=True)

@@ -1,0 +1,291 @@
+"""Writes to a repository as a person would, but without hooks, prompts and signatures."""
+
+import os
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hornbook.commits.git import commit, run
+from hornbook.errors import UsageError
+
+NAME, MAIL = "Hornbook", "hornbook@localhost"
+# Nothing that the repository or the user configured may run, ask or wait while we write.
+_QUIET = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "commit.gpgSign": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "advice.detachedHead": "false",
+    "submodule.recurse": "false",
+}
+_ALONE = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": ":",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+}
+_MERGES_FROM = (2, 38)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Commits that cannot be merged by themselves: the paths that a person must decide."""
+
+    commits: tuple[str, ...]
+    paths: tuple[str, ...]
+    message: str
+
+
+def write(
+    root: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+) -> bytes:
+    """Run git, and give what it printed.
+
+    Raises:
+        UsageError: Git refused; nothing else was tried.
+    """
+    answer = attempt(root, *arguments, stdin=stdin, environment=environment)
+    if answer.returncode:
+        said = answer.stderr.decode("utf-8", "replace").strip() or f"exit {answer.returncode}"
+        raise UsageError(f"git {arguments[0]} failed in {root}: {said}")
+    return answer.stdout
+
+
+def attempt(
+    root: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run git, and give how it ended."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    options = [part for key, value in _QUIET.items() for part in ("-c", f"{key}={value}")]
+    return subprocess.run(
+        ["git", *options, "-C", str(root), *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        env={**inherited, **_ALONE, **(environment or {})},
+    )
+
+
+def identity(root: Path) -> dict[str, str]:
+    """Who commits: whom the user configured, else Hornbook."""
+    found = {}
+    for key, fallback in (("name", NAME), ("email", MAIL)):
+        said = run(root, "config", f"user.{key}").stdout.decode("utf-8", "replace").strip()
+        for part in ("AUTHOR", "COMMITTER"):
+            found[f"GIT_{part}_{key.upper()}"] = said or fallback
+    return found
+
+
+def keep_blob(root: Path, data: bytes) -> str:
+    """The hash of an object with these bytes, which the repository now has.
+
+    Raises:
+        UsageError: Git refused.
+    """
+    printed = write(root, "hash-object", "-w", "--no-filters", "--stdin", stdin=data)
+    return printed.decode("ascii").strip()
+
+
+def make_commit(
+    root: Path,
+    tree: str,
+    parents: Sequence[str],
+    message: str,
+    *,
+    trailers: Iterable[tuple[str, str]] = (),
+    when: str | None = None,
+) -> str:
+    """The hash of a new commit; no branch and no file changes.
+
+    The same arguments give the same commit when `when`, a date that git reads, is given or there
+    is a parent, whose date is taken.
+
+    Raises:
+        UsageError: A trailer does not stand on one line, or git refused.
+    """
+    lines = []
+    for key, value in trailers:
+        if (
+            not value
+            or value != value.strip()
+            or "\n" in value
+            or not key.replace("-", "").isalnum()
+        ):
+            raise UsageError(f"trailer {key}: {value!r} does not stand on one line: shorten it.")
+        lines.append(f"{key}: {value}")
+    whole = message.strip() + "\n" + ("\n" + "\n".join(lines) + "\n" if lines else "")
+    date = when or max((_date(root, each) for each in parents), default=None)
+    dates = {} if date is None else {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+    above = [part for parent in parents for part in ("-p", parent)]
+    printed = write(
+        root,
+        "commit-tree",
+        tree,
+        *above,
+        "-F",
+        "-",
+        stdin=whole.encode(),
+        environment={**identity(root), **dates},
+    )
+    return printed.decode("ascii").strip()
+
+
+def _date(root: Path, revision: str) -> str:
+    """The date of a commit in a form that sorts: seconds since 1970, padded."""
+    printed = write(root, "show", "-s", "--format=%ct", revision).decode("ascii").strip()
+    return f"@{int(printed):012d} +0000"
+
+
+def merged(root: Path, commits: Sequence[str]) -> str | Conflict:
+    """One commit that holds all of these: one of them if it does, else a merge in memory.
+
+    The order does not matter, and the same commits give the same merge.
+
+    Raises:
+        UsageError: One of them is no commit, or git is too old.
+    """
+    known = sorted({commit(root, each) for each in commits})
+    if not known:
+        raise UsageError("no commit was given to build on: name at least one.")
+    heads = sorted(write(root, "merge-base", "--independent", *known).decode("ascii").split())
+    whole = heads[0]
+    for head in heads[1:]:
+        found = merged_tree(root, whole, head)
+        if isinstance(found, Conflict):
+            return found
+        whole = make_commit(root, found, (whole, head), f"Merge {head[:12]} into {whole[:12]}")
+    return whole
+
+
+def merged_tree(root: Path, ours: str, theirs: str) -> str | Conflict:
+    """The tree of two commits merged; no file is touched.
+
+    Raises:
+        UsageError: They have no common ancestor, or git is too old for it.
+    """
+    answer = attempt(root, "merge-tree", "--write-tree", "--name-only", "-z", ours, theirs)
+    printed = answer.stdout.decode("utf-8", "surrogateescape").split("\0")
+    if answer.returncode == 0:
+        return printed[0].strip()
+    if answer.returncode == 1 and len(printed) > 1:
+        paths = tuple(sorted(set(printed[1 : printed.index("")])))
+        words = f"{ours[:12]} and {theirs[:12]} both change {', '.join(paths)}"
+        return Conflict((ours, theirs), paths, words)
+    said = answer.stderr.decode("utf-8", "replace").strip()
+    wanted = ".".join(map(str, _MERGES_FROM))
+    raise UsageError(
+        f"git cannot merge {ours[:12]} and {theirs[:12]}: {said} (git {wanted} or newer is needed)"
+    )
+
+
+def move_branch(root: Path, branch: str, to: str) -> None:
+    """Let a branch that is ours alone point at a commit, whether it is there yet or not.
+
+    A lock that a killed process of ours left is taken away first.
+
+    Raises:
+        UsageError: It is checked out somewhere, or git refused.
+    """
+    checked_out = write(root, "worktree", "list", "--porcelain").decode("utf-8", "replace")
+    name = f"refs/heads/{branch}"
+    if f"branch {name}" in checked_out.splitlines():
+        raise UsageError(f"{branch} is checked out: switch to another branch, it is Hornbook's.")
+    lock = common_folder(root) / f"{name}.lock"
+    lock.unlink(missing_ok=True)
+    write(root, "update-ref", "-m", "hornbook", name, to)
+
+
+def branch_tip(root: Path, branch: str) -> str | None:
+    """The commit that a branch points at; none if there is no such branch."""
+    answer = run(root, "rev-parse", "--verify", "-q", f"refs/heads/{branch}^{{commit}}")
+    return answer.stdout.decode("ascii").strip() or None
+
+
+def common_folder(root: Path) -> Path:
+    """The git folder that all worktrees of the repository share.
+
+    Raises:
+        UsageError: The root is in no repository.
+    """
+    printed = write(root, "rev-parse", "--git-common-dir")
+    return (root / os.fsdecode(printed.rstrip(b"\n"))).resolve()
+
+
+BRANCHES = "hornbook/"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalProof:
+    """What a commit of approved work says about itself: ids, and hashes of receipt and events."""
+
+    plan: str
+    task: str
+    run: str
+    receipt: str
+    events: str
+
+    @property
+    def trailers(self) -> tuple[tuple[str, str], ...]:
+        """The lines at the end of the message."""
+        return (
+            ("Hornbook-Plan", self.plan),
+            ("Hornbook-Task", self.task),
+            ("Hornbook-Run", self.run),
+            ("Hornbook-Receipt", self.receipt),
+            ("Hornbook-Events", self.events),
+        )
+
+
+def branch_of(slug: str) -> str:
+    """The branch that a plan's approved work is on."""
+    return BRANCHES + slug
+
+
+def start_of(root: Path, begin: str, approved: Sequence[str]) -> str | Conflict:
+    """What a task builds on: its dependencies' approved commits merged, else where the plan began.
+
+    Raises:
+        UsageError: One of them is no commit.
+    """
+    return merged(root, approved or [begin])
+
+
+def advance(root: Path, slug: str, approved: str) -> str | Conflict:
+    """The new tip of the plan's branch, which now holds the approved commit.
+
+    Raises:
+        UsageError: The branch is checked out somewhere, or git refused.
+    """
+    branch = branch_of(slug)
+    tip = branch_tip(root, branch)
+    found = merged(root, [approved] if tip is None else [tip, approved])
+    if isinstance(found, Conflict):
+        return found
+    if found != tip:
+        move_branch(root, branch, found)
+    return found
+
+
+def begin(root: Path, slug: str, revision: str) -> str:
+    """Where a plan's branch stands; it is made at a revision if there is none yet.
+
+    Raises:
+        UsageError: The revision is no commit.
+    """
+    tip = branch_tip(root, branch_of(slug))
+    if tip is not None:
+        return tip
+    found = merged(root, [revision])
+    if isinstance(found, Conflict):
+        raise UsageError(f"{revision}: {found.message}")
+    move_branch(root, branch_of(slug), found)
+    return found

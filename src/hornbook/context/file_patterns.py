@@ -1,0 +1,44 @@
+"""Files that a user named, some of them by globs."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from hornbook.errors import UsageError
+from hornbook.rules.discover import FileKind, walk
+from hornbook.text.globs import parse_set
+
+_WILD = frozenset("*?[{")
+
+
+def is_glob(text: str) -> bool:
+    """Whether a path has wildcards in it."""
+    return bool(_WILD & set(text))
+
+
+def matching(pattern: str, paths: Iterable[str]) -> list[str]:
+    """Those of some paths that a glob matches."""
+    globset = parse_set([pattern])
+    return [path for path in paths if globset.match(path) is not None]
+
+
+def expanded(root: Path, files: Iterable[str]) -> list[str]:
+    """The files, with globs replaced by the files of the repository that they match; sorted.
+
+    Raises:
+        UsageError: A glob matches no file.
+    """
+    found: set[str] = set()
+    globs = [file for file in files if is_glob(file) and not (root / file).exists()]
+    found.update(file for file in files if file not in globs)
+    if globs:
+        present = [
+            each.path
+            for each in walk(root, "", lambda _path, _name: True)
+            if each.kind is FileKind.FILE
+        ]
+        for pattern in globs:
+            matched = matching(pattern, present)
+            if not matched:
+                raise UsageError(f"{pattern} matches no file: see `hornbook match`.")
+            found.update(matched)
+    return sorted(found)

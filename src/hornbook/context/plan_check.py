@@ -1,0 +1,261 @@
+"""Whether a plan is fit to be carried out: every reason why not, with its line."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hornbook.context.values import Reason
+from hornbook.plans.plan import PlanTask
+from hornbook.plans.scope import PlanScope, ScopeGlob
+from hornbook.plans.tasks import TaskList, mentions, read_tasks
+from hornbook.plans.text import PlanText, outside_fences
+from hornbook.rules.document import Problem, Problems
+from hornbook.text.globs import parse
+from hornbook.vocabulary.terms import Level
+
+MUST_SAY = ("Situation", "Mission", "Execution")
+SHOULD_SAY = ("Constraints", "Coordination")
+
+_CRITERIA = re.compile(
+    r"[ \t]*(?:#{3,6}[ \t]+)?\**success criteria\**[ \t]*:?\**[ \t]*(?P<rest>.*)", re.IGNORECASE
+)
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,6}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>\S.*)")
+_TIE = re.compile(
+    r"\((?:gates?:[ \t]*(?P<gates>[\w-]+(?:[ \t]*,[ \t]*[\w-]+)*)|human)\)", re.IGNORECASE
+)
+_WILD = frozenset("*?[{")
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """A success criterion: the gates that decide it, or none where a person does.
+
+    `tied` is false where the plan says neither.
+    """
+
+    text: str
+    gates: tuple[str, ...]
+    tied: bool
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSurroundings:
+    """What a plan is checked against.
+
+    `files` are those of the repository, `gates` the names of its gates (None if they are not
+    known), `sizes` for each task why it does not fit a model's window.
+    """
+
+    files: Collection[str]
+    gates: Collection[str] | None = None
+    sizes: Mapping[int, Sequence[Reason]] | None = None
+
+
+def success_criteria(mission: str) -> list[Criterion]:
+    """The items below `Success criteria:` in a mission, with their lines in it."""
+    lines = mission.split("\n")
+    found: list[Criterion] = []
+    listed = False
+    for number, (line, outside) in enumerate(zip(lines, outside_fences(lines), strict=True), 1):
+        head = _CRITERIA.fullmatch(line.rstrip("\r")) if outside else None
+        item = _ITEM.fullmatch(line.rstrip("\r")) if outside and listed else None
+        if head is not None:
+            listed = True
+            if head["rest"].strip():
+                found.append(_criterion(head["rest"], number))
+        elif item is not None:
+            found.append(_criterion(item["text"], number))
+        elif listed and line.strip() and line[0] in " \t":
+            found = _continued(found, line.strip())
+        elif line.strip():
+            listed = False
+    return found
+
+
+def check_plan(read: PlanText, path: str, around: PlanSurroundings) -> tuple[Problem, ...]:
+    """Everything that keeps a plan from being carried out, or that somebody should look at."""
+    problems = Problems(path)
+    problems.extend(read.problems)
+    _check_sections(read, problems)
+    _check_scope(read, problems, around.files)
+    listed = read_tasks(read.plan.execution, path)
+    first = read.lines.get("Execution", 1)
+    problems.extend(tuple(replace(each, line=_shifted(each, first)) for each in listed.problems))
+    _check_files(read, listed, problems, around.files)
+    _check_criteria(read, problems, around.gates)
+    _check_sizes(listed, first, problems, around.sizes)
+    return problems.told()
+
+
+def fails(problems: Sequence[Problem]) -> bool:
+    """Whether a plan with these problems must not start."""
+    return any(problem.level is Level.ERROR for problem in problems)
+
+
+def task_files(task: PlanTask, scope: PlanScope, files: Collection[str]) -> list[str]:
+    """The files of a task; one that names none may touch all that the plan may."""
+    return list(task.files) if task.files else scope.files(files)
+
+
+def _criterion(text: str, line: int) -> Criterion:
+    ties = list(_TIE.finditer(text))
+    named = [name.strip() for tie in ties if tie["gates"] for name in tie["gates"].split(",")]
+    return Criterion(text.strip(), tuple(named), bool(ties), line)
+
+
+def _continued(found: list[Criterion], text: str) -> list[Criterion]:
+    """The criteria with one more line of the last one."""
+    if not found:
+        return []
+    return [*found[:-1], _criterion(f"{found[-1].text} {text}", found[-1].line)]
+
+
+def _shifted(problem: Problem, first: int) -> int:
+    return first + (problem.line or 1) - 1
+
+
+def _check_sections(read: PlanText, problems: Problems) -> None:
+    plan = read.plan
+    for name in MUST_SAY:
+        if not getattr(plan, name.lower()).strip():
+            message = f"`## {name}` is empty: say it."
+            problems.error(read.lines.get(name), "empty_section", message)
+    said = {"Constraints": bool(any_of(read)), "Coordination": bool(plan.coordination.strip())}
+    for name in SHOULD_SAY:
+        if not said[name]:
+            message = f"`## {name}` is empty: say it, or write that there is none."
+            problems.warning(read.lines.get(name), "empty_section", message)
+
+
+def any_of(read: PlanText) -> tuple[str, ...]:
+    """All constraints of a plan."""
+    held = read.plan.constraints
+    return (*held.inside, *held.outside, *held.do_not_touch)
+
+
+def _check_scope(read: PlanText, problems: Problems, files: Collection[str]) -> None:
+    scope = PlanScope(read.plan.constraints)
+    matched = {
+        each: {path for path in files if each.glob is not None and each.glob.matches(path)}
+        for each in scope.globs
+    }
+    for each in scope.globs:
+        line = read.constraint_lines.get((each.kind, each.text))
+        if each.is_prose and not matched[each]:
+            message = f"`{each.text}` reads like words: only globs are enforced, write one."
+            problems.warning(line, "prose_constraint", message)
+        elif each.glob is None:
+            problems.error(line, "bad_scope_glob", each.fault)
+    _check_overlaps(read, scope, matched, problems)
+    reached = scope.files(files)
+    if scope.of("IN") and not any(_reaches(each, scope, reached) for each in scope.of("IN")):
+        message = "Nothing is in scope: no file matches what is IN, and none is named to be made."
+        problems.error(read.lines.get("Constraints"), "nothing_in_scope", message)
+
+
+def _check_overlaps(
+    read: PlanText,
+    scope: PlanScope,
+    matched: Mapping[ScopeGlob, set[str]],
+    problems: Problems,
+) -> None:
+    protected = set().union(*(matched[each] for each in scope.of("DO NOT TOUCH")))
+    taken = protected.union(*(matched[each] for each in scope.of("OUT")))
+    others = {each.text: each.kind for each in scope.globs if each.kind != "IN"}
+    for each in scope.of("IN"):
+        line = read.constraint_lines.get((each.kind, each.text))
+        if each.text in others or (matched[each] and matched[each] <= taken):
+            by = others.get(each.text, "OUT or DO NOT TOUCH")
+            message = f"`{each.text}` is IN, and {by} takes all of it out again: decide."
+            problems.error(line, "scope_conflict", message)
+        elif matched[each] & protected:
+            count = len(matched[each] & protected)
+            message = f"{count} of the files in `{each.text}` must not be touched: that wins."
+            problems.warning(line, "scope_overlap", message)
+
+
+def _reaches(each: ScopeGlob, scope: PlanScope, reached: Collection[str]) -> bool:
+    if each.glob is None:
+        return False
+    return any(map(each.glob.matches, reached)) or _names_a_file(each.text, scope)
+
+
+def _names_a_file(text: str, scope: PlanScope) -> bool:
+    """Whether a constraint is a path that may be created."""
+    return (
+        not _WILD & set(text) and not text.endswith("/") and " " not in text and scope.holds(text)
+    )
+
+
+def _check_files(
+    read: PlanText, listed: TaskList, problems: Problems, files: Collection[str]
+) -> None:
+    made = {path for task in listed.tasks for path in task.creates}
+    scope = PlanScope(read.plan.constraints)
+    first = read.lines.get("Execution", 1)
+    folders = {path[: path.index("/", start)] for path in files for start in _slashes(path)}
+    known = {*files, *made, *folders}
+    for task in listed.tasks:
+        for path in task.files:
+            line = first + task.line - 1
+            if path not in known and not _matches_some(path, files):
+                problems.error(line, "file_missing", _missing(path))
+            elif not _WILD & set(path) and path not in folders and not scope.holds(path):
+                message = f"`{path}` is a file of task {task.number} but out of the plan's scope."
+                problems.error(line, "file_out_of_scope", message)
+    named = {path for task in listed.tasks for path in task.files}
+    for name in ("Situation", "Mission", "Execution", "Coordination"):
+        for each in mentions(getattr(read.plan, name.lower())):
+            if each.path not in known | named and not each.new:
+                line = read.lines.get(name, 1) + each.line - 1
+                problems.error(line, "file_missing", _missing(each.path))
+
+
+def _slashes(path: str) -> Iterator[int]:
+    return (place for place, character in enumerate(path) if character == "/")
+
+
+def _missing(path: str) -> str:
+    return f"`{path}` does not exist: correct it, or mark it as to be created: `{path}` (new)."
+
+
+def _matches_some(pattern: str, files: Collection[str]) -> bool:
+    if not _WILD & set(pattern):
+        return False
+    glob = parse(pattern)
+    return any(map(glob.matches, files))
+
+
+def _check_criteria(read: PlanText, problems: Problems, gates: Collection[str] | None) -> None:
+    first = read.lines.get("Mission", 1)
+    criteria = success_criteria(read.plan.mission)
+    if read.plan.mission.strip() and not criteria:
+        message = "The mission has no success criteria: list them below `Success criteria:`."
+        problems.error(first, "no_criteria", message)
+    for each in criteria:
+        line = first + each.line - 1
+        if not each.tied:
+            message = f"`{each.text}` is tied to nothing: end it with `(gate: name)` or `(human)`."
+            problems.error(line, "criterion_untied", message)
+        for gate in each.gates:
+            if gates is not None and gate not in gates:
+                known = ", ".join(sorted(gates)) or "none"
+                message = f"There is no gate `{gate}`: there are {known}."
+                problems.error(line, "unknown_gate", message)
+
+
+def _check_sizes(
+    listed: TaskList,
+    first: int,
+    problems: Problems,
+    sizes: Mapping[int, Sequence[Reason]] | None,
+) -> None:
+    if sizes is None:
+        message = "The tasks could not be sized: run `hornbook ingest` first."
+        problems.error(None, "not_ingested", message)
+        return
+    for task in listed.tasks:
+        for reason in sizes.get(task.number, ()):
+            message = f"Task {task.number} does not fit: {reason.message}"
+            problems.error(first + task.line - 1, "task_too_large", message)

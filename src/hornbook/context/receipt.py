@@ -1,0 +1,144 @@
+"""Receipts: what a prompt was made of, so that anyone can check it from its bytes alone."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any  # receipts are read as they come
+
+from hornbook.context.values import Context, ReviewerBrief
+from hornbook.rules.records import RECEIPT, seal_of
+
+SCHEMA = "hornbook.receipt.v1"
+
+Counters = Callable[[str], Callable[[str], int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a context was made for: the change, and the commits that its rules came from.
+
+    `told` is what else it says, if anything.
+    """
+
+    files: tuple[str, ...]
+    base: str | None = None
+    head: str | None = None
+    merge_base: str | None = None
+    tree: str | None = None
+    graph: str | None = None
+    model: str | None = None
+    whole_set: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    told: ReviewerBrief | None = None
+
+
+def receipt(context: Context, made_for: Circumstances) -> dict[str, object]:
+    """The receipt of a complete context: everything but the text, and the hash of itself."""
+    facts = asdict(context)
+    del facts["text"]
+    facts |= asdict(made_for)
+    facts["prompt_sha256"] = context.sha256
+    facts["schema"] = SCHEMA
+    plain: dict[str, object] = json.loads(json.dumps(facts))
+    plain["receipt_sha256"] = own_hash(plain)
+    return plain
+
+
+def own_hash(facts: Mapping[str, object]) -> str:
+    """The hash over a receipt without the hash itself."""
+    return seal_of(facts, RECEIPT)
+
+
+def verify(facts: Mapping[str, object], prompt: bytes, counters: Counters) -> list[str]:
+    """What is wrong with a prompt or its receipt, each with its place; empty when all is right."""
+    try:
+        return list(_Check(facts, prompt, counters).problems())
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        return [f"the receipt is not one that Hornbook wrote: {problem!r}"]
+
+
+class _Check:
+    def __init__(self, facts: Mapping[str, object], prompt: bytes, counters: Counters) -> None:
+        self._facts = facts
+        self._prompt = prompt
+        self._counters = counters
+
+    def problems(self) -> Iterator[str]:
+        if self._facts.get("schema") != SCHEMA:
+            yield f"the receipt's schema is {self._facts.get('schema')!r}, not {SCHEMA!r}"
+            return
+        if self._facts["receipt_sha256"] != own_hash(self._facts):
+            yield "the receipt was edited: its own hash is another one"
+        digest = sha256(self._prompt).hexdigest()
+        for key in ("sha256", "prompt_sha256"):
+            if self._facts[key] != digest:
+                yield f"the prompt is another one: {key} is {self._facts[key]}, found {digest}"
+        yield from self._sections()
+        yield from self._tokens()
+        yield from self._rules()
+
+    def _sections(self) -> Iterator[str]:
+        end = 0
+        for section in _dicts(self._facts["sections"]):
+            name, start, length = section["name"], int(section["offset"]), int(section["length"])
+            if start != end:
+                yield f"section {name} starts at byte {start}, the one before ends at {end}"
+            end = start + length
+            if self._differs(section):
+                yield from self._where(section)
+        if end != len(self._prompt):
+            yield f"the prompt has {len(self._prompt)} bytes, its sections end at byte {end}"
+
+    def _where(self, section: Mapping[str, object]) -> Iterator[str]:
+        start = int(str(section["offset"]))
+        changed = [item for item in _dicts(section["items"]) if self._differs(item)]
+        for item in changed:
+            first = int(item["offset"])
+            last = first + int(item["length"])
+            yield f"bytes {first} to {last}, section {section['name']}: {item['id']} differs"
+        if not changed:
+            last = start + int(str(section["length"]))
+            yield f"bytes {start} to {last}, section {section['name']}: differs outside its items"
+
+    def _differs(self, place: Mapping[str, object]) -> bool:
+        start, length = int(str(place["offset"])), int(str(place["length"]))
+        data = self._prompt[start : start + length]
+        return len(data) != length or sha256(data).hexdigest() != place["sha256"]
+
+    def _tokens(self) -> Iterator[str]:
+        count = self._counters(str(self._facts["counter"]))
+        found = count(self._prompt.decode("utf-8", "replace"))
+        if found != self._facts["tokens"]:
+            yield f"the prompt has {found} tokens, the receipt says {self._facts['tokens']}"
+        for section in _dicts(self._facts["sections"]):
+            total = 0
+            for item in _dicts(section["items"]):
+                start = int(item["offset"])
+                data = self._prompt[start : start + int(item["length"])]
+                found = count(data.decode("utf-8", "replace"))
+                total += found
+                if found != item["tokens"]:
+                    yield f"{item['id']} has {found} tokens, the receipt says {item['tokens']}"
+            if total != section["tokens"]:
+                yield (
+                    f"the items of section {section['name']} have {total} tokens, "
+                    f"the receipt says {section['tokens']}"
+                )
+
+    def _rules(self) -> Iterator[str]:
+        listed = sorted(
+            str(item["id"])
+            for section in _dicts(self._facts["sections"])
+            if section["name"] == "sops"
+            for item in _dicts(section["items"])
+        )
+        said = self._facts["sop_ids"]
+        if listed != said:
+            yield f"the receipt lists the rules {said}, its sections hold {listed}"
+
+
+def _dicts(value: object) -> "list[dict[str, Any]]":
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, found {value!r}")
+    return value

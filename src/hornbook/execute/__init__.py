@@ -1,1 +1,0 @@
-"""What runs: task templates, loaded as data and validated before anything starts."""

@@ -1,0 +1,421 @@
+"""Runs gates over the tree that is to be judged, and floors over a change."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from hornbook.commits import git
+from hornbook.commits.change import ABSENT, Touched, change, links, touched
+from hornbook.commits.seal import fingerprint
+from hornbook.commits.trees import (
+    Content,
+    content,
+    copy_of,
+    ignored_beside,
+    tree_of,
+    unignored_beside,
+)
+from hornbook.errors import UsageError
+from hornbook.gates import floors
+from hornbook.gates.confined_shell import GateShell, gate_shell
+from hornbook.gates.effective import GateList, GateState, constraints_at
+from hornbook.gates.floors import judging_part
+from hornbook.gates.proof import GateProof, prove
+from hornbook.gates.runner import Progress, has_passed, run_gates, silent
+from hornbook.gates.test_files import TestFile, is_test, weakened
+from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
+from hornbook.plans.plan import Constraints
+from hornbook.process.confinement import Machine, Means, this_machine
+from hornbook.rules.reading import is_rule_file
+from hornbook.settings.layout import Places
+from hornbook.settings.values import Confine
+from hornbook.text.globs import parse_set
+
+
+@dataclass(frozen=True, slots=True)
+class GateBounds:
+    """What confined gates may do beside writing their tree.
+
+    `hidden` they cannot read; `writable` they may write.
+    """
+
+    machine: Machine
+    writable: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+
+    @contextmanager
+    def shell(self, folder: Path, root: Path, *, ours: bool) -> Iterator[GateShell]:
+        """The shell for gates in a folder; `ours` is a tree that nobody keeps.
+
+        Of any other tree git's own files are not to be written.
+
+        Raises:
+            UsageError: The means of this machine do not work here.
+        """
+        tree, top = _tree(folder), _tree(root)
+        with gate_shell(
+            tree,
+            self.machine,
+            writable=self.writable,
+            shown=() if top == tree else (top,),
+            kept=() if ours else (tree / ".git",),
+            hidden=self.hidden,
+        ) as shell:
+            yield shell
+
+
+def bounds_in_run(listed: GateList, *, hidden: Sequence[Path] = ()) -> GateBounds | None:
+    """How the gates of a run are confined; None if the settings say that they are not."""
+    return None if listed.confine is Confine.NEVER else bounds_of(listed, hidden=hidden)
+
+
+def bounds_by_hand(listed: GateList, *, confined: bool | None) -> GateBounds | None:
+    """How gates that somebody runs are confined: as they say, else as the settings do."""
+    wanted = listed.confine is Confine.ALWAYS if confined is None else confined
+    return bounds_of(listed) if wanted else None
+
+
+def bounds_of(listed: GateList, *, hidden: Sequence[Path] = ()) -> GateBounds:
+    """How gates are confined on this machine."""
+    writable = tuple(Path(each).expanduser() for each in listed.writable)
+    return GateBounds(this_machine(), writable, tuple(hidden))
+
+
+def told(report: GateReport, shell: GateShell, gates: Sequence[Gate]) -> GateReport:
+    """The report with what confined its gates, and what did not."""
+    notes = list(shell.warnings({}))
+    free = [gate.name for gate in gates if gate.network]
+    if free and shell.means is not Means.NOTHING:
+        notes.append(f"with the network, as the settings say: {', '.join(free)}")
+    return replace(report, notes=(*report.notes, *notes), confined_by=shell.means.value)
+
+
+def _tree(folder: Path) -> Path:
+    """The top of the files that a folder belongs to: where git's file or folder lies."""
+    here = folder.resolve()
+    return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
+
+
+TREE = "floor:tree"
+COPIED = "the gates ran in a copy of"
+_OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
+_REGULAR = frozenset({"100644", "100755"})
+_Run = Callable[[Path], GateReport]
+
+
+def run_for(
+    root: Path,
+    gates: Sequence[Gate],
+    *,
+    span: str | None = None,
+    constraints: Constraints | None = None,
+    tests: floors.Strictness = floors.Strictness.WARN,
+    in_place: bool = False,
+    progress: Progress = silent,
+    bounds: GateBounds | None = None,
+) -> GateReport:
+    """Run gates over the files of the work tree, or with `BASE..HEAD` over HEAD's.
+
+    With a span the floors judge the change from the merge base to HEAD. Gates then run in a
+    temporary copy of HEAD; with `in_place` where they lie, if nothing else lies there. The report
+    names the tree that was run on. With `bounds` the gates are confined.
+
+    Raises:
+        UsageError: The span names no change, there is no repository to take it from, or gates
+            cannot be confined here.
+        BadGlob: A constraint is not in the dialect.
+    """
+    places = Places(root)
+    places.prepare()
+    at_once = os.cpu_count() or 1
+    plain = partial(run_gates, gates, logs=places.gate_logs, parallel=at_once, progress=progress)
+
+    def run(folder: Path) -> GateReport:
+        if bounds is None:
+            return plain(folder)
+        with bounds.shell(folder, root, ours=folder != root) as shell:
+            return told(plain(folder, wrap=shell), shell, gates)
+
+    if span is not None:
+        found = change(root, span)
+        judged = judge(root, found.merge_base, found.head, gates, constraints, tests=tests)
+        report = _over_commit(root, found.head, gates, run, in_place=in_place)
+        return replace(_with(report, judged), base=found.base, head=found.head)
+    if git.inside_repository(root):
+        with content(root, made_by(gates)) as before:
+            report = _in_place(root, gates, before, run)
+        known = git.run(root, "rev-parse", "--verify", "-q", "HEAD").stdout.decode("ascii").strip()
+        return replace(report, head=known or None)
+    return run(root)
+
+
+def run_listed(
+    root: Path,
+    listed: GateList,
+    *,
+    span: str | None = None,
+    constraints: Constraints | None = None,
+    in_place: bool = False,
+    progress: Progress = silent,
+    bounds: GateBounds | None = None,
+) -> GateReport:
+    """Run the gates of a list; one that is refused is a result too, and stops a change.
+
+    The newest report of a work tree lies in the folder of the logs, for those who only look.
+
+    Raises:
+        UsageError: The span names no change, or there is no repository to take it from.
+    """
+    report = run_for(
+        root,
+        listed.ready,
+        span=span,
+        constraints=constraints,
+        tests=listed.tests,
+        in_place=in_place,
+        progress=progress,
+        bounds=bounds,
+    )
+    refused = [
+        GateResult(
+            each.gate.name,
+            required=each.gate.required,
+            status=GateStatus.REFUSED,
+            message="; ".join(each.reasons),
+        )
+        for each in listed.gates
+        if each.state is GateState.REFUSED
+    ]
+    off = [
+        GateResult(
+            each.gate.name,
+            required=False,
+            status=GateStatus.SKIPPED,
+            message="; ".join(each.reasons),
+        )
+        for each in listed.gates
+        if each.state is GateState.DISABLED
+    ]
+    report = _with(report, [*refused, *off])
+    if not listed.gates and listed.message:
+        report = replace(report, notes=(*report.notes, listed.message))
+    keep_newest(Places(root), report)
+    return report
+
+
+def limits(
+    root: Path, listed: GateList, plan: str | None, now: Callable[[str], Constraints]
+) -> tuple[Constraints | None, tuple[str, ...]]:
+    """The scope of a plan for the change that a list is for, with what is to be noted.
+
+    It is taken from BASE: the change cannot widen its own scope. `now` gives that of a plan that
+    BASE does not have.
+
+    Raises:
+        UsageError: The list is for no change.
+    """
+    if plan is None:
+        return None, ()
+    if listed.base is None:
+        raise UsageError(
+            "--plan limits a change, and none is named: add --diff BASE..HEAD, such as `main..`"
+        )
+    slug = plan.removeprefix("plan.")
+    known = constraints_at(root, listed.base, slug)
+    if known is not None:
+        return known, ()
+    note = f"{listed.base[:12]} has no plan {slug}: its scope is that of the newest log, which the "
+    return now(plan), (note + "change may have written itself",)
+
+
+def keep_newest(places: Places, report: GateReport) -> None:
+    """Write a report where a hook finds it without running anything."""
+    places.gate_logs.mkdir(parents=True, exist_ok=True)
+    target = places.gate_logs / "last.json"
+    fresh = target.with_name(f".last-{os.getpid()}.json")
+    fresh.write_bytes(msgspec.json.encode(report))
+    fresh.replace(target)
+
+
+def judge(
+    root: Path,
+    before: str,
+    after: str,
+    gates: Sequence[Gate],
+    constraints: Constraints | None,
+    *,
+    tests: floors.Strictness = floors.Strictness.WARN,
+    environment: Mapping[str, str] | None = None,
+) -> list[GateResult]:
+    """What the floors say to the change between two commits or trees."""
+    files = touched(root, before, after, environment)
+    present = git.files_at(root, after, environment)
+    tested = floors.has_tests(
+        files,
+        present,
+        strictness=tests,
+        self_tested=_self_tested(root, files, environment),
+        weaker=weakened(_test_files(root, files, environment)),
+    )
+    return [
+        floors.scope(files, constraints, links(root, after, environment), present),
+        *([tested] if tested is not None else []),
+        floors.artefacts(files),
+        floors.rules(
+            files, gates, is_rule=is_rule_file, harmless=_harmless(root, files, environment)
+        ),
+    ]
+
+
+def prove_for(
+    root: Path, gates: Sequence[Gate], *, progress: Progress = silent
+) -> tuple[GateProof, ...]:
+    """Whether each required gate can fail, tried on copies of the work tree's files.
+
+    Raises:
+        UsageError: The root is not in a git repository.
+    """
+    places = Places(root)
+    places.prepare()
+    with content(root, made_by(gates)) as now:
+        files = git.files_at(root, now.tree, now.environment)
+
+        @contextmanager
+        def copies() -> Iterator[Path]:
+            with copy_of(root, now.tree, made=now) as copy:
+                yield copy
+
+        logs = places.gate_logs / "proof"
+        return prove(gates, copies, files, logs=logs, progress=progress)
+
+
+def made_by(gates: Sequence[Gate]) -> Callable[[str], bool]:
+    """Whether a path is one that a gate says it creates."""
+    globs = parse_set(_from_root(gate.folder, glob) for gate in gates for glob in gate.creates)
+    return lambda path: globs.match(path) is not None
+
+
+def _from_root(folder: str, glob: str) -> str:
+    """A glob that was written for a folder, for paths from the root."""
+    if folder in {"", "."}:
+        return glob
+    anywhere = "/" not in glob.rstrip("/")
+    return f"{folder.strip('/')}/{'**/' if anywhere else ''}{glob.lstrip('/')}"
+
+
+def _over_commit(
+    root: Path, head: str, gates: Sequence[Gate], run: _Run, *, in_place: bool
+) -> GateReport:
+    """Run on a commit's tree: in a copy, unless it is wanted where it lies and lies there alone."""
+    tree = tree_of(root, head)
+    note = f"{COPIED} {head[:12]}, not on the files here"
+    if in_place:
+        made = made_by(gates)
+        with content(root, made) as before:
+            beside = ignored_beside(root, made)
+            if before.tree == tree and not beside:
+                return _in_place(root, gates, before, run)
+        why = "the files here are others"
+        if before.tree == tree:
+            more = f" and {len(beside) - 1} more" if len(beside) > 1 else ""
+            why = f"ignored files lie here that no commit has: {beside[0]}{more}"
+        note = f"{COPIED} {head[:12]}: {why}"
+    with copy_of(root, tree, commit=head) as copy:
+        report = run(copy)
+        return replace(report, tree=tree, notes=(note, *report.notes))
+
+
+def _in_place(root: Path, gates: Sequence[Gate], before: Content, run: _Run) -> GateReport:
+    report = _with(run(root), _stayed(root, gates, before))
+    caches = unignored_beside(root)
+    notes = report.notes
+    if caches:
+        words = f"git does not ignore {', '.join(caches)}, which tools leave: `git add -A` would "
+        notes = (*notes, f"{words}commit it; write it into .gitignore")
+    # As it is now: with what gates create, which is no part of `tree`, a hook sees the same.
+    return replace(report, tree=before.tree, notes=notes, fingerprint=fingerprint(root))
+
+
+def _stayed(root: Path, gates: Sequence[Gate], before: Content) -> list[GateResult]:
+    """A result if the gates left other files than they judged."""
+    with content(root, made_by(gates)) as after:
+        if after.tree == before.tree:
+            return []
+        both = (
+            after.environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"],
+            before.environment["GIT_OBJECT_DIRECTORY"],
+        )
+        environment = {**after.environment, "GIT_ALTERNATE_OBJECT_DIRECTORIES": ":".join(both)}
+        files = touched(root, before.tree, after.tree, environment)
+    edited = [file.path for file in files if file.status != "A"]
+    shown = ", ".join(edited or [file.path for file in files])
+    if edited:
+        words = (
+            f"files changed while the gates ran, so that other files were judged: {shown}; let "
+            "gates check without writing, and run them again when nothing else edits the files"
+        )
+        return [GateResult(TREE, required=True, status=GateStatus.FAILED, message=words)]
+    words = (
+        f"the gates left new files, which `git add -A` would commit: {shown}; name them in "
+        "`creates` or in .gitignore"
+    )
+    return [GateResult(TREE, required=False, status=GateStatus.WARNED, message=words)]
+
+
+def _with(report: GateReport, more: Sequence[GateResult]) -> GateReport:
+    every = (*report.gates, *more)
+    return replace(report, passed=report.passed and has_passed(every), gates=every)
+
+
+def _test_files(
+    root: Path, files: Sequence[Touched], environment: Mapping[str, str] | None
+) -> list[TestFile]:
+    """The touched tests, and touched Rust files, with their texts before and after."""
+    tests = [
+        file
+        for file in files
+        if not file.is_submodule and not file.is_link and _may_test(file.before or file.path)
+    ]
+    old = {file.path: file.old_blob for file in tests if file.old_mode in _REGULAR}
+    new = {file.path: file.blob for file in tests if file.mode in _REGULAR}
+    names = {*old.values(), *new.values()}
+    held = git.blobs(root, names, environment) if names else {}
+    texts = {name: data.decode("utf-8", "replace") for name, data in held.items()}
+    return [
+        TestFile(file.path, texts.get(old.get(file.path, "")), texts.get(new.get(file.path, "")))
+        for file in tests
+    ]
+
+
+def _may_test(path: str) -> bool:
+    return is_test(path) or path.endswith(".rs")
+
+
+def _self_tested(
+    root: Path, files: Sequence[Touched], environment: Mapping[str, str] | None
+) -> set[str]:
+    """The changed files of Rust that hold tests of their own."""
+    rust = {file.path: file.blob for file in files if file.is_edited and file.path.endswith(".rs")}
+    texts = git.blobs(root, rust.values(), environment) if rust else {}
+    return {path for path, blob in rust.items() if any(mark in texts[blob] for mark in _OWN_TESTS)}
+
+
+def _harmless(
+    root: Path, files: Sequence[Touched], environment: Mapping[str, str] | None
+) -> set[str]:
+    """The touched files that hold settings of tests and checks among others, which stayed."""
+    found = set()
+    for file in files:
+        if file.path.rsplit("/", 1)[-1] not in floors.SHARED or file.is_removed or file.before:
+            continue
+        names = [file.blob] if file.old_mode == ABSENT else [file.blob, file.old_blob]
+        held = git.blobs(root, names, environment)
+        parts = [judging_part(file.path, held[name].decode("utf-8", "replace")) for name in names]
+        if not parts[0] if len(parts) == 1 else parts[0] == parts[1]:
+            found.add(file.path)
+    return found

@@ -1,0 +1,194 @@
+"""Confines the commands of gates: they write the tree that they judge, and a scratch folder."""
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hornbook.disk import temporary_folder
+from hornbook.errors import UsageError
+from hornbook.gates.values import Gate
+from hornbook.process.confinement import TMP, Confined, Confinement, Machine, Means, confine
+from hornbook.process.runner import run_command, shell_of
+
+# Where tools keep what they must be able to write, by the variable that says so. What they only
+# read, such as fetched modules and crates, stays where it is.
+_WRITTEN = {
+    "GOCACHE": ".cache/go-build",
+    "GOLANGCI_LINT_CACHE": ".cache/golangci-lint",
+    "UV_CACHE_DIR": ".cache/uv",
+    "npm_config_cache": ".npm",
+}
+# The same where the user says so, and nowhere else by default.
+_WHERE_SAID = ("CARGO_TARGET_DIR",)
+# Said to tools without a network, they do not wait for one and name what they lack.
+_OFFLINE = {
+    "CARGO_NET_OFFLINE": "true",
+    "GOPROXY": "off",
+    "UV_OFFLINE": "1",
+    "npm_config_offline": "true",
+}
+_TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+# Servers of this machine that a network of one's own does not shut out.
+_SERVERS = ("docker.sock", "podman/podman.sock", "containerd/containerd.sock")
+# What a process needs for shared memory and terminals, and has of its own under bubblewrap.
+_SHARED = ("/dev/shm", "/dev/pts", "/dev/ptmx")  # noqa: S108
+_MOST_SEEN = 64
+_TRIAL_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class GateShell:
+    """Makes confined shell commands for the gates of a tree: `scratch` is theirs alone.
+
+    They also write `writable`, never `kept`, and cannot read `hidden`. `shown` must be readable
+    wherever it lies. With `network` every gate has it, else those alone that say so.
+    """
+
+    tree: Path
+    scratch: Path
+    machine: Machine
+    network: bool = False
+    shown: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+
+    @property
+    def means(self) -> Means:
+        """What confines the gates."""
+        return self.machine.means
+
+    def __call__(self, gate: Gate, folder: Path, environment: Mapping[str, str]) -> str:
+        """The command of a gate as one that `run_command` runs confined."""
+        return shlex.join(self._confined(gate, folder, environment).command)
+
+    def has_network(self, gate: Gate) -> bool:
+        """Whether a gate has the network of this machine."""
+        return self.network or gate.network or self.means is Means.NOTHING
+
+    def warnings(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """What this machine cannot hold gates to."""
+        return self._confined(Gate("any", "true"), self.tree, environment).warnings
+
+    def trial(self, environment: Mapping[str, str]) -> None:
+        """Run nothing, confined as the gates will be.
+
+        Raises:
+            UsageError: That does not work here, and no gate could say anything of the tree.
+        """
+        ended = run_command(
+            self(Gate("any", "true"), self.tree, environment),
+            folder=self.tree,
+            environment=environment,
+            timeout=_TRIAL_SECONDS,
+            log=self.scratch / "trial.log",
+        )
+        if ended.code != 0:
+            told = " ".join(ended.output.split()) or "it printed nothing"
+            raise UsageError(
+                f"{self.means} does not confine gates here: {told}. Mend that, or run gates "
+                "without it (`confine: never` under `gates`)."
+            )
+
+    def _confined(self, gate: Gate, folder: Path, environment: Mapping[str, str]) -> Confined:
+        argv = (*shell_of(environment), gate.command)
+        if self.means is Means.NOTHING:
+            return confine(argv, Confinement(folder), scratch=self.scratch, machine=self.machine)
+        temporary = self.scratch / "tmp"
+        temporary.mkdir(exist_ok=True)
+        wrapped = self.means is Means.BUBBLEWRAP
+        network = self.has_network(gate)
+        more = () if wrapped else tuple(Path(each) for each in _SHARED)
+        servers = tuple(_servers(os.getuid())) if wrapped and not network else ()
+        confinement = Confinement(
+            folder,
+            writable=(self.tree, self.scratch, *self.writable, *more),
+            kept=(*self.shown, *self.kept),
+            hidden=(*self.hidden, *servers),
+            network=network,
+            temporary=temporary,
+            seen=self._seen(environment) if wrapped else (),
+            variables=self._variables(gate, environment, TMP if wrapped else str(temporary)),
+        )
+        return confine(argv, confinement, scratch=temporary, machine=self.machine)
+
+    def _variables(
+        self, gate: Gate, environment: Mapping[str, str], temporary: str
+    ) -> tuple[tuple[str, str], ...]:
+        """Where the tools of a gate write what they wrote to the user's folders before."""
+        home = Path(environment.get("HOME") or Path.home())
+        found = dict.fromkeys(_TEMPORARY, temporary)
+        open_ones = [path.resolve() for path in (self.tree, *self.writable)]
+        for name in (*_WRITTEN, *_WHERE_SAID):
+            said = environment.get(name)
+            if name in dict(gate.environment) or (said is None and name in _WHERE_SAID):
+                continue
+            place = Path(said or home / _WRITTEN.get(name, "")).resolve()
+            if not any(place.is_relative_to(each) for each in open_ones):
+                found[name] = str(self.scratch / name.lower())
+        if not self.has_network(gate):
+            found |= {name: _OFFLINE[name] for name in _OFFLINE if name not in environment}
+        return tuple(sorted(found.items()))
+
+    def _seen(self, environment: Mapping[str, str]) -> tuple[Path, ...]:
+        """What lies in the real /tmp: tools, repositories and virtualenvs may be among it.
+
+        Where there is very much, those alone that the environment or we name.
+        """
+        with os.scandir(TMP) as entries:
+            found = sorted(Path(each.path) for each in entries if _is_plain(each))
+        if len(found) <= _MOST_SEEN:
+            return tuple(found)
+        named = {part for value in environment.values() for part in value.split(os.pathsep)}
+        needed = [Path(each) for each in named if each.startswith("/")]
+        needed += [each.resolve() for each in (self.tree, *self.shown, *needed)]
+        return tuple(each for each in found if any(path.is_relative_to(each) for path in needed))
+
+
+@contextmanager
+def gate_shell(
+    tree: Path,
+    machine: Machine,
+    *,
+    writable: Sequence[Path] = (),
+    shown: Sequence[Path] = (),
+    kept: Sequence[Path] = (),
+    hidden: Sequence[Path] = (),
+) -> Iterator[GateShell]:
+    """The shell for the gates of a tree, tried; its scratch folder is gone when the block is left.
+
+    Raises:
+        UsageError: The means of this machine do not work with these folders.
+    """
+    with temporary_folder("gates") as place:
+        shell = GateShell(
+            tree.resolve(),
+            place,
+            machine,
+            shown=tuple(shown),
+            writable=tuple(writable),
+            kept=tuple(kept),
+            hidden=tuple(hidden),
+        )
+        if shell.means is not Means.NOTHING:
+            shell.trial({"PATH": os.environ.get("PATH", os.defpath)})
+        yield shell
+
+
+def _is_plain(entry: "os.DirEntry[str]") -> bool:
+    """Whether an entry can be shown: a folder or a file that we may read, no socket or pipe."""
+    try:
+        return (entry.is_dir() or entry.is_file()) and os.access(entry.path, os.R_OK)
+    except OSError:
+        return False
+
+
+def _servers(user: int) -> Iterator[Path]:
+    for below in (Path("/run"), Path("/var/run"), Path("/run/user") / str(user)):
+        for name in _SERVERS:
+            path = below / name
+            if path.exists():
+                yield path

@@ -1,0 +1,228 @@
+"""The gates of a workspace: as it stands, or as they stood at the base of a change."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+
+from hornbook.commits import git
+from hornbook.commits.change import Change, change
+from hornbook.errors import ConfigError
+from hornbook.gates.definitions import Definitions, check_gates, define
+from hornbook.gates.detect import DEEPEST, Stack, block, detect, is_manifest
+from hornbook.gates.floors import Strictness
+from hornbook.gates.refusals import refusals
+from hornbook.gates.values import Gate
+from hornbook.plans.files import PLAN_FILE
+from hornbook.plans.plan import Constraints
+from hornbook.plans.text import parse
+from hornbook.rules.discover import FileKind, walk
+from hornbook.settings.load import CONFIG, FOREIGN_CONFIG, parse_foreign_gates, parse_settings
+from hornbook.settings.values import Confine, GateSettings
+from hornbook.vocabulary.terms import Level
+
+Read = Callable[[str], bytes | None]
+"""The bytes of a file by its path from the root; none if there is none."""
+
+
+class GateState(StrEnum):
+    """Whether a gate would be run."""
+
+    READY = "ready"
+    REFUSED = "refused"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGate:
+    """A gate, whether it would be run, and why not."""
+
+    gate: Gate
+    state: GateState = GateState.READY
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GateList:
+    """The gates of a workspace, the file that defines them, and the change that they judge.
+
+    With a change, the definitions are those of the commit `base`. `writable` are folders that the
+    gates may write to where they are confined.
+    """
+
+    gates: tuple[ListedGate, ...] = ()
+    file: str | None = None
+    base: str | None = None
+    head: str | None = None
+    message: str = ""
+    tests: Strictness = Strictness.WARN
+    confine: Confine = Confine.RUNS
+    writable: tuple[str, ...] = ()
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is a gate, and none is refused."""
+        return bool(self.ready) and all(each.state is not GateState.REFUSED for each in self.gates)
+
+    @property
+    def ready(self) -> tuple[Gate, ...]:
+        """The gates that can be run."""
+        return tuple(each.gate for each in self.gates if each.state is GateState.READY)
+
+
+def gates_now(root: Path) -> GateList:
+    """The gates that the files in the work tree define.
+
+    Raises:
+        ConfigError: With everything that is wrong in their definition.
+    """
+    read = _reader(root)
+    settings, file = gate_settings(read)
+    return _bound(_listed(define(settings), read, file), settings)
+
+
+def gates_for(root: Path, span: str) -> GateList:
+    """The gates that judge a change: as its base defines them, over the scripts of its head.
+
+    Raises:
+        UsageError: The span names no change.
+        ConfigError: With everything that is wrong in their definition.
+    """
+    return gates_for_change(root, change(root, span))
+
+
+def gates_for_change(root: Path, found: Change) -> GateList:
+    """The same for a change that is known already."""
+    settings, file = gate_settings(_reader_at(root, found.base))
+    read = _reader_at(root, found.head)
+    listed = _listed(define(settings), read, file, base=found.base, head=found.head)
+    return _bound(listed, settings)
+
+
+def constraints_at(root: Path, revision: str, slug: str) -> Constraints | None:
+    """The constraints of a plan as a commit has it; none if it has no such plan.
+
+    Raises:
+        UsageError: The revision names no commit.
+        ConfigError: With everything that is wrong in the plan's file there.
+    """
+    commit = git.commit(root, revision)
+    path = f".hornbook/plans/{slug}/{PLAN_FILE}"
+    data = _reader_at(root, commit)(path)
+    if data is None:
+        return None
+    read = parse(data.decode("utf-8", "replace"), path)
+    wrong = [each for each in read.problems if each.level is Level.ERROR]
+    if wrong:
+        raise ConfigError([f"{path} at {commit[:12]}, line {e.line}: {e.message}" for e in wrong])
+    return read.plan.constraints
+
+
+def gate_settings(read: Read) -> tuple[GateSettings, str | None]:
+    """What is said about gates, and the file that says it; none if there is no such file.
+
+    Another tool's configuration counts only where there is none of ours.
+
+    Raises:
+        ConfigError: With everything that is wrong in the file.
+    """
+    own = read(CONFIG.as_posix())
+    if own is not None:
+        return parse_settings(own, check_gates).gates, CONFIG.as_posix()
+    foreign = read(FOREIGN_CONFIG.as_posix())
+    settings = parse_foreign_gates(foreign, check_gates) if foreign is not None else None
+    if settings is None:
+        return GateSettings(), None
+    return settings, FOREIGN_CONFIG.as_posix()
+
+
+def stacks_of(root: Path) -> tuple[Stack, ...]:
+    """The presets that fit the repository."""
+
+    def wanted(path: str, _name: str) -> bool:
+        return path.count("/") <= DEEPEST and is_manifest(path)
+
+    found = walk(root, "", wanted)
+    return detect((each.path for each in found if each.kind is FileKind.FILE), _reader(root))
+
+
+def gates_block(root: Path, choice: str) -> str:
+    """The block to configure: of a preset, of what fits (`auto`), or nothing (`none`)."""
+    if choice == "none":
+        return ""
+    return block(stacks_of(root) if choice == "auto" else [Stack(choice)])
+
+
+def _listed(
+    definitions: Definitions,
+    read: Read,
+    file: str | None,
+    *,
+    base: str | None = None,
+    head: str | None = None,
+) -> GateList:
+    gates = [_judged(gate, read) for gate in definitions.gates]
+    gates += [_disabled(gate) for gate in definitions.disabled]
+    message = "" if gates else _why_none(read, file)
+    return GateList(tuple(gates), file, base, head, message)
+
+
+def _bound(listed: GateList, settings: GateSettings) -> GateList:
+    """The list with what the settings say of all gates."""
+    return replace(
+        listed,
+        tests=Strictness(settings.tests),
+        confine=Confine(settings.confine),
+        writable=settings.writable,
+    )
+
+
+def _judged(gate: Gate, read: Read) -> ListedGate:
+    """A gate, refused if its command cannot fail."""
+
+    def inside(path: str) -> bytes | None:
+        parts = [*PurePosixPath(gate.folder).parts, *PurePosixPath(path).parts]
+        return None if path.startswith("/") or ".." in parts else read("/".join(parts))
+
+    found = refusals(gate.command, name=gate.name, environment=dict(gate.environment), read=inside)
+    state = GateState.REFUSED if found else GateState.READY
+    return ListedGate(gate, state, tuple(str(each) for each in found))
+
+
+def _disabled(gate: Gate) -> ListedGate:
+    origin = dict(gate.origins).get("enabled", "")
+    return ListedGate(gate, GateState.DISABLED, (f"switched off in {origin}.",))
+
+
+def _why_none(read: Read, file: str | None) -> str:
+    remedy = "`hornbook init --gates auto` writes or shows a `gates:` block."
+    if file is None:
+        return f"No gate is configured: there is no {CONFIG.as_posix()}; {remedy}"
+    said = f"No gate is configured in {file}; {remedy}"
+    if file == CONFIG.as_posix() and read(FOREIGN_CONFIG.as_posix()) is not None:
+        said += f" {FOREIGN_CONFIG.as_posix()} is read only where {file} is missing."
+    return said
+
+
+def _reader(root: Path) -> Read:
+    top = root.resolve()
+
+    def read(path: str) -> bytes | None:
+        target = top / path
+        try:
+            inside = target.resolve().is_relative_to(top)
+            return target.read_bytes() if inside and target.is_file() else None
+        except ValueError:  # a command can name what no path can be
+            return None
+
+    return read
+
+
+def _reader_at(root: Path, commit: str) -> Read:
+    held = git.files_at(root, commit)
+
+    def read(path: str) -> bytes | None:
+        blob = held.get(path)
+        return git.blobs(root, [blob])[blob] if blob is not None else None
+
+    return read

@@ -1,0 +1,375 @@
+"""Runs gates: independent ones side by side, each with a result that says what to do."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from hornbook.disk import draft_of
+from hornbook.errors import ConfigError
+from hornbook.gates.coverage import measured, named_places, places, stamps
+from hornbook.gates.test_output import plain, problem_with_tests
+from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
+from hornbook.process.runner import Finished, ended_by, environment, run_command
+
+NO_NETWORK = (
+    " It has no network, and its output tells of a failed connection: if it needs one, set "
+    "`network: true` for the gate."
+)
+NO_WRITING = (
+    " It writes only the tree and temporary files, and its output tells of a write that was "
+    "refused: if it needs a folder elsewhere, name it in `writable` under `gates`."
+)
+
+# As resolvers and clients of C, Python, Node, Go, Rust, Java, curl and git say it.
+_CONNECTION = re.compile(
+    r"could not resolve|couldn't resolve|name resolution|name or service not known"
+    r"|no such host|nodename nor servname|unknownhostexception|getaddrinfo|eai_again|enotfound"
+    r"|network is unreachable|enetunreach|no route to host|ehostunreach"
+    r"|connection refused|econnrefused|connectionrefusederror|failed to connect"
+    r"|failed to establish a new connection|max retries exceeded|dial tcp"
+    r"|error sending request for url|dns error|network is down"
+    r"|--offline was specified|enotcached|only-if-cached|disabled by goproxy=off"
+    r"|network connectivity is disabled"
+    r"|\bconnect\b[^\n]{0,80}(?:eacces|permission denied)|(?:\.connect|create_connection)\(",
+    re.IGNORECASE,
+)
+_WRITE = re.compile(r"read-only file system|erofs|permission denied|eacces", re.IGNORECASE)
+
+
+def why_confined(output: str, *, network: bool) -> str:
+    """What to add to the message of a gate that failed while it was confined; often nothing."""
+    told = NO_NETWORK if not network and _CONNECTION.search(output) else ""
+    return told + (NO_WRITING if _WRITE.search(output) else "")
+
+
+BUDGET = 6000
+_LINE = 400
+_BEFORE = 2
+_AFTER = 8
+_HEAD = 8
+_END = 8
+
+_MATTERS = re.compile(
+    r"""
+      ^E\s{2,}\S | ^(?:FAILED|ERROR)\ \S | ^_{4,}\ .*\ _{4,}$              # pytest
+    | ^\s*---\ FAIL: | ^FAIL\t | ^panic: | ^\S+\.go:\d+(?::\d+)?:          # go
+    | ^error(?:\[E\d+\])?: | ^----\ .*\ stdout\ ----$ | \bpanicked\ at\b   # cargo
+    | ^\s*●\ \S | ^\s*[✕✖×]\ \S | ^\s*FAIL\ \S | ^not\ ok\ \d+             # jest, vitest, node
+    | ^[^\s:]+:\d+:\d+:\ [A-Z]+\d+\b | ^[A-Z]+\d+\ (?:\[\*\]\ )?\S         # ruff
+    | ^[^\s:]+:\d+:(?:\d+:)?\ error: | ^\S+\(\d+,\d+\):\ error\ TS\d+      # mypy, tsc
+    | ^\S+:\d+:\d+\ -\ error\ TS\d+
+    | ^(?:\w+\.)*\w*(?:Error|Exception)\b: | ^Traceback\ \(most            # a program of its own
+    | (?:command\ )?not\ found$
+    """,
+    re.VERBOSE,
+)
+
+
+def trim(output: str, *, log: str, budget: int = BUDGET) -> str:
+    """The lines of an output that matter, with context, in at most `budget` characters.
+
+    What is left out is counted where it stood, and the last line names the log that has it all.
+    An output that fits is given whole.
+    """
+    text = plain(output).strip("\n")
+    if len(text) <= budget:
+        return text
+    lines = [_shortened(line) for line in text.split("\n")]
+    closing = f"[the whole output, {len(lines)} lines: {log}]"
+    kept = _kept(lines, budget - len(closing) - 1)
+    return "\n".join([*_told(lines, kept), closing])
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= _LINE:
+        return line
+    half = _LINE // 2
+    return f"{line[:half]} [{len(line) - 2 * half} characters omitted] {line[-half:]}"
+
+
+def _kept(lines: list[str], budget: int) -> set[int]:
+    """The places of the lines to keep: the end, then what matters from the top, then the head."""
+    kept: set[int] = set()
+    wanted = [range(max(0, len(lines) - _END), len(lines))]
+    for place, line in enumerate(lines):
+        if _MATTERS.search(line):
+            wanted.append(range(max(0, place - _BEFORE), min(len(lines), place + _AFTER + 1)))
+    if len(wanted) == 1:
+        wanted.extend((range(min(_HEAD, len(lines))), *_alternating(len(lines))))
+    for span in wanted:
+        # Each gap may cost a marker of its own.
+        cost = sum(len(lines[place]) + 1 for place in span if place not in kept) + 32
+        if cost > budget:
+            break
+        budget -= cost if not kept.issuperset(span) else 0
+        kept.update(span)
+    return kept
+
+
+def _alternating(count: int) -> list[range]:
+    """Pieces from the head and from the end in turn, towards the middle."""
+    pieces = []
+    for start in range(_HEAD, count // 2, _HEAD):
+        pieces.append(range(start, start + _HEAD))
+        pieces.append(range(count - start - _HEAD, count - start))
+    return pieces
+
+
+def _told(lines: list[str], kept: set[int]) -> list[str]:
+    told: list[str] = []
+    omitted = 0
+    for place, line in enumerate(lines):
+        if place not in kept:
+            omitted += 1
+            continue
+        if omitted:
+            told.append(f"[{omitted} lines omitted]")
+            omitted = 0
+        told.append(line)
+    if omitted:
+        told.append(f"[{omitted} lines omitted]")
+    return told
+
+
+Progress = Callable[[str, GateStatus | None], None]
+"""Told a gate's name when it starts, with how it ended when it ends."""
+
+
+class Wrap(Protocol):
+    """Confines gates."""
+
+    def __call__(self, gate: Gate, folder: Path, environment: Mapping[str, str]) -> str:
+        """A confined command of a gate, its folder and its environment."""
+
+    def has_network(self, gate: Gate) -> bool:
+        """Whether a gate has the network of this machine."""
+
+
+NO_GATES = GateResult(
+    "gates",
+    required=True,
+    status=GateStatus.REFUSED,
+    message="no gate is configured: a missing configuration is not a pass; "
+    "run `hornbook init --gates auto` or write `gates:` into .hornbook/config.yaml.",
+)
+_MISSING = re.compile(r"^\S*sh: (?:line )?\d+: (\S+?): (?:command )?not found$", re.MULTILINE)
+_STOPS = frozenset({GateStatus.FAILED, GateStatus.REFUSED, GateStatus.SKIPPED})
+
+
+def silent(_name: str, _ended: GateStatus | None) -> None:
+    """Progress that nobody sees."""
+
+
+def run_gates(
+    gates: Sequence[Gate],
+    root: Path,
+    *,
+    logs: Path,
+    parallel: int = 1,
+    progress: Progress = silent,
+    wrap: Wrap | None = None,
+) -> GateReport:
+    """Run the gates over the files below the root; results come in the order of the gates.
+
+    A gate waits for those that it names in `after`, and is skipped when one of them stopped. No
+    gate at all has not passed. `wrap` confines their commands.
+
+    Raises:
+        ConfigError: Two gates have the same name.
+    """
+    if not gates:
+        return GateReport(passed=False, gates=(NO_GATES,))
+    twice = sorted({gate.name for gate in gates if [g.name for g in gates].count(gate.name) > 1})
+    if twice:
+        raise ConfigError([f"two gates are named {name}: rename one." for name in twice])
+    results = _unrunnable(gates)
+    waiting = [gate for gate in gates if gate.name not in results]
+    running: dict[Future[GateResult], Gate] = {}
+
+    def watched(gate: Gate, stop: int) -> GateResult:
+        progress(gate.name, None)
+        result = run_gate(gate, root, logs, stop, wrap=wrap)
+        progress(gate.name, result.status)
+        return result
+
+    with _stoppable(parallel) as (pool, stop):
+        while waiting or running:
+            for gate in [each for each in waiting if _may_start(each, results)]:
+                waiting.remove(gate)
+                stopped = [name for name in gate.after if results[name].status in _STOPS]
+                if stopped:
+                    results[gate.name] = _skipped(gate, stopped)
+                    progress(gate.name, GateStatus.SKIPPED)
+                else:
+                    running[pool.submit(watched, gate, stop)] = gate
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                results[running.pop(future).name] = future.result()
+    ordered = tuple(results[gate.name] for gate in gates)
+    return GateReport(passed=has_passed(ordered), gates=ordered)
+
+
+@contextmanager
+def _stoppable(parallel: int) -> Iterator[tuple[ThreadPoolExecutor, int]]:
+    """Threads for gates and a pipe that ends what they run when the block is left by an error."""
+    stop, stopping = os.pipe()
+    try:
+        with ThreadPoolExecutor(max(1, parallel), thread_name_prefix="gate") as pool:
+            try:
+                yield pool, stop
+            finally:
+                os.close(stopping)
+                pool.shutdown(wait=False, cancel_futures=True)
+    finally:
+        os.close(stop)
+
+
+def has_passed(results: Sequence[GateResult]) -> bool:
+    """Whether there is a result, and every required one passed."""
+    return bool(results) and all(
+        result.status in {GateStatus.PASSED, GateStatus.WARNED}
+        for result in results
+        if result.required
+    )
+
+
+def _unrunnable(gates: Sequence[Gate]) -> dict[str, GateResult]:
+    """Gates that could never start: they wait for no gate, or for each other."""
+    names = {gate.name for gate in gates}
+    refused = {}
+    for gate in gates:
+        unknown = sorted(set(gate.after) - names)
+        if unknown:
+            words = f"`after` names {', '.join(unknown)}, which is no gate: see `gates list`."
+            refused[gate.name] = _refused(gate, words)
+    startable = set(refused)
+    while True:
+        more = {each.name for each in gates if startable.issuperset(each.after)} - startable
+        if not more:
+            break
+        startable |= more
+    for gate in gates:
+        if gate.name not in startable:
+            words = f"`after` waits for itself through {', '.join(gate.after)}: break the circle."
+            refused[gate.name] = _refused(gate, words)
+    return refused
+
+
+def _refused(gate: Gate, words: str) -> GateResult:
+    return GateResult(gate.name, gate.required, GateStatus.REFUSED, message=words)
+
+
+def _may_start(gate: Gate, results: Mapping[str, GateResult]) -> bool:
+    return all(name in results for name in gate.after)
+
+
+def _skipped(gate: Gate, stopped: list[str]) -> GateResult:
+    words = f"not run: {', '.join(stopped)} did not pass"
+    return GateResult(gate.name, gate.required, GateStatus.SKIPPED, message=words)
+
+
+def run_gate(
+    gate: Gate, root: Path, logs: Path, stop: int | None = None, *, wrap: Wrap | None = None
+) -> GateResult:
+    """Run one gate and judge how it ended."""
+    folder = (root / gate.folder).resolve()
+    if not folder.is_dir() or not folder.is_relative_to(root.resolve()):
+        return _failed(gate, f"its folder {gate.folder} is no folder below {root}")
+    candidates = places(gate.command, gate.creates) if gate.threshold is not None else ()
+    before = stamps(folder, candidates)
+    log = logs / f"{_file_name(gate.name)}.log"
+    # Another run may write at the same time: each writes a file of its own, the last one stays.
+    own = draft_of(log)
+    given = environment(os.environ, dict(gate.environment))
+    try:
+        finished = run_command(
+            gate.command if wrap is None else wrap(gate, folder, given),
+            folder=folder,
+            environment=given,
+            timeout=gate.timeout,
+            log=own,
+            stop=stop,
+        )
+        output = own.read_text(encoding="utf-8", errors="replace")
+        own.replace(log)
+    finally:
+        own.unlink(missing_ok=True)
+    problem = _problem(gate, folder, finished, output)
+    told = ""
+    if problem is None and gate.threshold is not None:
+        named = named_places(gate.command, gate.creates)
+        found = measured(folder, candidates, before, output, named)
+        if isinstance(found, str):
+            problem = found
+        else:
+            told = f"coverage {found.told()} by {found.source}"
+            if not found.reaches(gate.threshold):
+                problem = f"{told}, at least {gate.threshold} % is wanted."
+    if problem and wrap is not None:
+        problem += why_confined(output, network=wrap.has_network(gate))
+    result = _failed(gate, problem) if problem else _passed(gate, told or _left(finished))
+    return replace(
+        result,
+        exit_code=finished.code,
+        seconds=round(finished.seconds, 3),
+        output=trim(output, log=str(log)),
+        log=str(log),
+    )
+
+
+def _problem(gate: Gate, folder: Path, finished: Finished, output: str) -> str | None:
+    """Why the gate did not pass, or none."""
+    if finished.timed_out:
+        return f"not done after {gate.timeout} s: it was ended with all that it had started."
+    if finished.code is None:
+        return "the process that watches over it was killed: how it ended is not known."
+    if finished.code == 127:
+        missing = _MISSING.findall(output)
+        tool = missing[-1] if missing else "a command"
+        return f"{tool} is not installed or not on PATH."
+    if finished.code in {0, 4, 5}:
+        problem = problem_with_tests(gate.command, finished.code, output, partial(_held, folder))
+        if problem is not None:
+            return problem
+    shell = finished.shell.partition(" ")[0]
+    return f"{ended_by(finished.code)} ({shell})." if finished.code else None
+
+
+def _held(folder: Path, path: str) -> bytes | None:
+    """The bytes of a file below the folder; none if there is none."""
+    target = folder / path
+    try:
+        inside = target.resolve().is_relative_to(folder)
+        return target.read_bytes() if inside and target.is_file() else None
+    except (OSError, ValueError):  # a command can name what no path can be
+        return None
+
+
+def _left(finished: Finished) -> str:
+    if not finished.left:
+        return ""
+    if finished.left == 1:
+        return "1 process that it left running was ended"
+    return f"{finished.left} processes that it left running were ended"
+
+
+def _passed(gate: Gate, told: str) -> GateResult:
+    return GateResult(gate.name, gate.required, GateStatus.PASSED, message=told)
+
+
+def _failed(gate: Gate, problem: str) -> GateResult:
+    status = GateStatus.FAILED if gate.required else GateStatus.WARNED
+    return GateResult(gate.name, gate.required, status, message=problem)
+
+
+def _file_name(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9._-]", "-", name)
+    same = plain == name and not name.startswith(".")
+    return name if same else f"{plain.lstrip('.')}-{sha256(name.encode()).hexdigest()[:6]}"

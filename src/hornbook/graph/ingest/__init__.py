@@ -1,0 +1,1 @@
+"""From files to the next generation: survey, work, documents, history, publication."""

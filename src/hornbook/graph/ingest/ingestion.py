@@ -1,0 +1,188 @@
+"""One ingest from beginning to end: look, plan, write, publish."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+from hornbook.commits import git
+from hornbook.errors import StoreError, UsageError
+from hornbook.graph.generations import Generation, Generations
+from hornbook.graph.ingest import survey as stat_cache
+from hornbook.graph.ingest.builder import Builder
+from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Objects
+from hornbook.graph.ingest.publish import Publication, PublicationTools
+from hornbook.graph.ingest.report import IngestReport, Progress
+from hornbook.graph.ingest.survey import EVERY_RULE, Contents, Look, Readings, Survey
+from hornbook.graph.ingest.work import IngestWork, Known, KnownDocument, recall_known, work_to_do
+from hornbook.graph.statements import SCHEMA
+from hornbook.rules.catalog import Catalog
+from hornbook.rules.document import Problem
+from hornbook.settings.layout import Places
+from hornbook.settings.values import Settings
+from hornbook.version import __version__
+from hornbook.vocabulary.terms import Level
+
+JOURNAL = ".hornbook/objects/journal.jsonl"
+
+
+class Ingestion:
+    """Brings the graph of one workspace up to date with its files."""
+
+    def __init__(
+        self, places: Places, settings: Settings, generations: Generations, progress: Progress
+    ) -> None:
+        self._places = places
+        self._settings = settings
+        self._progress = progress
+        self._generations = generations
+        self._journal = Journal(places.journal)
+        self._objects = Objects(places.objects)
+        self._survey = Survey(places, settings)
+        self._builder = Builder(settings)
+        self._fingerprint = fingerprint(settings)
+        self._notices: list[Problem] = []
+
+    def run(
+        self, paths: Sequence[str | Path], *, rebuild: bool, waiting: Callable[[], None]
+    ) -> IngestReport:
+        """Ingest everything, or only the paths that were named.
+
+        Raises:
+            UsageError: A named path lies outside the root or never existed.
+        """
+        started = time.perf_counter()
+        named = self._survey.relative(paths)
+        self._places.prepare()
+        with self._generations.writing(waiting):
+            base = None if rebuild else self._base()
+            try:
+                report = self._from(base, named, rebuild=rebuild)
+            except StoreError as problem:
+                if base is None:
+                    raise
+                self._tell_rebuilt(problem)
+                report = self._from(None, named, rebuild=True)
+        return replace(report, seconds=round(time.perf_counter() - started, 3))
+
+    def _from(self, base: Generation | None, named: list[str], *, rebuild: bool) -> IngestReport:
+        try:
+            known = recall_known(base, self._journal)
+            return self._bring_up_to_date(known, named, rebuild=rebuild)
+        finally:
+            if base is not None:
+                base.close()
+
+    def _tell_rebuilt(self, problem: StoreError) -> None:
+        message = f"was damaged and is built anew: {problem}"
+        self._notices.append(
+            Problem(".hornbook/store", None, "index_rebuilt", Level.WARNING, message)
+        )
+
+    def _base(self) -> Generation | None:
+        """The generation to start from; None when it is of another make or damaged."""
+        try:
+            base = self._generations.open()
+        except StoreError as problem:
+            self._tell_rebuilt(problem)
+            return None
+        if base is None:
+            return None
+        whole_journal = self._journal.size() >= base.catalog.journal
+        if whole_journal and base.catalog.fingerprint == self._fingerprint:
+            return base
+        base.close()
+        if not whole_journal:
+            message = "lost lines that the graph had: past revisions before now are forgotten."
+            self._notices.append(Problem(JOURNAL, None, "history_lost", Level.WARNING, message))
+        return None
+
+    def _bring_up_to_date(self, known: Known, named: list[str], *, rebuild: bool) -> IngestReport:
+        wanted = named or ([] if rebuild and known.roots else [EVERY_RULE])
+        fresh = [path for path in wanted if path not in known.roots]
+        look = self._look(known, named, [*known.roots, *fresh])
+        at = _now()
+        followed = [DocumentEvent(Happened.FOLLOWED, path, at) for path in fresh]
+        rewrite = known.base is None
+        hashes = {each.path: each.sha256 for each in known.documents.values() if each.entry}
+        readings = Readings(self._places.root, self._settings, self._objects)
+        contents = self._survey.read(look, hashes, readings.note, self._progress)
+        untouched = self._untouched(known, look, contents)
+        todo = work_to_do(known, readings.facts, untouched, partial(git.renames, self._places.root))
+        if todo.work or todo.gone or followed or known.stale or rewrite:
+            tools = PublicationTools(
+                self._generations, self._journal, self._objects, self._builder, self._progress
+            )
+            commit = Publication(tools, known, readings, self._fingerprint, at)
+            catalog = commit.publish(todo, followed)
+        else:
+            assert known.base is not None  # noqa: S101  # rewrite would be true
+            catalog = known.base.catalog
+        stat_cache.save(self._places.seen, contents.seen)
+        return self._report(catalog, todo, [*look.problems, *contents.problems])
+
+    def _look(self, known: Known, named: list[str], roots: list[str]) -> Look:
+        """Everything that is followed when the graph starts anew, else what was named."""
+        for path in named:
+            if not (self._places.root / path).exists() and not _was_known(known, path):
+                raise UsageError(f"{path} does not exist in {self._places.root}: check the path.")
+        if named and known.base is not None:
+            return self._survey.only(named)
+        return self._survey.everything(roots)
+
+    def _untouched(self, known: Known, look: Look, contents: Contents) -> list[KnownDocument]:
+        """Documents whose file is as it was, or was not looked at."""
+        return [
+            each
+            for each in known.documents.values()
+            if each.path not in contents.read
+            and (each.path in contents.digests or not look.covers(each.path))
+        ]
+
+    def _report(self, catalog: Catalog, todo: IngestWork, problems: list[Problem]) -> IngestReport:
+        found = [*self._notices, *problems]
+        for entry in catalog.entries:
+            found += entry.problems
+        return IngestReport(
+            added=todo.count(Happened.ADDED),
+            changed=todo.count(Happened.CHANGED),
+            removed=len(todo.gone),
+            unchanged=todo.unchanged,
+            documents=len(catalog.entries),
+            chunks=sum(entry.chunk_count for entry in catalog.entries),
+            triples=sum(entry.triples for entry in catalog.entries),
+            problems=tuple(sorted(found, key=lambda each: (each.path, each.line or 0, each.code))),
+            seconds=0.0,
+        )
+
+
+def fingerprint(settings: Settings) -> str:
+    """What, beside the files, decides what the graph says: another one means to build anew."""
+    parts = (
+        __version__,
+        SCHEMA,
+        settings.counter,
+        settings.chunk_target,
+        settings.chunk_maximum,
+        settings.chunk_minimum,
+        settings.largest_file,
+    )
+    return sha256(repr(parts).encode()).hexdigest()
+
+
+def _was_known(known: Known, path: str) -> bool:
+    return any(
+        each.path == path or each.path.startswith(path + "/") for each in known.documents.values()
+    )
+
+
+def _now() -> str:
+    return canonical_time(datetime.now(UTC))
+
+
+def canonical_time(moment: datetime) -> str:
+    """A time in UTC as a store gives it back: without zeros that say nothing."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".") + "Z"

@@ -1,0 +1,355 @@
+"""Looks at the files and says which documents are new, changed, gone or as they were."""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+import msgspec
+
+from hornbook.commits import git
+from hornbook.errors import NotFound, StoreError, UsageError
+from hornbook.graph.ingest.builder import too_large
+from hornbook.graph.ingest.history import Objects
+from hornbook.graph.ingest.report import Progress
+from hornbook.graph.ingest.work import DocumentFacts, DocumentWork
+from hornbook.rules.code.parsing import grammar_of
+from hornbook.rules.discover import (
+    SKIPPED_FOLDERS,
+    STATE_FOLDERS,
+    FileKind,
+    FoundFile,
+    in_path_order,
+    is_text,
+    walk,
+)
+from hornbook.rules.document import Problem
+from hornbook.rules.readers.protocol import Reading
+from hornbook.rules.reading import is_rule_file
+from hornbook.rules.reading import read as read_document
+from hornbook.settings.layout import Places
+from hornbook.settings.load import CONFIG
+from hornbook.settings.values import Settings
+from hornbook.text.globs import Glob, parse
+from hornbook.vocabulary.terms import Level
+
+# A file that changes again within this time of our look may keep its time stamp.
+_RACY = 2_000_000_000
+
+
+class SeenFiles(msgspec.Struct):
+    """Sizes, times and hashes of files, as of the moment `looked`."""
+
+    looked: int = 0
+    files: dict[str, tuple[int, int, int, str]] = {}
+
+    def digest(self, found: FoundFile) -> str | None:
+        """The hash that the file had when it was read, if it cannot have changed since."""
+        entry = self.files.get(found.path)
+        if entry is None or max(found.modified, found.changed) + _RACY > self.looked:
+            return None
+        same = entry[:3] == (found.size, found.modified, found.changed)
+        return entry[3] if same else None
+
+
+def load(path: Path) -> SeenFiles:
+    """What was seen, or nothing if that is not known."""
+    try:
+        return msgspec.msgpack.decode(path.read_bytes(), type=SeenFiles)
+    except (OSError, msgspec.MsgspecError):
+        return SeenFiles()
+
+
+def now() -> int:
+    """The moment before a look at the files begins."""
+    return time.time_ns()
+
+
+def save(path: Path, seen: SeenFiles) -> None:
+    """Remember what was seen; losing it only costs time."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+    draft.write_bytes(msgspec.msgpack.encode(seen))
+    draft.replace(path)
+
+
+EVERY_RULE = "*"
+"""Followed like a folder: the configured sources and every rule format in the repository."""
+
+HEAD_OF_LARGE = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at the files found."""
+
+    files: dict[str, FoundFile]
+    problems: list[Problem]
+    scope: tuple[str, ...] | None
+    """The paths that were looked at; None is everything that is followed."""
+    shut: tuple[str, ...] = ()
+    """Folders that could not be looked into, each with a slash behind it."""
+
+    def covers(self, path: str) -> bool:
+        """Whether the look would have found this path if it were there."""
+        if path.startswith(self.shut):
+            return False
+        if self.scope is None:
+            return True
+        return any(not each or path == each or path.startswith(each + "/") for each in self.scope)
+
+
+@dataclass(slots=True)
+class Contents:
+    """The hashes of the files, and which of them had to be read."""
+
+    digests: dict[str, str] = field(default_factory=dict)
+    read: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+    seen: SeenFiles = field(default_factory=SeenFiles)
+
+
+Taken = Callable[[str, str, bytes, bool], None]
+"""Called with path, hash and bytes of each file that was read, and whether that is all of it."""
+
+
+class Survey:
+    """Finds and reads the files of one workspace."""
+
+    def __init__(self, places: Places, settings: Settings) -> None:
+        self._places = places
+        self._settings = settings
+        self._excluded = [parse(pattern) for pattern in settings.exclude]
+
+    def relative(self, paths: Iterable[str | Path]) -> list[str]:
+        """Paths that a user named, relative to the root.
+
+        Raises:
+            UsageError: One lies outside the root or does not exist.
+        """
+        root = self._places.root
+        found = []
+        for named in paths:
+            path = Path(named).absolute()
+            resolved = path.parent.resolve() / path.name if path.name != ".." else path.resolve()
+            if not resolved.is_relative_to(root):
+                raise UsageError(
+                    f"{named} lies outside the root {root}: name a path inside it, "
+                    "or another root with --root."
+                )
+            relative = resolved.relative_to(root).as_posix()
+            found.append("" if relative == "." else relative)
+        return found
+
+    def everything(self, roots: Sequence[str]) -> Look:
+        """All that is followed; `EVERY_RULE` among the roots stands for what is configured and
+        for every file in a rule format that Hornbook knows.
+        """
+        starts = [root for root in roots if root != EVERY_RULE]
+        if EVERY_RULE not in roots:
+            return self._look([each for start in starts for each in self._below(start)], None)
+        starts += self._settings.starts
+        prefixes = tuple(f"{start}/" if start else "" for start in starts if start != "")
+        whole = "" in starts
+        code = [parse(pattern) for pattern in self._settings.code]
+        found = list(walk(self._places.root, "", _wanted(prefixes, code, whole=whole)))
+        rules = [] if whole else [e.path for e in found if not e.path.startswith(prefixes)]
+        hidden = git.ignored(self._places.root, rules)
+        found = [each for each in found if each.path not in hidden]
+        for start in starts:
+            if not _walked(start) or not (self._places.root / start).is_dir():
+                found += self._below(start)
+        look = self._look(found, None)
+        look.problems.extend(self._missing_sources())
+        return look
+
+    def _missing_sources(self) -> Iterator[Problem]:
+        for start in self._settings.starts:
+            if not (self._places.root / start).exists():
+                message = f"`sources` names {start}, which does not exist: correct the path."
+                yield Problem(CONFIG.as_posix(), None, "missing_source", Level.WARNING, message)
+
+    def only(self, starts: Sequence[str]) -> Look:
+        """The files that were named, and those in folders that were named."""
+        found = [each for start in starts for each in self._below(start)]
+        return self._look(found, tuple(starts))
+
+    def _below(self, start: str) -> list[FoundFile]:
+        path = self._places.root / start
+        if path.is_dir() and not path.is_symlink():
+            return list(walk(self._places.root, start, is_text))
+        if path.is_symlink():
+            return [FoundFile(start, 0, 0, kind=FileKind.LINK)]
+        try:
+            facts = path.stat()
+        except FileNotFoundError:
+            return []
+        if not stat.S_ISREG(facts.st_mode):
+            return [FoundFile(start, 0, 0, kind=FileKind.OTHER)]
+        return [FoundFile(start, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)]
+
+    def _look(self, found: list[FoundFile], scope: tuple[str, ...] | None) -> Look:
+        problems: list[Problem] = []
+        kept = {}
+        for path, each in in_path_order(found).items():
+            if self._excluded and _matches(self._excluded, path):
+                continue
+            if each.kind is FileKind.FILE and path.isascii():
+                kept[path] = each
+                continue
+            problem = _unusable(each)
+            if problem is None:
+                kept[path] = each
+            else:
+                problems.append(problem)
+        shut = tuple(
+            f"{each.path}/" if each.path else "" for each in found if each.kind is FileKind.SHUT
+        )
+        return Look(kept, problems, scope, shut)
+
+    def read(self, look: Look, known: dict[str, str], taken: Taken, progress: Progress) -> Contents:
+        """The hash of every file; the bytes of those that differ from what is known are `taken`.
+
+        `known` has the hash of each path as the graph has it now; a file whose size and time
+        did not change is not read at all. Of a file that is too large only the start is taken.
+        """
+        before = load(self._places.seen)
+        contents = Contents(seen=SeenFiles(looked=now(), files=dict(before.files)))
+        for number, (path, found) in enumerate(look.files.items(), 1):
+            digest = before.digest(found)
+            if digest is None or known.get(path) != digest:
+                digest = self._load(found, known.get(path), contents, taken)
+                progress("reading", number, len(look.files))
+                if digest is None:
+                    contents.seen.files.pop(path, None)
+                    if path in known:
+                        contents.digests[path] = known[path]
+                    continue
+                contents.seen.files[path] = (found.size, found.modified, found.changed, digest)
+            contents.digests[path] = digest
+        for path in contents.seen.files.keys() - look.files.keys():
+            if look.covers(path):
+                del contents.seen.files[path]
+        return contents
+
+    def _load(
+        self, found: FoundFile, known: str | None, contents: Contents, taken: Taken
+    ) -> str | None:
+        try:
+            with (self._places.root / found.path).open("rb") as file:
+                whole = found.size <= self._settings.largest_file
+                if not whole:
+                    data = file.read(HEAD_OF_LARGE)
+                    file.seek(0)
+                    digest = file_digest(file, "sha256").hexdigest()
+                else:
+                    data = file.read()
+                    digest = sha256(data).hexdigest()
+        except OSError as problem:
+            message = f"cannot be read ({problem.strerror}): check its permissions."
+            contents.problems.append(
+                Problem(found.path, None, "unreadable_file", Level.ERROR, message)
+            )
+            return None
+        if digest != known:
+            contents.read.add(found.path)
+            taken(found.path, digest, data, whole)
+        return digest
+
+
+def _wanted(
+    prefixes: tuple[str, ...], code: list[Glob], *, whole: bool
+) -> Callable[[str, str], bool]:
+    """Rule files anywhere, every text below a folder that is followed, and the code asked for."""
+
+    def wanted(path: str, name: str) -> bool:
+        text = is_text(path, name)
+        if text and (whole or path.startswith(prefixes)):
+            return True
+        if code and _matches(code, path) and grammar_of(path) is not None:
+            return True
+        return (text or name.startswith(".")) and is_rule_file(path)
+
+    return wanted
+
+
+def _walked(start: str) -> bool:
+    """Whether a walk of the whole repository comes by this folder."""
+    parts = start.split("/")
+    return SKIPPED_FOLDERS.isdisjoint(parts) and not set(STATE_FOLDERS) & set(parts)
+
+
+def _matches(globs: list[Glob], path: str) -> bool:
+    return any(glob.matches(path) for glob in globs)
+
+
+def _unusable(found: FoundFile) -> Problem | None:
+    if found.kind is FileKind.SHUT:
+        message = "is a folder that cannot be read: check its permissions."
+        return Problem(found.path, None, "unreadable_folder", Level.ERROR, message)
+    if found.kind is FileKind.OTHER:
+        message = "is neither a file nor a folder and was not read: name a file."
+        return Problem(found.path, None, "not_a_file", Level.WARNING, message)
+    if found.kind is FileKind.LINK:
+        message = "is a link and was not followed: ingest the file it leads to."
+        return Problem(found.path, None, "link_not_followed", Level.INFO, message)
+    try:
+        found.path.encode()
+    except UnicodeEncodeError:
+        shown = found.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        message = "has a name that is not UTF-8: rename the file."
+        return Problem(shown, None, "bad_path", Level.ERROR, message)
+    return None
+
+
+# How many bytes of files may wait in memory; beyond that they are read again when written.
+KEPT_BYTES = 256_000_000
+
+
+class Readings:
+    """Reads documents once for their names and once more, if memory is short, for their text."""
+
+    def __init__(self, root: Path, settings: Settings, objects: Objects) -> None:
+        self._root = root
+        self._settings = settings
+        self._objects = objects
+        self._room = KEPT_BYTES
+        self._kept: dict[str, Reading] = {}
+        self.facts: dict[str, DocumentFacts] = {}
+
+    def note(self, path: str, digest: str, data: bytes, whole: bool) -> None:
+        """Keep a text, and note what decides the document's id and links."""
+        if whole:
+            self._objects.keep(digest, data)
+        reading = self._read(path, data, large=not whole)
+        self._room -= len(data)
+        if self._room > 0 or not whole:
+            self._kept[path] = reading
+        self.facts[path] = DocumentFacts(path, digest, reading.desired_id, reading.links)
+
+    def take(self, work: DocumentWork) -> Reading:
+        """The reading of a document that is to be written."""
+        kept = self._kept.pop(work.path, None)
+        if kept is not None:
+            return kept
+        try:
+            return self._read(work.path, self._objects.read(work.sha256), large=False)
+        except NotFound:
+            return self._from_file(work)
+
+    def _from_file(self, work: DocumentWork) -> Reading:
+        """The reading of a file whose text is not kept, or kept wrongly."""
+        with (self._root / work.path).open("rb") as file:
+            large = os.fstat(file.fileno()).st_size > self._settings.largest_file
+            digest = file_digest(file, "sha256").hexdigest()
+            file.seek(0)
+            data = file.read(HEAD_OF_LARGE) if large else file.read()
+        if digest != work.sha256:
+            raise StoreError(f"{work.path} changed while it was read: run `hornbook ingest` again.")
+        return self._read(work.path, data, large=large)
+
+    def _read(self, path: str, data: bytes, *, large: bool) -> Reading:
+        reading = read_document(path, data)
+        return too_large(reading, self._settings.largest_file) if large else reading

@@ -1,0 +1,303 @@
+"""Decides what an ingest has to do: pure, from what is known and what the files say now."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from hornbook.graph import documents as recall
+from hornbook.graph.generations import Generation
+from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Past, chained, project
+from hornbook.graph.store import GraphStore
+from hornbook.rules.catalog import Entry, Removed
+from hornbook.rules.document import Link, Problem, revision_id
+from hornbook.rules.ids import assign_ids
+from hornbook.rules.reading import resolve_links
+from hornbook.vocabulary.terms import Level
+
+
+@dataclass(slots=True)
+class KnownDocument:
+    """A document as it was last time: `entry` is None when the graph has to be written anew."""
+
+    id: str
+    path: str
+    sha256: str
+    entry: Entry | None = None
+
+
+@dataclass(slots=True)
+class Known:
+    """The documents of the last ingest and their past.
+
+    Events that are in the journal but not yet in the graph (a process died between the two) are
+    taken as having happened; their documents have no entry and so are written again.
+    """
+
+    base: Generation | None
+    documents: dict[str, KnownDocument] = field(default_factory=dict)
+    roots: list[str] = field(default_factory=list)
+    chain: str = ""
+    journal: int = 0
+    pasts: dict[str, Past] = field(default_factory=dict)
+    tombstones: dict[str, Removed] = field(default_factory=dict)
+    draft: GraphStore | None = None
+    """The next generation while it still says what the base says; open anyway, so asked first."""
+    stale: set[str] = field(default_factory=set)
+    """Ids that are gone by the journal but still in the graph."""
+
+    def past(self, document_id: str) -> Past:
+        """What happened to an id so far."""
+        if document_id not in self.pasts:
+            self.pasts[document_id] = self._recalled(document_id)
+        return self.pasts[document_id]
+
+    def _recalled(self, document_id: str) -> Past:
+        if self.base is None:
+            return Past()
+        removed = self.tombstones.get(document_id)
+        known = self.documents.get(document_id)
+        if removed is None and known is None:
+            return Past()
+        store = self.draft if self.draft is not None else self.base.store
+        revisions = recall.revisions(store, document_id)
+        if known is None:
+            path = removed.path if removed is not None else ""
+            return Past(revisions=revisions, removed=removed, path=path)
+        return Past(
+            revisions=revisions,
+            formerly=known.entry.formerly if known.entry else (),
+            current=revision_id(document_id, known.sha256),
+            path=known.path,
+        )
+
+    def take(self, event: DocumentEvent) -> None:
+        """Let one more event have happened."""
+        if event.event is Happened.FOLLOWED:
+            if event.path not in self.roots:
+                self.roots.append(event.path)
+            return
+        before = self.past(event.id)
+        self.chain = chained(self.chain, before, event)
+        self.pasts[event.id] = project(before, event)
+        if event.event is Happened.REMOVED:
+            self.documents.pop(event.id, None)
+            self.stale.add(event.id)
+        else:
+            self.documents[event.id] = KnownDocument(event.id, event.path, event.sha256)
+            self.stale.discard(event.id)
+
+
+def recall_known(base: Generation | None, journal: Journal) -> Known:
+    """What is known: the published graph, and every journal event that it does not contain."""
+    known = Known(base)
+    if base is not None:
+        known.documents = {
+            entry.id: KnownDocument(entry.id, entry.path, entry.sha256, entry)
+            for entry in base.catalog.entries
+        }
+        known.tombstones = {each.id: each for each in base.catalog.removed}
+        known.roots = list(base.catalog.roots)
+        known.chain = base.catalog.chain
+        known.journal = base.catalog.journal
+    size = journal.size()
+    if size != known.journal:
+        for event in journal.read(known.journal):
+            known.take(event)
+        known.journal = size
+    return known
+
+
+# Problems that depend on which other documents there are.
+_ABOUT_OTHERS = frozenset({"id_clash", "unresolved_link", "ambiguous_link"})
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFacts:
+    """The little of a document that decides ids and links."""
+
+    path: str
+    sha256: str
+    wanted_id: str
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentWork:
+    """A document to write, with the id it gets, its links, and the event that it means."""
+
+    path: str
+    sha256: str
+    id: str
+    wanted_id: str
+    links: tuple[Link, ...]
+    problems: tuple[Problem, ...]
+    event: Happened | None = None
+    formerly: str | None = None
+    formerly_revision: str | None = None
+
+    def happening(self, at: str) -> DocumentEvent | None:
+        """The journal event, or None when only the writing is new."""
+        if self.event is None:
+            return None
+        return DocumentEvent(
+            self.event,
+            self.path,
+            at,
+            id=self.id,
+            sha256=self.sha256,
+            formerly=self.formerly,
+            formerly_revision=self.formerly_revision,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class IngestWork:
+    """All that an ingest has to do."""
+
+    work: tuple[DocumentWork, ...]
+    gone: tuple[KnownDocument, ...]
+    unchanged: int
+
+    def count(self, event: Happened) -> int:
+        """How many documents this happened to."""
+        return sum(1 for each in self.work if each.event is event)
+
+
+def work_to_do(
+    known: Known,
+    facts: Mapping[str, DocumentFacts],
+    untouched: Iterable[KnownDocument],
+    renamed: Callable[[], Mapping[str, str]],
+) -> IngestWork:
+    """What to do about `facts` (documents that were read) and `untouched` (that were not).
+
+    An untouched document is written again only if its id or one of its links changed.
+    """
+    by_path = {each.path: each for each in known.documents.values()}
+    standing = {each.path: each for each in untouched}
+    if _names_stand(facts, standing, by_path):
+        return _replan(known, facts, standing, by_path)
+    wanted = {path: _wanted(each) for path, each in standing.items()}
+    wanted |= {path: each.wanted_id for path, each in facts.items()}
+    assigned = assign_ids(wanted)
+    origins = _origins(known, facts, wanted, by_path, renamed)
+    ids = dict(assigned.ids)
+    work: list[DocumentWork] = []
+    unchanged = 0
+    for path in sorted(wanted):
+        fact = facts.get(path) or _fact_of(standing[path])
+        links, link_problems = resolve_links(path, fact.links, ids)
+        problems = [*link_problems, *_clash(path, assigned.clashes.get(path), ids[path])]
+        item = DocumentWork(path, fact.sha256, ids[path], fact.wanted_id, links, tuple(problems))
+        before = known.documents.get(item.id)
+        if before is not None and before.path == path and before.sha256 == item.sha256:
+            unchanged += 1
+            if path in facts or before.entry is None or not _as_written(before.entry, item):
+                work.append(item)
+        else:
+            work.append(_happened(item, before, origins.get(path)))
+    live = {each.id for each in work} | {ids[path] for path in standing}
+    gone = [each for each in known.documents.values() if each.id not in live]
+    return IngestWork(tuple(work), tuple(sorted(gone, key=lambda each: each.path)), unchanged)
+
+
+def _as_written(entry: Entry, item: DocumentWork) -> bool:
+    """Whether the graph has the same links and the same word about them and about the id."""
+    told = {problem for problem in entry.problems if problem.code in _ABOUT_OTHERS}
+    return set(entry.links) == set(item.links) and told == set(item.problems)
+
+
+def _names_stand(
+    facts: Mapping[str, DocumentFacts],
+    standing: Mapping[str, KnownDocument],
+    by_path: Mapping[str, KnownDocument],
+) -> bool:
+    """Whether the same paths want the same ids as before, so that only texts changed."""
+    if len(facts) + len(standing) != len(by_path) or not all(
+        each.entry is not None for each in standing.values()
+    ):
+        return False
+    return all(
+        path in by_path and _wanted(by_path[path]) == fact.wanted_id and by_path[path].entry
+        for path, fact in facts.items()
+    )
+
+
+def _replan(
+    known: Known,
+    facts: Mapping[str, DocumentFacts],
+    standing: Mapping[str, KnownDocument],
+    by_path: Mapping[str, KnownDocument],
+) -> IngestWork:
+    """The plan when no id can have changed: only the documents that were read matter."""
+    linked = any(fact.links for fact in facts.values())
+    ids = {path: each.id for path, each in by_path.items()} if linked else {}
+    work = []
+    for path in sorted(facts):
+        before, fact = by_path[path], facts[path]
+        links, unresolved = resolve_links(path, fact.links, ids)
+        problems = list(unresolved)
+        if before.id != fact.wanted_id:
+            holder = known.documents[fact.wanted_id].path
+            problems += _clash(path, holder, before.id)
+        item = DocumentWork(path, fact.sha256, before.id, fact.wanted_id, links, tuple(problems))
+        work.append(_happened(item, before, None))
+    return IngestWork(tuple(work), (), len(standing))
+
+
+def _happened(
+    item: DocumentWork, before: KnownDocument | None, origin: KnownDocument | None
+) -> DocumentWork:
+    """The work with its event: a known id was changed, a new one was added."""
+    if before is not None and before.path == item.path:
+        return replace(item, event=Happened.CHANGED)
+    if before is not None:
+        return replace(item, event=Happened.CHANGED, formerly=before.path)
+    if origin is None:
+        return replace(item, event=Happened.ADDED)
+    return replace(
+        item,
+        event=Happened.ADDED,
+        formerly=origin.path,
+        formerly_revision=revision_id(origin.id, origin.sha256),
+    )
+
+
+def _origins(
+    known: Known,
+    facts: Mapping[str, DocumentFacts],
+    wanted: Mapping[str, str],
+    by_path: Mapping[str, KnownDocument],
+    renamed: Callable[[], Mapping[str, str]],
+) -> dict[str, KnownDocument]:
+    """New path to the document that was renamed to it: the same bytes, or git says so."""
+    lost = {path: each for path, each in by_path.items() if path not in wanted}
+    new = [path for path in facts if path not in by_path]
+    if not lost or not new or known.base is None:
+        return {}
+    by_hash = {each.sha256: each for each in lost.values()}
+    found = {path: by_hash[facts[path].sha256] for path in new if facts[path].sha256 in by_hash}
+    if len(found) < len(new):
+        for path, old in renamed().items():
+            if path in facts and path not in by_path and old in lost:
+                found.setdefault(path, lost[old])
+    return found
+
+
+def _wanted(document: KnownDocument) -> str:
+    return document.entry.wanted_id if document.entry is not None else document.id
+
+
+def _fact_of(document: KnownDocument) -> DocumentFacts:
+    links = document.entry.links if document.entry is not None else ()
+    unresolved = tuple(dict.fromkeys(replace(link, target=None) for link in links))
+    return DocumentFacts(document.path, document.sha256, _wanted(document), unresolved)
+
+
+def _clash(path: str, holder: str | None, given: str) -> list[Problem]:
+    if holder is None:
+        return []
+    message = (
+        f"{holder} comes first in path order and has the id that this file would get; "
+        f"it is {given} now: rename one of them, or give it an `id` of its own."
+    )
+    return [Problem(path, None, "id_clash", Level.WARNING, message)]

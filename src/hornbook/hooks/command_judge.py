@@ -1,0 +1,163 @@
+"""Judges a shell command by what it would write.
+
+What a text cannot tell is left to the host for a role that may write, because the scope gate over
+the git diff holds afterwards; a role that is read-only is refused it.
+"""
+
+import os
+from collections.abc import Sequence
+from itertools import islice
+
+from hornbook.hooks.scope import STATE_FOLDERS, Denial, WriteScope
+from hornbook.shell.guard.effect import Effect
+from hornbook.shell.guard.effects import effects
+from hornbook.shell.guard.syntax import ShellSyntax
+from hornbook.shell.guard.words import UNKNOWN
+
+_GLOBAL_WITH_VALUE = frozenset({"--root"})
+_RECORDS = frozenset(["explore", "plan", "propose", "design", "spec", "decide", "risk"])
+_FOR_PEOPLE = frozenset(
+    ["promote", "answer", "execute", "auto", "resume", "worker", "init", "checkpoint", "hook"]
+)
+_PARTS_FOR_PEOPLE = {
+    "plans": {"use", "import"},
+    "conventions": {"promote", "retire"},
+    "invariants": {"promote"},
+}
+_RECORDED_PARTS = frozenset([("invariants", "propose")])
+_OPTIONS_FOR_PEOPLE = {"recover": {"--repair"}}
+
+
+def refusal(arguments: Sequence[str], role: str) -> str | None:
+    """The command as it is called if this role may not run it, else None."""
+    words = _words(arguments)
+    command = words[0] if words else ""
+    part = words[1] if len(words) > 1 else ""
+    if command in _FOR_PEOPLE or (command in _RECORDS and role != "planner"):
+        return command
+    recorded = (command, part) in _RECORDED_PARTS and role != "planner"
+    if part in _PARTS_FOR_PEOPLE.get(command, ()) or recorded:
+        return f"{command} {part}"
+    for option in sorted(_OPTIONS_FOR_PEOPLE.get(command, set()).intersection(arguments)):
+        return f"{command} {option}"
+    if command == "query" and any("mutation" in each for each in arguments):
+        return "query with a mutation"
+    return None
+
+
+def _words(arguments: Sequence[str]) -> list[str]:
+    """The arguments without the options before the command."""
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        taken = rest.pop(0)
+        if taken in _GLOBAL_WITH_VALUE and rest:
+            rest.pop(0)
+    return [each for each in rest if not each.startswith("-")]
+
+
+# ruff: noqa: PTH111, PTH118, PTH207  # pathlib costs start-up time
+
+_MOST_MATCHES = 500
+
+
+def judge_command(command: str, folder: str, scope: WriteScope) -> Denial | None:
+    """The first denial among the things that the command would do."""
+    try:
+        found = effects(command, folder, os.path.expanduser("~"))
+    except (ShellSyntax, RecursionError) as problem:
+        if scope.active.plan is None and not _names_state(command, scope):
+            return None
+        reason = f"The command cannot be read ({problem}): write it in a simpler form."
+        return Denial("unreadable_command", None, reason)
+    denials = (_judge_effect(effect, scope) for effect in found)
+    return next((denial for denial in denials if denial is not None), None)
+
+
+def _judge_effect(effect: Effect, scope: WriteScope) -> Denial | None:
+    if effect.kind == "write":
+        return _judge_write(effect, scope)
+    if effect.kind == "code":
+        return _judge_code(effect, scope)
+    if scope.active.plan is None:
+        return None
+    if effect.kind == "hornbook":
+        refused = refusal(effect.text.split("\n"), scope.role)
+        if refused is None:
+            return None
+        reason = (
+            f"`hornbook {refused}` is not for the {scope.role}, who would change what binds it: "
+            "ask a person, or say what you need."
+        )
+        return Denial("own_command", None, reason)
+    return _undecided(effect.text, scope)
+
+
+def _undecided(what: str, scope: WriteScope) -> Denial | None:
+    """The denial of what cannot be judged: only for a role that may write nothing."""
+    if not scope.read_only:
+        return None
+    reason = (
+        f"The {scope.role} is read-only, and {what!r} may write: "
+        "use a tool or a command that only reads."
+    )
+    return Denial("read_only", None, reason)
+
+
+def _judge_write(effect: Effect, scope: WriteScope) -> Denial | None:
+    text = effect.text
+    how = "into" if UNKNOWN in effect.how else effect.how
+    if not text:
+        return None
+    if UNKNOWN in text:
+        known, slash, _ = text.partition(UNKNOWN)[0].rpartition("/")
+        if not slash or _names_state(text, scope):
+            return _judge_unknown(text, scope)
+        text, how = known or "/", "into"
+    if not text.startswith("/") and effect.folder is None:
+        return _judge_unknown(text, scope)
+    path = os.path.join(effect.folder or "/", text)
+    if effect.wild:
+        return _judge_matches(path, how, scope)
+    return scope.judge(path, how, effect.names)
+
+
+def _judge_unknown(text: str, scope: WriteScope) -> Denial | None:
+    """The denial of a path that is not all there: if it names our folder, or for a reader."""
+    shown = text.replace(UNKNOWN, "…")
+    if _names_state(text, scope):
+        reason = f"The command writes {shown}, in a folder of Hornbook's: leave it."
+        return Denial("protected_state", shown, reason)
+    return _undecided(shown, scope)
+
+
+def _judge_matches(pattern: str, how: str, scope: WriteScope) -> Denial | None:
+    """The first denial among the files that the shell would put for a pattern."""
+    from glob import iglob  # noqa: PLC0415  # the shell's dialect, and only where a target is wild
+
+    matches = list(islice(iglob(pattern), _MOST_MATCHES)) or [pattern]
+    denials = (scope.judge(each, how) for each in matches)
+    return next((denial for denial in denials if denial is not None), None)
+
+
+def _judge_code(effect: Effect, scope: WriteScope) -> Denial | None:
+    """The denial of inline code: the paths it names, our folders, or a role that only reads."""
+    from hornbook.shell.guard import inline_code  # noqa: PLC0415  # its regexes take start-up time
+
+    code = effect.text
+    if effect.folder is not None:
+        for path in inline_code.written(code):
+            denial = scope.judge(os.path.join(effect.folder, os.path.expanduser(path)))
+            if denial is not None:
+                return denial
+    if _names_state(code, scope) and inline_code.seems_to_write(code):
+        reason = "The code names a folder of Hornbook's and may write there: read it with a tool."
+        return Denial("protected_state", None, reason)
+    if effect.how == "awk" and not inline_code.seems_to_write(code):
+        return None
+    return _undecided(f"{effect.how} code", scope) if scope.active.plan is not None else None
+
+
+def _names_state(text: str, scope: WriteScope) -> bool:
+    folders = STATE_FOLDERS if scope.active.plan is not None else STATE_FOLDERS[:1]
+    lowered = text.casefold()
+    return any(folder in lowered for folder in folders)

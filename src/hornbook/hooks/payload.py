@@ -1,0 +1,71 @@
+"""The payload that a host sends to a hook."""
+
+import json
+
+from hornbook.errors import UsageError
+from hornbook.shell.guard.values import NamedTuple
+
+
+class ToolCall(NamedTuple):
+    """A call of a tool that an agent is about to make, or made."""
+
+    session: str
+    folder: str
+    tool: str
+    given: dict[str, object]
+    use_id: str
+
+
+def read_payload(data: bytes) -> dict[str, object]:
+    """The payload as a mapping.
+
+    Raises:
+        UsageError: It is no JSON object.
+    """
+    try:
+        found = json.loads(data.decode("utf-8"))
+    except RecursionError as problem:
+        raise UsageError("stdin is nested too deep: send the host's hook payload.") from problem
+    except ValueError as problem:
+        raise UsageError(
+            f"stdin is no JSON ({problem}): send the host's hook payload."
+        ) from problem
+    if not isinstance(found, dict):
+        kind = type(found).__name__
+        raise UsageError(f"stdin is a JSON {kind}: send the host's hook payload, an object.")
+    return found
+
+
+def text_of(payload: dict[str, object], key: str, default: str | None = None) -> str:
+    """A text of the payload.
+
+    Raises:
+        UsageError: It is missing or no text.
+    """
+    value = payload.get(key, default)
+    if not isinstance(value, str):
+        found = "is missing" if value is None else f"is a {type(value).__name__}"
+        raise UsageError(f"`{key}` {found} in the payload: it must be a text.")
+    return value
+
+
+def tool_call(payload: dict[str, object], folder: str) -> ToolCall:
+    """The call of a tool that the payload tells of; `folder` stands in if it names none.
+
+    Raises:
+        UsageError: A field is missing or of the wrong kind.
+    """
+    given = payload.get("tool_input")
+    if not isinstance(given, dict):
+        found = "is missing" if given is None else f"is a {type(given).__name__}"
+        raise UsageError(f"`tool_input` {found} in the payload: it must be an object.")
+    tool = text_of(payload, "tool_name")
+    if not tool:
+        raise UsageError("`tool_name` is empty in the payload: name the tool.")
+    return ToolCall(
+        session=text_of(payload, "session_id", ""),
+        folder=text_of(payload, "cwd", folder) or folder,
+        tool=tool,
+        given=given,
+        use_id=text_of(payload, "tool_use_id", ""),
+    )

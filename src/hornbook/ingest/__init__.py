@@ -1,1 +1,0 @@
-"""Reads documents: finds them, understands their frontmatter, cuts them into chunks."""

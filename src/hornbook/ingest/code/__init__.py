@@ -1,7 +1,0 @@
-"""Source code from afar: signatures, imports and what was generated, file by file."""
-
-from hornbook.ingest.code.edges import importers, resolve_imports
-from hornbook.ingest.code.generated import is_generated
-from hornbook.ingest.code.summary import summarise
-
-__all__ = ["importers", "is_generated", "resolve_imports", "summarise"]

@@ -1,0 +1,293 @@
+"""The engine: begins runs, sets them going again, and takes over those of dead workers."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import sqlalchemy as sql
+
+from hornbook.errors import EngineError
+from hornbook.loop.engine.durable import Durable, Planned
+from hornbook.loop.engine.run_leg import ANSWER, START, STEP, RunLegs, Tell, nobody
+from hornbook.loop.engine.runs import (
+    ANSWERED,
+    FAILED,
+    OPEN,
+    UNFINISHED,
+    EngineRun,
+    EngineRuns,
+    Request,
+    RunPhase,
+)
+from hornbook.loop.engine.workers import Roster, connect, database_url
+from hornbook.loop.protocol import Loop, StepKind, StepOutcome
+
+_BROKEN = {
+    "ERROR": "the engine could not go on with it",
+    "CANCELLED": "it was cancelled",
+    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "its workers died time and again",
+}
+
+
+_MOVABLE = frozenset({"ENQUEUED", "DELAYED"})
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where an engine keeps its memory and how it works.
+
+    `parallel` is how many runs one process works on at once; `run_seconds` how long the steps and
+    waits of a run may take together, 0 for as long as they do.
+    """
+
+    state: Path
+    database: str = ""
+    parallel: int = 2
+    heartbeat: float = 5.0
+    dead_after: float = 30.0
+    run_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class EngineScope:
+    """Which runs a process works on: those of a plan, one run with what it spawns, or all."""
+
+    plan: str | None = None
+    run: str | None = None
+
+    @property
+    def queues(self) -> list[str] | None:
+        """The queues that it listens to; None are all of them."""
+        if self.run is not None:
+            return [f"run:{self.run}"]
+        return None if self.plan is None else [f"plan:{self.plan}"]
+
+
+EVERYTHING = EngineScope()
+
+
+class Engine:
+    """Drives a loop durably; a process has one at most.
+
+    The loop is called from several threads.
+    """
+
+    def __init__(
+        self, loop: Loop, options: Options, scope: EngineScope = EVERYTHING, *, tell: Tell = nobody
+    ) -> None:
+        self._options = options
+        self._scope = scope
+        options.state.mkdir(parents=True, exist_ok=True)
+        self._url = database_url(options.state, options.database)
+        self._database = connect(self._url)
+        self.roster = Roster(self._database, options.state, options.dead_after)
+        self.runs = EngineRuns(self._database)
+        self._legs = RunLegs(
+            loop,
+            self.runs,
+            self.roster.worker,
+            slots=options.parallel,
+            limit=options.run_seconds,
+            tell=tell,
+        )
+        self._durable = Durable(self._url, self.roster.worker, self._legs.run, scope.queues)
+        self._legs.durable = self._durable
+        self._legs.enqueue = self._enqueue
+        self._closing = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, name="hornbook-keeper", daemon=True)
+        self._beaten = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self.roster.join()
+        self._durable.launch(self._options.state)
+        for queue in self._scope.queues or ():
+            self._durable.register(queue, self._options.parallel)
+        self.reap()
+        self._keeper.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self, patience: float = 0.0) -> bool:
+        """Stop, waiting so long for steps that run; whether none runs any more.
+
+        What was begun stays in the database, and whoever comes next goes on with it.
+        """
+        self._closing.set()
+        ended = self._legs.stop(patience)
+        if self._keeper.is_alive():
+            self._keeper.join()
+        self._durable.close(self._legs.busy)
+        self.roster.leave()
+        self._database.dispose()
+        return ended
+
+    def begin(self, request: Request) -> None:
+        """Begin a run, or have it begun already."""
+        self.runs.add([request])
+        run = self.runs.get(request.run)
+        if run.leg == 0:
+            self._enqueue(run, Planned(run.run, 1, START))
+
+    def hold(self, plan: str) -> None:
+        """Be the one process that executes a plan, and go on with what was begun of it.
+
+        Raises:
+            PlanHeld: Another living one is.
+        """
+        self.roster.hold(plan)
+        self._adopt([each for each in self.runs.of_plan(plan) if each.phase in OPEN])
+
+    def release(self, plan: str) -> None:
+        """Let go of a plan; its queue goes where nothing is left to do."""
+        if not any(each.phase in OPEN for each in self.runs.of_plan(plan)):
+            self._durable.retire(f"plan:{plan}")
+
+    def release_run(self) -> None:
+        """Let go of the one run that this process works on, where nothing is left to do."""
+        for queue in self._scope.queues or ():
+            if not any(each.phase in OPEN for each in self.covered()):
+                self._durable.retire(queue)
+
+    def covered(self, plan: str | None = None) -> list[EngineRun]:
+        """The runs of a plan, or all open ones, that are this process's business."""
+        found = self.runs.in_phases(OPEN) if plan is None else self.runs.of_plan(plan)
+        return [each for each in found if self._covers(each)]
+
+    def drain(self) -> None:
+        """Take no further step, and wait for those that were begun."""
+        self._legs.stop(None)
+
+    def resume(self, run_id: str) -> EngineRun:
+        """Set a run going again that was interrupted, failed, ran out of time or asked.
+
+        One that asks still asks if nobody answered.
+
+        Raises:
+            EngineError: It is at work elsewhere, or has ended.
+        """
+        run = self.runs.get(run_id)
+        if run.phase is RunPhase.ENDED and run.status not in UNFINISHED:
+            raise EngineError(f"run {run_id} has ended ({run.status}): `execute` begins a new one.")
+        if run.phase is RunPhase.ENDED:
+            self._enqueue(run, Planned(run_id, run.leg + 1, STEP if run.parent else START))
+        elif run.phase is RunPhase.ASKING:
+            self._enqueue(run, Planned(run_id, run.leg + 1, STEP, spent=run.spent))
+        else:
+            self._adopt([run])
+        self._adopt([each for each in self.covered(run.plan) if each.phase in OPEN])
+        return self.runs.get(run_id)
+
+    def answer(self, run_id: str, text: str) -> EngineRun:
+        """Queue a run that asks with the answer to it.
+
+        Raises:
+            EngineError: It asks nothing.
+        """
+        run = self.runs.get(run_id)
+        if run.phase is not RunPhase.ASKING:
+            raise EngineError(f"run {run_id} asks nothing: it is {run.phase} ({run.status}).")
+        self._enqueue(run, Planned(run_id, run.leg + 1, ANSWER, text, run.spent))
+        return self.runs.get(run_id)
+
+    def reap(self) -> None:
+        """Queue again what dead workers had, and what people answered; note what is broken."""
+        pending = self._durable.unfinished()
+        living = self.roster.living()
+        dead = [each for each in pending if each.executor_id not in living]
+        covered = {run.workflow: run for run in self.runs.of_workflows(e.workflow_id for e in dead)}
+        for each in dead:
+            run = covered.get(each.workflow_id)
+            if run is not None and self._covers(run):
+                self._durable.requeue(each, self._home(run))
+        self._note_broken()
+        for run in self.runs.in_phases({RunPhase.ASKING}):
+            if run.status == ANSWERED and self._covers(run):
+                self.resume(run.run)
+
+    def _keep(self) -> None:
+        """Beat and reap until the engine is closed."""
+        while not self._closing.wait(self._options.heartbeat):
+            late = time.monotonic() - self._beaten > self._options.dead_after / 2
+            # A database that is away for a while is asked again at the next beat; should that
+            # take too long, others take our runs, and the fence keeps us from them.
+            with contextlib.suppress(sql.exc.SQLAlchemyError):
+                self.roster.beat()
+                self._beaten = time.monotonic()
+                # After a pause of our own, others on this machine may have paused as well.
+                if not late:
+                    self.reap()
+
+    def _adopt(self, runs: Sequence[EngineRun]) -> None:
+        """Bring interrupted runs into a queue that this process listens to.
+
+        Raises:
+            EngineError: The only run that is wanted is at work elsewhere.
+        """
+        for run in runs:
+            if run.leg == 0:  # somebody died between entering it and queueing its first leg
+                self._enqueue(run, Planned(run.run, 1, STEP if run.parent else START))
+        by_workflow = {run.workflow: run for run in runs}
+        living = self.roster.living()
+        for each in self._durable.statuses(list(by_workflow)):
+            run = by_workflow[each.workflow_id]
+            home = self._home(run) or f"plan:{run.plan}"
+            busy = each.status == "PENDING" and each.executor_id in living
+            wanted = self._scope.run is not None and run.run == self._scope.run
+            if busy and wanted and each.executor_id != self.roster.worker:
+                place = living[str(each.executor_id)]
+                raise EngineError(f"run {run.run} is at work already ({place}): wait for it.")
+            if each.status == "PENDING" and not busy:
+                self._durable.requeue(each, home)
+            elif each.status in _MOVABLE and (each.queue_name != home or not run.needs_nobody):
+                self._durable.move(each.workflow_id, home)
+                self.runs.woken(run.run)
+
+    def _enqueue(self, run: EngineRun, leg: Planned, delay: float = 0.0) -> None:
+        """Queue a leg first and note it then: what is noted can always be run."""
+        queue = self._home(run) or f"plan:{run.plan}"
+        self._durable.register(queue, self._options.parallel)
+        self._durable.enqueue(queue, leg, delay=delay)
+        self.runs.queued(run.run, leg.number, RunPhase.WAITING if delay else RunPhase.QUEUED)
+
+    def _home(self, run: EngineRun) -> str | None:
+        """The queue of this process that a run belongs to; None if it takes from all."""
+        if self._scope.run is not None:
+            return f"run:{self._scope.run}"
+        return None if self._scope.plan is None else f"plan:{run.plan}"
+
+    def _covers(self, run: EngineRun) -> bool:
+        if self._scope.run is not None:
+            return run.run == self._scope.run or self._descends(run)
+        return self._scope.plan in {None, run.plan}
+
+    def _descends(self, run: EngineRun) -> bool:
+        """Whether a run was spawned by the one that this process works on, at any depth."""
+        while run.parent is not None:
+            if run.parent == self._scope.run:
+                return True
+            run = self.runs.get(run.parent)
+        return False
+
+    def _note_broken(self) -> None:
+        """Note as failed what DBOS gave up."""
+        waiting = {run.workflow: run for run in self.runs.in_phases(OPEN)}
+        for each in self._durable.statuses(list(waiting)):
+            why = _BROKEN.get(each.status)
+            if why is not None:
+                run = waiting[each.workflow_id]
+                message = f"{why}: `hornbook resume {run.run}` tries again."
+                self.runs.settle(
+                    StepOutcome(StepKind.ENDED, run.run, status=FAILED, message=message)
+                )

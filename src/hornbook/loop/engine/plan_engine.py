@@ -1,0 +1,203 @@
+"""The engine of a workspace: plans are executed, runs resumed, and this machine joins others."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from hornbook.errors import UsageError
+from hornbook.graph.repository import Repository
+from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
+from hornbook.loop.engine.run_leg import Tell, nobody
+from hornbook.loop.engine.runs import APPROVED, EngineRun, Request, RunPhase, wanted_run
+from hornbook.loop.plan_book import PlanBook, PlanCheck
+from hornbook.loop.planner import Planner, planned
+from hornbook.loop.protocol import Loop
+from hornbook.loop.runs.log import Progress, progress_of
+from hornbook.loop.staff import loop_of, planner_of
+
+LOOK_SECONDS = 0.2
+
+
+def configured_loop(work: Repository) -> Loop:
+    """The loop with the agents that the settings name."""
+    return loop_of(work)
+
+
+def configured_planner(work: Repository) -> Planner | None:
+    """Who plans, by the settings; None if nobody does."""
+    return planner_of(work)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRun:
+    """A run as somebody who looks on sees it."""
+
+    run: EngineRun
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What an execution came to: the run that was asked for, and all that belong to its plan."""
+
+    plan: str
+    root: EngineRun
+    runs: tuple[ObservedRun, ...]
+
+    @property
+    def approved(self) -> bool:
+        """Whether all that was asked for is done and approved."""
+        return self.root.phase is RunPhase.ENDED and self.root.status == APPROVED
+
+    @property
+    def asking(self) -> tuple[EngineRun, ...]:
+        """The runs that a person has to answer; not those that wait for such a run."""
+        found = [each.run for each in self.runs if each.run.phase is RunPhase.ASKING]
+        waiting = {each.parent for each in found}
+        return tuple(each for each in found if each.run not in waiting)
+
+
+Look = Callable[[Sequence[ObservedRun]], None]
+"""Is shown the runs whenever one of them has moved on."""
+
+
+def _nobody_looks(_runs: Sequence[ObservedRun]) -> None:
+    """Execute without showing anything."""
+
+
+class PlanEngine:
+    """Executes the plans of a workspace."""
+
+    def __init__(
+        self, work: Repository, open_loop: Callable[[Repository], Loop] = configured_loop
+    ) -> None:
+        self._work = work
+        self._open_loop = open_loop
+        self._book: PlanBook = PlanBook(work.places, work.settings, work.ingested)
+
+    def execute(
+        self,
+        given: str,
+        *,
+        task: str | None = None,
+        agent: str | None = None,
+        look: Look = _nobody_looks,
+    ) -> Execution:
+        """Execute a plan, or one of its tasks, as far as it goes without a person.
+
+        What was begun before is gone on with.
+
+        Raises:
+            UsageError: The plan is not committed.
+            PlanHeld: Another process executes it.
+        """
+        view = self._book.view(given)
+        slug = view.plan.slug
+        if not view.plan.committed:
+            raise UsageError(
+                f"plan {slug} is not committed: `hornbook promote {slug}` commits to it."
+            )
+        number = None if task is None else PlanBook.task(view.state, task).number
+        with self._engine(EngineScope(plan=slug)) as engine:
+            engine.hold(slug)
+            root = _begun(engine, slug, number, agent)
+            for run in engine.runs.of_plan(slug):
+                if run.phase is RunPhase.ASKING:
+                    engine.resume(run.run)  # somebody may have answered
+            ended = self._watched(engine, slug, root, look)
+            engine.release(slug)
+        return ended
+
+    def resume(self, run_id: str, *, look: Look = _nobody_looks) -> Execution:
+        """Go on with one run, as far as it goes without a person.
+
+        Raises:
+            NotFound: There is no such run.
+            EngineError: It has ended, or another process works on it.
+        """
+        wanted = run_id.removeprefix("run.")
+        with self._engine(EngineScope(run=wanted)) as engine:
+            run = engine.resume(wanted)
+            ended = self._watched(engine, run.plan, wanted, look)
+            engine.release_run()
+        return ended
+
+    def work(self, until: threading.Event, tell: Tell = nobody) -> None:
+        """Work on the runs of all plans until told to end; steps that were begun are finished."""
+        with self._engine(EVERYTHING, tell) as engine:
+            tell("worker", f"{engine.roster.place} works")
+            until.wait()
+            tell("worker", "finishes its steps")
+            engine.drain()
+
+    def auto(
+        self,
+        topic: str,
+        *,
+        agent: str | None = None,
+        look: Look = _nobody_looks,
+        open_planner: Callable[[Repository], Planner | None] = configured_planner,
+    ) -> Execution | PlanCheck:
+        """Have a topic planned, checked, committed to and executed; the check, if it fails.
+
+        Before that the planner is asked again, with what is wrong.
+
+        Raises:
+            UsageError: Nobody is configured who plans.
+        """
+        planner = open_planner(self._work)
+        if planner is None:
+            raise UsageError(
+                "nobody plans: name an agent in `engine.agent`, or write the plan yourself with "
+                "`hornbook explore`."
+            )
+        found = planned(self._book, planner, topic)
+        if not found.passed:
+            return found
+        slug = found.view.plan.slug
+        self._book.promote(slug)
+        return self.execute(slug, agent=agent, look=look)
+
+    @contextmanager
+    def _engine(self, scope: EngineScope, tell: Tell = nobody) -> Iterator[Engine]:
+        self._work.places.prepare()
+        told = self._work.settings.engine
+        options = Options(
+            self._work.places.state,
+            told.database,
+            parallel=told.parallel,
+            heartbeat=told.heartbeat_seconds,
+            dead_after=told.dead_after_seconds,
+            run_seconds=told.run_minutes * 60,
+        )
+        with Engine(self._open_loop(self._work), options, scope, tell=tell) as engine:
+            yield engine
+
+    def _watched(self, engine: Engine, plan: str, root: str, look: Look) -> Execution:
+        """Show the runs of a plan until none goes on without a person."""
+        pause = threading.Event()
+        shown: tuple[ObservedRun, ...] = ()
+        while True:
+            runs = engine.covered(plan)
+            if not shown or [each.run for each in shown] != runs:
+                shown = self._seen(plan, runs)
+                look(shown)
+            if not any(each.needs_nobody for each in runs):
+                return Execution(plan, engine.runs.get(root), shown)
+            pause.wait(LOOK_SECONDS)
+
+    def _seen(self, plan: str, runs: Sequence[EngineRun]) -> tuple[ObservedRun, ...]:
+        events = self._book.events(plan)
+        return tuple(ObservedRun(run, progress_of(events, run.run)) for run in runs)
+
+
+def _begun(engine: Engine, plan: str, number: int | None, agent: str | None) -> str:
+    """The run of a plan or of one of its tasks: the one that is not over yet, else a new one."""
+    wanted = wanted_run(engine.runs.of_plan(plan), plan, number)
+    if wanted.run is None:
+        task = None if number is None else f"task.{plan}.{number}"
+        engine.begin(Request(wanted.name, plan, task, agent))
+    elif wanted.run.phase is RunPhase.ENDED:
+        engine.resume(wanted.name)
+    return wanted.name

@@ -1,0 +1,210 @@
+"""One leg of a run: from where it is set going to its end, or to a question for a person.
+
+The control flow is deterministic: what differs from time to time is in the steps, and DBOS gives
+back what a step gave before a kill. Each step proves before its effect that the run is still
+ours, and so does DBOS in the transaction that records its result.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from hornbook.loop.engine.durable import LOST, Durable, Fenced, Planned, Stopping
+from hornbook.loop.engine.runs import FAILED, TIMED_OUT, EngineRun, EngineRuns, Request
+from hornbook.loop.protocol import Loop, StepKind, StepOutcome
+
+# What a step gave, as JSON that DBOS keeps.
+Kept = dict[str, Any]
+
+START, STEP, ANSWER = "start", "step", "answer"
+"""What a leg may begin with."""
+
+SHORT = 1.0
+"""Up to so many seconds a wait is sat out; a longer one gives its place to other runs."""
+
+Enqueue = Callable[[EngineRun, Planned, float], None]
+"""Queues a leg of a run, to begin after some seconds."""
+
+Tell = Callable[[str, str], None]
+"""Is told the id of a run and what became of it in this process."""
+
+
+def nobody(_run: str, _what: str) -> None:
+    """Work without telling anybody."""
+
+
+def _nowhere(run: EngineRun, _leg: Planned, _delay: float) -> None:
+    raise TypeError(f"run {run.run} was to be queued before the engine was started")
+
+
+class RunLegs:
+    """Runs legs, as many steps at a time as there are slots."""
+
+    def __init__(
+        self, loop: Loop, runs: EngineRuns, worker: str, *, slots: int, limit: float, tell: Tell
+    ) -> None:
+        self._loop = loop
+        self._runs = runs
+        self._worker = worker
+        self._tell = tell
+        self._slots = threading.BoundedSemaphore(slots)
+        self._limit = limit
+        self._stopping = threading.Event()
+        self._busy = 0
+        self._idle = threading.Condition()
+        self.durable: Durable | None = None
+        self.enqueue: Enqueue = _nowhere
+
+    def run(self, run_id: str, leg: int, first: str, text: str, spent: float) -> Kept:
+        """Go on with a run until it ends, asks or has to wait; what it came to."""
+        self._tell(run_id, "taken")
+        try:
+            outcome = self._run(Planned(run_id, leg, first, text, spent))
+        except LOST as lost:
+            self._tell(run_id, "lost to another worker")
+            raise Fenced(run_id) from lost
+        self._tell(run_id, f"{outcome.kind} {outcome.status}".strip())
+        return {"kind": outcome.kind, "status": outcome.status, "message": outcome.message}
+
+    def _run(self, leg: Planned) -> StepOutcome:
+        durable = self._durable()
+        owner = (workflow := f"{leg.run}~{leg.number}", durable.token(workflow))
+        run = self._runs.get(leg.run)
+        known: set[str] = set()
+        spent, name, action = leg.spent, leg.first, self._first(run, leg)
+        while True:
+            kept = durable.step(name, partial(self._effect, run, leg.number, owner, action))
+            outcome = _outcome(kept)
+            self._spawn(run, [each for each in outcome.spawned if each not in known])
+            known.update(outcome.spawned)
+            waits = outcome.seconds if outcome.kind is StepKind.WAITING else 0.0
+            spent += float(kept["took"]) + waits
+            if outcome.kind in {StepKind.ASKING, StepKind.ENDED}:
+                break
+            if self._limit and spent > self._limit:
+                outcome = _timed_out(leg.run, spent)
+                break
+            if waits > SHORT:
+                following = Planned(leg.run, leg.number + 1, STEP, "", spent)
+                self.enqueue(run, following, waits)
+                durable.require(*owner)
+                return outcome
+            if waits:
+                self._tell(leg.run, f"waits {waits:g} seconds")
+                durable.sleep(waits)
+            name, action = STEP, partial(self._loop.step, leg.run)
+        durable.step("settle", partial(self._settle, run, outcome, owner))
+        durable.require(*owner)  # one who only replayed what another did ends here
+        return outcome
+
+    def stop(self, patience: float | None) -> bool:
+        """Take no further step and wait for those that run; whether all ended in time."""
+        self._stopping.set()
+        with self._idle:
+            return self._idle.wait_for(lambda: self._busy == 0, patience)
+
+    def busy(self) -> int:
+        """How many steps run at the moment."""
+        return self._busy
+
+    def _first(self, run: EngineRun, leg: Planned) -> Callable[[], StepOutcome]:
+        """What a leg begins with."""
+        if leg.first == ANSWER:
+            return partial(self._loop.answer, run.run, leg.text)
+        if leg.first == STEP:
+            return partial(self._loop.step, run.run)
+        return partial(self._loop.start, run.plan, run.task, agent=run.agent, run_id=run.run)
+
+    def _effect(
+        self, run: EngineRun, leg: int, owner: tuple[str, str], action: Callable[[], StepOutcome]
+    ) -> Kept:
+        durable = self._durable()
+        with self._slots, self._counted():
+            if self._stopping.is_set():
+                raise Stopping(run.run)
+            durable.require(*owner)
+            self._runs.taken(run.run, leg, self._worker)
+            began = time.monotonic()
+            try:
+                outcome = action()
+            except Exception as problem:  # noqa: BLE001  # a workflow's step: its run fails, not the engine
+                outcome = _failed(run.run, problem)
+            took = time.monotonic() - began
+            durable.require(*owner)
+            waits = outcome.seconds if outcome.kind is StepKind.WAITING else 0.0
+            self._runs.note(replace(outcome, run_id=run.run), spent=took + waits)
+        return {**_kept(outcome), "took": took}
+
+    def _settle(self, run: EngineRun, outcome: StepOutcome, owner: tuple[str, str]) -> Kept:
+        self._durable().require(*owner)
+        self._runs.settle(replace(outcome, run_id=run.run))
+        return {}
+
+    def _spawn(self, run: EngineRun, names: Sequence[str]) -> None:
+        """Queue the runs that a run began beside itself."""
+        if names:
+            self._runs.add([Request(name, run.plan, None, run.agent, run.run) for name in names])
+        for name in names:
+            self.enqueue(self._runs.get(name), Planned(name, 1, STEP), 0.0)
+
+    def _durable(self) -> Durable:
+        if self.durable is None:
+            raise TypeError("a leg was run before the engine was started")
+        return self.durable
+
+    def _counted(self) -> "_Counted":
+        return _Counted(self)
+
+    def count(self, change: int) -> None:
+        """Note that a step began or ended."""
+        with self._idle:
+            self._busy += change
+            self._idle.notify_all()
+
+
+class _Counted:
+    """Counts a step while it runs."""
+
+    def __init__(self, legs: RunLegs) -> None:
+        self._legs = legs
+
+    def __enter__(self) -> None:
+        self._legs.count(1)
+
+    def __exit__(self, *_ended: object) -> None:
+        self._legs.count(-1)
+
+
+def _kept(outcome: StepOutcome) -> Kept:
+    return {
+        "kind": outcome.kind,
+        "run": outcome.run_id,
+        "seconds": outcome.seconds,
+        "status": outcome.status,
+        "message": outcome.message,
+        "spawned": list(outcome.spawned),
+    }
+
+
+def _outcome(kept: Kept) -> StepOutcome:
+    return StepOutcome(
+        StepKind(kept["kind"]),
+        kept["run"],
+        seconds=kept["seconds"],
+        status=kept["status"],
+        message=kept["message"],
+        spawned=tuple(kept["spawned"]),
+    )
+
+
+def _failed(run_id: str, problem: Exception) -> StepOutcome:
+    message = f"{type(problem).__name__}: {problem}"
+    return StepOutcome(StepKind.ENDED, run_id, status=FAILED, message=message)
+
+
+def _timed_out(run_id: str, spent: float) -> StepOutcome:
+    message = f"{spent:.0f} seconds of work, more than `engine.run_minutes` allows."
+    return StepOutcome(StepKind.ENDED, run_id, status=TIMED_OUT, message=message)

@@ -1,0 +1,222 @@
+"""Who works: processes that tell the database that they live, and hold plans."""
+
+import fcntl
+import os
+import socket
+import uuid
+from collections.abc import Container, Sequence
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sql
+
+from hornbook.errors import EngineError, PlanHeld
+from hornbook.plans.log import checked_url, make_tables
+
+FILE = "engine.db"
+BUSY_SECONDS = 30
+
+_TABLES = sql.MetaData()
+
+WORKERS = sql.Table(
+    "hornbook_workers",
+    _TABLES,
+    sql.Column("worker", sql.Text, primary_key=True),
+    sql.Column("place", sql.Text, nullable=False),  # what people call it: host and process
+    sql.Column("since", sql.Float, nullable=False),
+    sql.Column("seen", sql.Float, nullable=False),
+)
+
+RUNS = sql.Table(
+    "hornbook_runs",
+    _TABLES,
+    sql.Column("run", sql.Text, primary_key=True),
+    sql.Column("plan", sql.Text, nullable=False, index=True),
+    sql.Column("task", sql.Text, nullable=True),
+    sql.Column("agent", sql.Text, nullable=True),
+    sql.Column("parent", sql.Text, nullable=True),
+    sql.Column("leg", sql.Integer, nullable=False),
+    sql.Column("phase", sql.Text, nullable=False),
+    sql.Column("status", sql.Text, nullable=False),
+    sql.Column("message", sql.Text, nullable=False),
+    sql.Column("worker", sql.Text, nullable=False),
+    sql.Column("steps", sql.Integer, nullable=False),
+    sql.Column("spent", sql.Float, nullable=False),  # seconds of steps and waits, all legs
+    sql.Column("ordinal", sql.Integer, nullable=False),  # the order in which people see them
+)
+
+HOLDS = sql.Table(
+    "hornbook_holds",
+    _TABLES,
+    sql.Column("plan", sql.Text, primary_key=True),
+    sql.Column("worker", sql.Text, nullable=False),
+)
+
+
+def database_url(state: Path, database: str) -> sql.URL:
+    """The engine's database: the one that was named, else a file in the state folder.
+
+    Raises:
+        UsageError: The name is no URL that we can use.
+    """
+    return checked_url(database or f"sqlite:///{state / FILE}")
+
+
+def connect(url: sql.URL) -> sql.Engine:
+    """The database with our tables in it; writers wait for each other, readers for nobody.
+
+    Raises:
+        EngineError: It cannot be reached, or is none.
+    """
+    local = url.get_backend_name() == "sqlite"
+    engine = sql.create_engine(
+        url, connect_args={"timeout": BUSY_SECONDS} if local else {}, pool_pre_ping=not local
+    )
+    if local:
+        sql.event.listen(engine, "connect", _on_connect)
+        sql.event.listen(engine, "begin", _on_begin)
+    try:
+        make_tables(engine, _TABLES)
+    except sql.exc.DBAPIError as problem:
+        shown = url.render_as_string(hide_password=True)
+        raise EngineError(f"the database {shown} cannot be used: {problem.orig}") from problem
+    return engine
+
+
+def clock(engine: sql.Engine) -> "sql.ColumnElement[float]":
+    """The database's own time in seconds: the clocks of several machines differ."""
+    if engine.dialect.name == "sqlite":
+        return sql.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sql.Float)
+    return sql.literal_column("extract(epoch from clock_timestamp())", sql.Float)
+
+
+def _on_connect(connection: Any, _record: object) -> None:  # the driver's own type
+    connection.isolation_level = None  # the driver begins no transaction behind our back
+    connection.execute("PRAGMA journal_mode=WAL")
+
+
+def _on_begin(connection: sql.Connection) -> None:
+    """Take the write lock at once: two readers that both want to write would deadlock."""
+    reads = connection.get_execution_options().get("hornbook_reads", False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+FORGOTTEN_AFTER = 24 * 3600.0
+"""How many seconds a worker that is silent is still listed."""
+
+
+class Roster:
+    """The workers of one database, this process among them.
+
+    A worker lives while its last beat is younger than `dead_after` seconds. One of this machine
+    that ended is known at once, by the lock on its file that the kernel let go.
+    """
+
+    def __init__(self, engine: sql.Engine, state: Path, dead_after: float) -> None:
+        self._engine = engine
+        self._locks = state / "engine.db-workers"
+        self._dead_after = dead_after
+        self._now = clock(engine)
+        self.worker = uuid.uuid4().hex[:12]
+        self.place = f"{socket.gethostname()}, process {os.getpid()}"
+        self._lock: int | None = None
+
+    def join(self) -> None:
+        """Enter this process."""
+        self._locks.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(self._locks / self.worker, os.O_RDWR | os.O_CREAT, 0o644)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.beat()
+
+    def beat(self) -> None:
+        """Tell the database that this process lives."""
+        mine = WORKERS.c.worker == self.worker
+        with self._engine.begin() as connection:
+            told = connection.execute(sql.update(WORKERS).where(mine).values(seen=self._now))
+            if told.rowcount == 0:
+                entry = {"worker": self.worker, "place": self.place}
+                new = sql.insert(WORKERS).values(**entry, since=self._now, seen=self._now)
+                connection.execute(new)
+
+    def leave(self) -> None:
+        """Take this process out: what it held is free at once."""
+        with self._engine.begin() as connection:
+            connection.execute(sql.delete(HOLDS).where(HOLDS.c.worker == self.worker))
+            connection.execute(sql.delete(WORKERS).where(WORKERS.c.worker == self.worker))
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+        (self._locks / self.worker).unlink(missing_ok=True)
+
+    def living(self) -> dict[str, str]:
+        """The workers that live, with what people call them; this process always does."""
+        fresh = WORKERS.c.seen > self._now - self._dead_after
+        with self._engine.begin() as connection:
+            old = WORKERS.c.seen < self._now - FORGOTTEN_AFTER
+            connection.execute(sql.delete(WORKERS).where(old))
+            rows = connection.execute(sql.select(WORKERS).where(fresh)).all()
+        ended = [row.worker for row in rows if self._ended(row.worker)]
+        self._forget(ended)
+        self._sweep({row.worker for row in rows})
+        found = {row.worker: row.place for row in rows if row.worker not in ended}
+        return {**found, self.worker: self.place}
+
+    def hold(self, plan: str) -> None:
+        """Make this process the one that executes a plan.
+
+        Raises:
+            PlanHeld: Another living one does.
+        """
+        living = self.living()
+        others = [worker for worker in living if worker != self.worker]
+        free = sql.and_(HOLDS.c.plan == plan, HOLDS.c.worker.not_in(others))
+        try:
+            with self._engine.begin() as connection:
+                taken = connection.execute(sql.update(HOLDS).where(free).values(worker=self.worker))
+                if taken.rowcount == 0:
+                    connection.execute(sql.insert(HOLDS).values(plan=plan, worker=self.worker))
+        except sql.exc.IntegrityError as problem:
+            holder = self._holder(plan)
+            place = living.get(holder, holder)
+            raise PlanHeld(
+                f"plan {plan} is being executed already ({place}): wait for it, "
+                "or stop it there and try again."
+            ) from problem
+
+    def holder(self, plan: str) -> str | None:
+        """What people call the living process that executes a plan; None if there is none."""
+        return self.living().get(self._holder(plan))
+
+    def _holder(self, plan: str) -> str:
+        asked = sql.select(HOLDS.c.worker).where(HOLDS.c.plan == plan)
+        with self._engine.begin() as connection:
+            return str(connection.execute(asked).scalar() or "")
+
+    def _forget(self, workers: Sequence[str]) -> None:
+        """Take workers out that ended without a word, so that other machines know it too."""
+        if not workers:
+            return
+        with self._engine.begin() as connection:
+            connection.execute(sql.delete(WORKERS).where(WORKERS.c.worker.in_(workers)))
+        for worker in workers:
+            (self._locks / worker).unlink(missing_ok=True)
+
+    def _sweep(self, known: Container[str]) -> None:
+        """Take away the files of workers that ended before they entered, or long ago."""
+        for path in self._locks.glob("*"):
+            if path.name not in known and self._ended(path.name):
+                path.unlink(missing_ok=True)
+
+    def _ended(self, worker: str) -> bool:
+        """Whether a worker of this machine is known to have ended: nobody locks its file."""
+        path = self._locks / worker
+        if worker == self.worker or not path.exists():
+            return False
+        lock = os.open(path, os.O_RDWR)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(lock)
+        return True

@@ -1,0 +1,353 @@
+"""The loop: projects a run from its events, decides, takes one step, and notes what came of it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from hornbook.agents.assignment import Role
+from hornbook.errors import EventLogError, HornbookError, NotFound, UsageError
+from hornbook.gates.definitions import check_gates
+from hornbook.graph.repository import Repository
+from hornbook.loop.plan_book import PlanBook
+from hornbook.loop.protocol import Loop, Staff, StepKind, StepOutcome, Worktrees
+from hornbook.loop.runs.files import write_task_files
+from hornbook.loop.runs.snapshots import write_snapshots
+from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
+from hornbook.loop.steps import decompose as splitting
+from hornbook.loop.steps import refine as refining
+from hornbook.loop.steps.coordinate import coordinate, follow
+from hornbook.loop.steps.develop import develop
+from hornbook.loop.steps.gates import run_gates, size
+from hornbook.loop.steps.publish import publish, signal
+from hornbook.loop.steps.review import assemble, review, validate
+from hornbook.loop.steps.services import (
+    Clock,
+    HandedOver,
+    LoopServices,
+    Pending,
+    StepRun,
+    outcome_of,
+    seconds_until,
+    spawned_by,
+    timed,
+    workflows_of,
+)
+from hornbook.loop.steps.start import EXECUTE, answer_run, begin_plan, begin_task, refusal, trigger
+from hornbook.loop.workflow.interpreter import Do, Ended, Erred, Result, WorkflowOutcome
+from hornbook.loop.workflow.json_nodes import Json
+from hornbook.loop.workflow.subjects import ASSEMBLE, GATES, VALIDATE, ActionType
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.log import EventLog
+from hornbook.plans.run_kinds import DEVELOP, ESCALATE, REVIEW
+from hornbook.plans.run_records import spent, write_run_records
+from hornbook.plans.state import PlanState, PlanStatus
+from hornbook.plans.store import PlanStore
+from hornbook.settings.layout import Places
+from hornbook.settings.values import Settings
+
+PAUSE = 10.0
+"""Seconds between two looks at a plan that is being refined."""
+
+Effect = Callable[[StepRun], Result | Pending | HandedOver]
+
+EFFECTS: Mapping[str, Effect] = {
+    DEVELOP: develop,
+    REVIEW: review,
+    kinds.PLAN: refining.plan,
+    GATES: run_gates,
+    ASSEMBLE: assemble,
+    VALIDATE: validate,
+    "workflow.plan.pause": refining.pause,
+    "workflow.plan.draft": refining.draft,
+    "workflow.plan.check": refining.check,
+    "workflow.plan.supersede": refining.supersede,
+    "workflow.plan.decide": refining.decide,
+    "workflow.task.read": splitting.read_task,
+    "workflow.task.split": splitting.propose,
+    "workflow.task.cover": splitting.check_cover,
+    "workflow.task.size": splitting.check_sizes,
+    "workflow.context.check": splitting.check_contexts,
+    "workflow.task.create": splitting.create,
+}
+"""What is done for each subject that is no event and no question."""
+
+
+def open_loop(
+    places: Places, settings: Settings, agents: Staff, clock: Clock, *, worktrees: Worktrees
+) -> Loop:
+    """The loop of a workspace; everything that it knows, it reads from events again each time."""
+    return _Loop(places, settings, agents, clock, worktrees)
+
+
+class _Loop:
+    def __init__(
+        self,
+        places: Places,
+        settings: Settings,
+        agents: Staff,
+        clock: Clock,
+        worktrees: Worktrees,
+    ) -> None:
+        self._places = places
+        self._settings = settings
+        self._agents = agents
+        self._clock = clock
+        self._worktrees = worktrees
+
+    def start(self, plan: str, task: str | None, *, agent: str | None, run_id: str) -> StepOutcome:
+        """Begin a run of a task, or of a whole plan; one that was begun already is left alone."""
+        with self._opened() as services:
+            try:
+                return outcome_of(services.run(run_id))
+            except NotFound:
+                pass
+            slug = services.book.slug(plan)
+            why = refusal(services, slug)
+            if why is None and self._agents.worker(Role.DEVELOPER, agent) is None:
+                why = "nobody develops: name an agent with --agent, or in `engine.agent`."
+            if why is not None:
+                return StepOutcome(StepKind.ENDED, run_id, status="refused", message=why)
+            services.book.tasks(slug)
+            services.worktrees.begin(slug)
+            if task is None:
+                begin_plan(services, slug, run_id, agent=agent)
+            else:
+                number = PlanBook.task(services.plan(slug), task).number
+                begin_task(services, slug, number, run_id, agent=agent, parent=None)
+            return outcome_of(services.run(run_id))
+
+    def step(self, run_id: str) -> StepOutcome:
+        """Do the one thing that comes next; after a crash the interrupted one is done again."""
+        with self._opened() as services:
+            outcome = _stepped(services, services.run(run_id))
+            run = services.run(run_id)
+            if run.task is not None:
+                every = [each for each in services.runs(run.plan) if each.task == run.task]
+                folder = services.task_folder(run)
+                write_task_files(folder, every)
+                write_snapshots(services.root, folder / "artifacts" / "snapshots", every)
+            write_run_records(services.places.state, run.events)
+            return replace(outcome, spawned=spawned_by(run))
+
+    def answer(self, run_id: str, text: str) -> StepOutcome:
+        """Tell a run that asks what a person says; it goes on with the next step."""
+        with self._opened() as services:
+            outcome = answer_run(services.log, services.run(run_id), text, services.workflows)
+            write_run_records(services.places.state, services.run(run_id).events)
+            return outcome
+
+    @contextmanager
+    def _opened(self) -> Iterator[LoopServices]:
+        self._places.prepare()
+        workflows = workflows_of(self._places, self._settings)
+        log = EventLog(
+            self._places.state,
+            self._clock,
+            database=self._settings.engine.database,
+            kinds=kinds.kinds_for(workflows),
+        )
+        work = Repository(self._places.root, check_gates)
+        try:
+            yield LoopServices(
+                places=self._places,
+                settings=self._settings,
+                staff=self._agents,
+                worktrees=self._worktrees,
+                clock=self._clock,
+                log=log,
+                store=PlanStore(self._places.state, log),
+                book=PlanBook(self._places, self._settings, work.ingested, self._clock),
+                workflows=workflows,
+            )
+        finally:
+            log.close()
+            work.close()
+
+
+def _stepped(services: LoopServices, run: RunState) -> StepOutcome:
+    """The outcome of one step of a run."""
+    held = _held(services, run)
+    if held is not None:
+        return held
+    if run.machine is None:
+        return coordinate(services, run)
+    do = run.machine.upcoming
+    if run.workflow == EXECUTE and isinstance(do, Do) and not _fits(run):
+        return _sized(services, run)
+    if isinstance(do, Ended):
+        return _finished(services, run, do)
+    over = _over_limit(services, run)
+    if over is not None:
+        return _halted(services, run, do.number, over)
+    return _done(services, run, do)
+
+
+def _fits(run: RunState) -> bool:
+    """Whether the task was sized in this round, and fits."""
+    sized = run.fact(0, "sized")
+    return sized is not None and bool(sized.data["fits"])
+
+
+def _held(services: LoopServices, run: RunState) -> StepOutcome | None:
+    """Why nothing is done now: the run ended, asks, waits, or its plan is changed."""
+    if run.ended is not None:
+        return outcome_of(run)
+    state = services.plan(run.plan)
+    if state.status is PlanStatus.SUPERSEDED and not _supersedes(run, state):
+        return end(
+            services, run, "superseded", f"plan {state.superseded_by} took its plan's place."
+        )
+    if run.is_asking and run.asked is not None and run.asked.kind != kinds.PROMOTE:
+        return outcome_of(run)
+    first = next(pauses(services.runs(run.plan)), run)
+    if first.id != run.id:
+        told = "asking" if first.is_asking else "paused"
+        said = f"the plan is being refined by {first.id}"
+        return StepOutcome(StepKind.WAITING, run.id, PAUSE, told, said)
+    if run.waits_until is not None:
+        left = seconds_until(run.waits_until, services.clock())
+        if left > 0:
+            return StepOutcome(StepKind.WAITING, run.id, left, "waiting", "waits for the agent")
+    return None
+
+
+def _supersedes(run: RunState, state: PlanState) -> bool:
+    """Whether the plan's successor is the one that this run wrote."""
+    drafted = {event.data["successor"] for event in run.of(kinds.DRAFTED)}
+    return state.superseded_by in drafted
+
+
+def _sized(services: LoopServices, run: RunState) -> StepOutcome:
+    """Size the task; one that is too large is split, and no agent runs."""
+    try:
+        data = size(services, run)
+    except EventLogError:
+        raise
+    except HornbookError as problem:
+        return _halted(services, run, 0, f"The task cannot be sized: {problem}")
+    if data["fits"]:
+        said = f"sized: {data['sizing']['estimate']} of {data['sizing']['limit']} tokens"
+        return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=said)
+    reasons = " ".join(data["sizing"]["reasons"])
+    return _handed(
+        services, run, HandedOver("task-decomposition", f"The task does not fit: {reasons}")
+    )
+
+
+def _done(services: LoopServices, run: RunState, do: Do) -> StepOutcome:
+    """Do a step, note its result, and say where the run stands."""
+    step = StepRun(services, run, do)
+    if not (run.is_asking or do.action.type is ActionType.ASK):
+        _begin(step)
+    with timed() as seconds:
+        result = _effect(step)
+        took = seconds()
+    if isinstance(result, Pending):
+        return StepOutcome(
+            result.kind, run.id, result.seconds, result.status or "running", result.message
+        )
+    if isinstance(result, HandedOver):
+        return _handed(services, run, result)
+    finish(step, replace(result, seconds=took))
+    return outcome_of(services.run(run.id))
+
+
+def _begin(step: StepRun) -> None:
+    """Note that a step is begun; if it was cut off, that it is begun again."""
+    execution = step.run.executions(step.number) + 1
+    data = {
+        "step": step.do.step,
+        "subject": step.do.action.subject,
+        "execution": execution,
+    }
+    step.note(kinds.STEP_STARTED, f"started-{execution}", data)
+
+
+def finish(step: StepRun, result: Result) -> None:
+    """Note the result of a step."""
+    data = {
+        "step": step.do.step,
+        "subject": step.do.action.subject,
+        **result_data(result),
+    }
+    step.note(kinds.STEP_FINISHED, "finished", data)
+
+
+def _effect(step: StepRun) -> Result | Pending | HandedOver:
+    action = step.do.action
+    try:
+        if action.type is ActionType.PUBLISH:
+            return publish(step)
+        if action.type is ActionType.ASK:
+            return refining.ask(step)
+        return EFFECTS[action.subject](step)
+    except EventLogError:
+        raise
+    except (HornbookError, OSError) as problem:
+        return Erred(str(problem))
+
+
+def _handed(services: LoopServices, run: RunState, handed: HandedOver) -> StepOutcome:
+    """End a run whose task another workflow goes on with."""
+    machine = run.machine
+    if machine is None or isinstance(machine.upcoming, Ended):
+        raise UsageError(f"run {run.id} has nothing to hand on.")
+    step = StepRun(services, run, machine.upcoming)
+    payload: dict[str, Json] = {
+        "original_task_id": run.task,
+        "feedback": handed.reason,
+        "plan_slug": run.plan,
+    }
+    trigger(step, handed.to, payload, "handed")
+    return end(services, run, WorkflowOutcome.HANDED_ON, handed.reason, to=[handed.to])
+
+
+def _finished(services: LoopServices, run: RunState, ended: Ended) -> StepOutcome:
+    """The end of a workflow: the run ends, or a person has to look."""
+    if ended.outcome is not WorkflowOutcome.ESCALATED:
+        follow(services, run)
+        return end(services, run, ended.outcome, ended.reason, to=list(ended.to))
+    if last_escalation(run) is None:
+        number = len(run.machine.trail) + 1 if run.machine is not None else 1
+        payload = {"task_id": run.task, "reason": ended.reason}
+        signal(services, run, number, ESCALATE, payload)
+    return outcome_of(services.run(run.id))
+
+
+def _halted(services: LoopServices, run: RunState, number: int, reason: str) -> StepOutcome:
+    """Stop before a step until a person has answered."""
+    payload = {"task_id": run.task, "reason": reason}
+    signal(services, run, number, ESCALATE, payload, halts=True)
+    return outcome_of(services.run(run.id))
+
+
+def _over_limit(services: LoopServices, run: RunState) -> str | None:
+    """Which limit of a run is reached, since a person last answered."""
+    limits, cost = services.settings.engine, spent(run.this_round())
+    checks = (
+        (limits.most_steps, cost.steps, "steps"),
+        (limits.most_tokens, cost.tokens, "tokens"),
+        (limits.most_seconds, cost.seconds, "seconds"),
+        (limits.most_cost_cents, cost.cost * 100, "cents"),
+    )
+    for most, used, what in checks:
+        if most and used >= most:
+            return f"The run used {used:g} {what}, {most} are its limit (`engine.most_*`)."
+    return None
+
+
+def end(
+    services: LoopServices, run: RunState, status: str, reason: str, *, to: list[str] | None = None
+) -> StepOutcome:
+    """Note that a run ended."""
+    data = {
+        "run": run.id,
+        "status": status,
+        "reason": reason,
+        "to": to or [],
+        "spawned": list(spawned_by(services.run(run.id))),
+    }
+    if run.task is not None:  # while the run is not over, nobody else begins there
+        services.worktrees.release(run.plan, run.task)
+    services.log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended", actor="loop")
+    return outcome_of(services.run(run.id))

@@ -1,0 +1,400 @@
+"""The plans of a workspace: what people and the loop do with them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hornbook.commits import git
+from hornbook.context.briefs import Brief, brief_of
+from hornbook.context.file_patterns import is_glob, matching
+from hornbook.context.plan_check import PlanSurroundings, check_plan, fails, task_files
+from hornbook.context.sizing import Sizing, size_task
+from hornbook.errors import ConfigError, NotFound, UsageError
+from hornbook.graph.snapshot import Snapshot
+from hornbook.hooks.compiler import guarded
+from hornbook.loop.memory import Memory, now
+from hornbook.plans.active import active_plan, choose_plan, required_plan
+from hornbook.plans.events import Event
+from hornbook.plans.files import PLAN_FILE
+from hornbook.plans.plan import Plan, PlanDecision, PlanTask
+from hornbook.plans.scope import PlanScope
+from hornbook.plans.state import PlanState, PlanStatus
+from hornbook.plans.store import PlanStore, PlanView, with_sections
+from hornbook.plans.tasks import in_order, read_tasks
+from hornbook.plans.text import PlanText, parse, render
+from hornbook.rules.catalog import Entry
+from hornbook.rules.discover import STATE_FOLDERS, FileKind, walk
+from hornbook.rules.document import Problem
+from hornbook.settings.layout import Places
+from hornbook.settings.values import Settings
+from hornbook.vocabulary.terms import Level
+
+
+@dataclass(frozen=True, slots=True)
+class SizedTask:
+    """A task of a plan with its id, and whether it fits a model's window."""
+
+    id: str
+    task: PlanTask
+    size: Sizing
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCheck:
+    """What a check of a plan found; `rules` are those that judge plans, to be read with it."""
+
+    view: PlanView
+    problems: tuple[Problem, ...]
+    rules: tuple[Entry, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the plan may start."""
+        return not fails(self.problems)
+
+
+class PlanBook:
+    """Every plan of one workspace; `ingested` gives the graph, where there is one."""
+
+    def __init__(
+        self,
+        places: Places,
+        settings: Settings,
+        ingested: Callable[[], Snapshot],
+        clock: Callable[[], str] = now,
+    ) -> None:
+        self._places = places
+        self._settings = settings
+        self._ingested = ingested
+        self._clock = clock
+
+    def active(self) -> str | None:
+        """The slug of the active plan, if there is one."""
+        return active_plan(self._places.state)
+
+    def slug(self, given: str | None) -> str:
+        """The slug that is meant: the one given (a plan's id too), else the active plan's.
+
+        Raises:
+            UsageError: There is neither.
+        """
+        return required_plan(self._places.state, given and given.removeprefix("plan."))
+
+    def views(self) -> list[PlanView]:
+        """All plans: explorations first, then the committed, then what was superseded."""
+        order = list(PlanStatus)
+        with self._store() as store:
+            views = [store.view(slug) for slug in store.slugs()] if store else []
+        return sorted(views, key=lambda view: (order.index(view.state.status), view.plan.slug))
+
+    def view(self, given: str | None) -> PlanView:
+        """One plan as it is now.
+
+        Raises:
+            NotFound: There is no such plan.
+        """
+        slug = self.slug(given)
+        with self._store() as store:
+            if store is None:
+                raise NotFound(
+                    f"there is no plan {slug!r}: begin one with `hornbook explore TOPIC`."
+                )
+            return store.view(slug)
+
+    def events(self, given: str | None) -> list[Event]:
+        """The whole log of a plan."""
+        slug = self.view(given).plan.slug
+        with self._writing() as store:
+            return store.events(slug)
+
+    def use(self, slug: str) -> PlanView:
+        """The plan, made the active one."""
+        view = self.view(slug)
+        return self._chosen(view)
+
+    def explore(
+        self,
+        title: str,
+        text: str | None = None,
+        *,
+        path: str = "",
+        supersedes: str | None = None,
+    ) -> PlanView:
+        """A new exploration, made the active plan."""
+        with self._writing() as store:
+            view = store.begin(title, text, path=path, supersedes=supersedes)
+        return self._chosen(view)
+
+    def commit(self, title: str, text: str | None = None, *, path: str = "") -> PlanView:
+        """A new committed plan, made the active one."""
+        with self._writing() as store:
+            view = store.commit(title, text, path=path)
+        return self._chosen(self._at_boundary(view))
+
+    def promote(self, given: str | None = None) -> PlanView:
+        """The plan, committed."""
+        slug = self.view(given).plan.slug
+        with self._writing() as store:
+            view = store.promote(slug)
+        return guarded(self._places.root, self._settings, self._at_boundary(view))
+
+    def rewrite(
+        self,
+        given: str | None,
+        text: str,
+        sections: Sequence[str],
+        *,
+        path: str = "",
+        reason: str = "",
+    ) -> PlanView:
+        """The plan with some of its sections taken from a text.
+
+        Raises:
+            ConfigError: The text has none of them, or is wrong otherwise.
+            UsageError: The plan is committed and no reason is given.
+        """
+        plan = self.view(given).plan
+        changed = with_sections(plan, text, sections, path)
+        with self._writing() as store:
+            view = store.change(plan.slug, changed, reason=reason)
+        return guarded(self._places.root, self._settings, view)
+
+    def decide(
+        self,
+        given: str | None,
+        *,
+        decision: str,
+        reason: str,
+        impact: str,
+        supersedes: str | None = None,
+        actor: str = "user",
+    ) -> PlanDecision:
+        """The decision, recorded with the plan.
+
+        Raises:
+            NotFound: The decision that it supersedes is not there.
+        """
+        slug = self.view(given).plan.slug
+        if supersedes is not None:
+            self._require_decision(supersedes)
+        with self._writing() as store:
+            state = store.decide(
+                slug,
+                decision=decision,
+                reason=reason,
+                impact=impact,
+                supersedes=supersedes,
+                actor=actor,
+            ).state
+        said = (decision, reason, impact, supersedes)
+        return next(
+            each
+            for each in state.decisions
+            if (each.decision, each.reason, each.impact, each.supersedes) == said
+        )
+
+    def risk(
+        self, given: str | None, *, name: str, severity: str, text: str, actor: str = "user"
+    ) -> PlanView:
+        """The plan with the risk as it is seen now."""
+        slug = self.view(given).plan.slug
+        with self._writing() as store:
+            return store.risk(slug, name=name, severity=severity, text=text, actor=actor)
+
+    def tried(self, given: str, *, number: int, answer: str, findings: Sequence[str]) -> None:
+        """Record what a planner answered when it was asked for the plan, and what is wrong."""
+        with self._writing() as store:
+            store.tried(given, number, answer, findings)
+
+    def decisions(self, given: str | None) -> list[PlanDecision]:
+        """The decisions of a plan that stand: no decision of any plan supersedes them."""
+        wanted = self.view(given).plan.slug
+        views = self.views()
+        replaced = {each.supersedes for view in views for each in view.state.decisions}
+        found = next(view for view in views if view.plan.slug == wanted)
+        return [each for each in found.state.decisions if each.id not in replaced]
+
+    def tasks(self, given: str | None = None) -> tuple[PlanView, list[SizedTask]]:
+        """The plan and its tasks, sized, each behind those it depends on.
+
+        The tasks of a committed plan are fixed by this; those of an exploration are only shown.
+
+        Raises:
+            ConfigError: The execution section is no list of tasks that can be put in order.
+            NotFound: Nothing is ingested yet.
+        """
+        view = self.view(given)
+        path = _path(view.plan)
+        read = self._text(view)
+        listed = read_tasks(view.plan.execution, path)
+        wrong = [each for each in listed.problems if each.level is Level.ERROR]
+        if wrong:
+            first = read.lines.get("Execution", 1)
+            lines = [f"{path}, line {first + (e.line or 1) - 1}: {e.message}" for e in wrong]
+            raise ConfigError(lines)
+        fixed = view.state.tasks  # those that runs added stand behind those of the text
+        tasks = fixed if fixed[: len(listed.tasks)] == listed.tasks else listed.tasks
+        sized = self._sized(view.plan, in_order(tasks))
+        if view.state.status is PlanStatus.COMMITTED:
+            with self._writing() as store:
+                view = store.fix_tasks(view.plan.slug, tasks)
+            view = self._at_boundary(view)
+        return view, sized
+
+    @staticmethod
+    def task(state: PlanState, number_or_id: str) -> PlanTask:
+        """One task of a plan, by its number or id; as it was fixed, if it was.
+
+        Raises:
+            NotFound: The plan has no such task.
+        """
+        plan = state.plan
+        wanted = number_or_id.removeprefix(f"task.{plan.slug}.")
+        tasks = state.tasks or read_tasks(plan.execution).tasks
+        found = next((task for task in tasks if str(task.number) == wanted), None)
+        if found is None:
+            known = ", ".join(task.id_in(plan.slug) for task in tasks) or "none"
+            raise NotFound(f"plan {plan.slug} has no task {number_or_id!r}: there are {known}.")
+        return found
+
+    def plan_of(self, task_id: str) -> str:
+        """The slug of the plan that a task's id belongs to; a bare number is the active plan's."""
+        parts = task_id.split(".")
+        return parts[1] if len(parts) == 3 and parts[0] == "task" else self.slug(None)
+
+    def files_for(self, plan: Plan, task: PlanTask | None) -> list[str]:
+        """The files of a task; where none are named, all that the plan may change."""
+        present = self.files()
+        if task is None or not task.files:
+            return PlanScope(plan.constraints).files(present)
+        return self._sizable(task.files, present)
+
+    def brief(self, plan: str, task: str | None = None, *, with_files: bool = False) -> Brief:
+        """What a step is told of a plan, and of one of its tasks; on demand with its files.
+
+        Raises:
+            NotFound: There is no such plan or task.
+            UsageError: The plan is not committed.
+        """
+        state = self.view(plan).state
+        meant = self.task(state, task) if task is not None else None
+        files = self.files_for(state.plan, meant) if with_files else ()
+        return brief_of(state, self.decisions(state.plan.slug), meant, files)
+
+    def check(self, given: str | None = None) -> PlanCheck:
+        """Whether a plan is fit to be carried out, and every reason why not."""
+        view = self.view(given)
+        files = self.files()
+        listed = read_tasks(view.plan.execution).tasks
+        rules: tuple[Entry, ...] = ()
+        sizes = None
+        try:
+            snapshot = self._ingested()
+        except NotFound:
+            pass  # told as a problem of the plan: it cannot be sized
+        else:
+            concerned = PlanScope(view.plan.constraints).files(files)
+            named = [path for task in listed for path in task.files]
+            rules = tuple(snapshot.rules.bind_plan([*concerned, *named]))
+            sized = self._sized(view.plan, listed)
+            sizes = {each.task.number: each.size.reasons for each in sized}
+        around = PlanSurroundings(files=files, sizes=sizes)
+        found = check_plan(self._text(view), _path(view.plan), around)
+        problems = dict.fromkeys((*view.problems, *found))
+        return PlanCheck(view, tuple(sorted(problems, key=lambda each: each.line or 0)), rules)
+
+    def files(self) -> list[str]:
+        """The files of the repository, without our own and without what git ignores; sorted."""
+        found = [
+            each.path
+            for each in walk(self._places.root, "", lambda _path, _name: True)
+            if each.kind is FileKind.FILE and each.path.split("/")[0] not in STATE_FOLDERS
+        ]
+        hidden = git.ignored(self._places.root, found)
+        return sorted(path for path in found if path not in hidden)
+
+    def scope_files(self, given: str | None) -> list[str]:
+        """The files that a plan's constraints let anybody change.
+
+        Raises:
+            UsageError: There is none.
+        """
+        plan = self.view(given).plan
+        found = PlanScope(plan.constraints).files(self.files())
+        if not found:
+            raise UsageError(f"no file is in the scope of plan {plan.slug}: see `plans check`.")
+        return found
+
+    def _sized(self, plan: Plan, tasks: Sequence[PlanTask]) -> list[SizedTask]:
+        snapshot = self._ingested()
+        scope, present = PlanScope(plan.constraints), self.files()
+        sized = []
+        for task in tasks:
+            files = self._sizable(task_files(task, scope, present), present)
+            size = size_task(
+                self._places.root,
+                self._settings,
+                snapshot,
+                files,
+                description="\n".join(filter(None, (task.title, task.description))),
+                criteria=task.criteria,
+            )
+            sized.append(SizedTask(task.id_in(plan.slug), task, size))
+        return sized
+
+    def _sizable(self, files: Sequence[str], present: Sequence[str]) -> list[str]:
+        """Files, with globs and folders replaced by what lies there; nothing may."""
+        found: set[str] = set()
+        for path in files:
+            pattern = f"{path.rstrip('/')}/**" if (self._places.root / path).is_dir() else path
+            found.update(matching(pattern, present) if is_glob(pattern) else [pattern])
+        return sorted(found)
+
+    def _text(self, view: PlanView) -> PlanText:
+        """The plan's file as it was read; where it says something else, as it should be."""
+        path = self._places.state / "plans" / view.plan.slug / PLAN_FILE
+        read = parse(path.read_bytes().decode("utf-8", "replace"), _path(view.plan))
+        return read if read.plan == view.plan else parse(render(view.plan), _path(view.plan))
+
+    def _require_decision(self, decision_id: str) -> None:
+        known = {each.id for view in self.views() for each in view.state.decisions}
+        if decision_id in known:
+            return
+        try:
+            entries = self._ingested().by_id
+        except NotFound:
+            entries = {}
+        if decision_id not in entries:
+            listed = ", ".join(sorted(known)) or "none"
+            raise NotFound(f"there is no decision {decision_id!r}: plans have {listed}.")
+
+    def _chosen(self, view: PlanView) -> PlanView:
+        choose_plan(self._places.state, view.plan.slug)
+        return guarded(self._places.root, self._settings, view)
+
+    def _at_boundary(self, view: PlanView) -> PlanView:
+        """The plan, checkpointed where a phase of it ends."""
+        memory = Memory(self._places, self._settings, self._clock)
+        memory.checkpoint_at_boundary(view.plan.slug)
+        return view
+
+    @contextmanager
+    def _store(self) -> Iterator[PlanStore | None]:
+        """The plans for reading; None where there were never any."""
+        state = self._places.state
+        local = not self._settings.engine.database
+        if local and not (state / "events.db").exists() and not (state / "plans").is_dir():
+            yield None
+            return
+        with self._writing() as store:
+            yield store
+
+    @contextmanager
+    def _writing(self) -> Iterator[PlanStore]:
+        with Memory(self._places, self._settings, self._clock).log() as log:
+            yield PlanStore(self._places.state, log)
+
+
+def _path(plan: Plan) -> str:
+    return Path(".hornbook", "plans", plan.slug, PLAN_FILE).as_posix()

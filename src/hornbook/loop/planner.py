@@ -1,0 +1,93 @@
+"""Has a topic planned: the planner is asked again with what is wrong, a few times."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hornbook.errors import ConfigError
+from hornbook.loop.plan_book import PlanBook, PlanCheck
+from hornbook.plans.text import SECTIONS
+from hornbook.rules.document import Problem
+from hornbook.vocabulary.terms import Level
+
+TRIES = 3
+ANSWER = "the planner's answer"
+_FENCED = re.compile(r"\A```[a-z]*\n(.*\n)```\s*\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDraft:
+    """A plan that a planner wrote and that cannot be carried out, and everything that is wrong."""
+
+    text: str
+    findings: tuple[str, ...]
+
+
+class Planner(Protocol):
+    """Who writes plans."""
+
+    def write(self, topic: str, drafts: Sequence[PlanDraft] = ()) -> str:
+        """A plan for a topic, as Markdown with its five sections; better than the drafts."""
+        ...
+
+
+def planning_prompt(topic: str, drafts: Sequence[PlanDraft]) -> str:
+    """What a planner is asked: the topic, and of a plan that failed its text and why."""
+    parts = [f"# The topic\n\n{topic}\n"]
+    if drafts:
+        last = drafts[-1]
+        wrong = "".join(f"- {each}\n" for each in last.findings)
+        parts.append(f"# The plan that you wrote\n\n{last.text.rstrip()}\n")
+        parts.append(
+            f"# What is wrong with it\n\n{wrong}\nWrite the whole plan anew, all of it mended.\n"
+        )
+    return "\n".join(parts)
+
+
+def planned(book: PlanBook, planner: Planner, topic: str) -> PlanCheck:
+    """The check of the plan that a planner wrote for a topic; it stays an exploration.
+
+    What is wrong with a plan is told to the planner, who writes it anew, `TRIES` times in all.
+    Each try is an event of the plan with its answer and all that was found. Of several plans that
+    fail the last one stays.
+
+    Raises:
+        UsageError: The planner does not answer, or there is a plan of that name.
+    """
+    drafts: tuple[PlanDraft, ...] = ()
+    slug = ""
+    while True:
+        text = planner.write(topic, drafts)
+        slug = slug or book.explore(topic).plan.slug
+        unread = _taken(book, slug, text)
+        found = book.check(slug)
+        wrong = unread or tuple(_line(each) for each in found.problems if _stops(each))
+        book.tried(slug, number=len(drafts) + 1, answer=text, findings=wrong)
+        drafts = (*drafts, PlanDraft(text, wrong))
+        if not wrong or len(drafts) == TRIES:
+            return found if not unread else _unread(found, unread)
+
+
+def _taken(book: PlanBook, slug: str, text: str) -> tuple[str, ...]:
+    """Make a text the plan's; the answer is what keeps it from being one."""
+    fenced = _FENCED.match(text.strip() + "\n")
+    try:
+        book.rewrite(slug, fenced[1] if fenced else text, SECTIONS, path=ANSWER)
+    except ConfigError as problem:
+        return tuple(problem.problems)
+    return ()
+
+
+def _unread(found: PlanCheck, wrong: Sequence[str]) -> PlanCheck:
+    """The check of a plan whose last text could not be read, with why."""
+    more = [Problem(ANSWER, None, "not_a_plan", Level.ERROR, each) for each in wrong]
+    return PlanCheck(found.view, (*more, *found.problems), found.rules)
+
+
+def _stops(problem: Problem) -> bool:
+    return problem.level is Level.ERROR
+
+
+def _line(problem: Problem) -> str:
+    return f"line {problem.line or 1}: {problem.message}"

@@ -1,0 +1,140 @@
+"""The seam between the loop and whoever drives it: one step at a time, each safe to repeat."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from hornbook.agents.assignment import Answer, Assignment, Role
+
+
+class StepKind(StrEnum):
+    """What became of a run by one step."""
+
+    CONTINUED = "continued"
+    WAITING = "waiting"
+    ASKING = "asking"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """Where a run stands after a step.
+
+    `seconds` is how long to wait before the next one, when it is `waiting`; `spawned` are the
+    runs that this step started: somebody has to step them too, and starting one twice is harmless.
+    """
+
+    kind: StepKind
+    run_id: str
+    seconds: float = 0.0
+    status: str = ""
+    message: str = ""
+    spawned: tuple[str, ...] = ()
+
+
+class Loop(Protocol):
+    """Runs, moved on from what the events say; nothing else is remembered between two steps."""
+
+    def start(self, plan: str, task: str | None, *, agent: str | None, run_id: str) -> StepOutcome:
+        """Begin a run of a task, or of a whole plan; one that was begun already is left alone.
+
+        A plan that fails its check does not start: the answer is `ended` with status `refused`.
+        """
+        ...
+
+    def step(self, run_id: str) -> StepOutcome:
+        """Do the one thing that comes next; after a crash the interrupted one is done again."""
+        ...
+
+    def answer(self, run_id: str, text: str) -> StepOutcome:
+        """Tell a run that asks what a person says; it goes on with the next step."""
+        ...
+
+
+Record = Callable[[Mapping[str, object]], None]
+"""Told what happened while an agent worked, as plain values: each becomes an event."""
+
+
+class Worker(Protocol):
+    """Someone who can be given an assignment; what they answer is never taken for the truth."""
+
+    @property
+    def name(self) -> str:
+        """What they are called in settings and events."""
+        ...
+
+    def work(self, assignment: Assignment, record: Record) -> Answer:
+        """Do the assignment and answer; a failure is an answer too."""
+        ...
+
+
+class Staff(Protocol):
+    """Everybody who can be asked."""
+
+    def worker(self, role: Role, name: str | None) -> Worker | None:
+        """Who does a role, or the one of that name; None if nobody does.
+
+        Raises:
+            UsageError: Nobody has that name.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorktreeSnapshot:
+    """The files of a worktree as a commit on top of the task's base, and what differs from it.
+
+    `problems` are things that no diff shows: a nested repository, a tampered `.git`.
+    """
+
+    commit: str
+    tree: str
+    files: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+
+
+class Worktrees(Protocol):
+    """Where tasks are worked on; asked for the same thing again, each gives the same again."""
+
+    def begin(self, plan: str) -> str:
+        """The commit that a plan's work began with; fixed the first time it is asked for."""
+        ...
+
+    def base_for(self, plan: str, approved: Sequence[str]) -> str:
+        """The commit that holds all of these, or the one that the plan began with.
+
+        Raises:
+            UsageError: They contradict each other; names the paths.
+        """
+        ...
+
+    def ensure(self, plan: str, task: str, commit: str) -> str:
+        """The folder of a task's worktree, its files exactly those of a commit.
+
+        `.hornbook` and `.semspec` are not in it.
+        """
+        ...
+
+    def change(self, plan: str, task: str, base: str) -> WorktreeSnapshot:
+        """What the files of the worktree are now, against the base."""
+        ...
+
+    def release(self, plan: str, task: str) -> None:
+        """Take away where a task was worked on, if it is there; every attempt stays a commit."""
+        ...
+
+    def approve(
+        self,
+        plan: str,
+        snapshot: WorktreeSnapshot,
+        base: str,
+        message: str,
+        trailers: Sequence[tuple[str, str]],
+    ) -> str:
+        """The commit of approved work, which the plan's branch now holds.
+
+        Raises:
+            UsageError: It cannot be brought onto the branch; names the paths.
+        """
+        ...

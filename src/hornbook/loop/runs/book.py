@@ -1,0 +1,360 @@
+"""The runs of a workspace for people: what happened, where each stands, and what it asks."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
+
+from hornbook.errors import EventLogError, NotFound
+from hornbook.gates.change_run import COPIED
+from hornbook.loop.memory import now
+from hornbook.loop.protocol import StepOutcome
+from hornbook.loop.runs.files import told
+from hornbook.loop.runs.log import Followed, KeptLog
+from hornbook.loop.runs.state import RunState, by_run, gate_feedback, project_run
+from hornbook.loop.steps.blindness import warnings_of as sight_warnings
+from hornbook.loop.steps.services import Clock, find_run, spawned_by, workflows_of
+from hornbook.loop.steps.start import answer_run
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Data, Event
+from hornbook.plans.log import EventLog
+from hornbook.plans.run_kinds import DEVELOP, REVIEW
+from hornbook.plans.run_records import Spent, asked_words, spent, write_run_records
+from hornbook.settings.layout import Places
+from hornbook.settings.values import Settings
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What a run showed since the developer last changed something."""
+
+    passed: str | None = None
+    approved: str | None = None
+
+
+def breaches(events: Iterable[Event]) -> list[str]:
+    """Every event of a log that should not be there, with the reason; none in an honest log.
+
+    A reviewer is asked only about a tree that all required gates passed since it was made. A task
+    is approved only for the tree of an accepted review.
+    """
+    seen: dict[str, _Seen] = {}
+    return [
+        f"event {event.seq} ({event.kind}): {reason}"
+        for event in events
+        for reason in _looked_at(event, seen.setdefault(str(event.data.get("run")), _Seen()))
+    ]
+
+
+def _looked_at(event: Event, seen: _Seen) -> Iterator[str]:
+    data = event.data
+    if event.kind == DEVELOP:
+        seen.passed = seen.approved = None
+    elif event.kind == kinds.GATED:
+        honest = _all_passed(event)
+        seen.passed = data["tree"] if data["passed"] and honest else None
+        if data["passed"] and not honest:
+            yield "it says passed, but a required gate did not pass, or there was none"
+    elif event.kind == kinds.CHECKED:
+        seen.approved = data["tree"] if data["outcome"] == "approved" else None
+    elif event.kind == REVIEW and seen.passed != data["tree"]:
+        yield f"the gates have not passed for the tree {data['tree'][:12]} that it is about"
+    elif event.kind == kinds.APPROVED and seen.approved != data["tree"] and not _carried(event):
+        yield f"no accepted review approved the tree {data['tree'][:12]}"
+
+
+def _carried(event: Event) -> bool:
+    """Whether the task was approved in the plan that this one took the place of."""
+    return bool(event.data.get("carried_from"))
+
+
+def _all_passed(event: Event) -> bool:
+    required = [gate for gate in event.data["gates"] if gate["required"]]
+    return bool(required) and all(gate["status"] in {"passed", "warned"} for gate in required)
+
+
+_PLAN = "plan."
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A run in a line: what it is about, and how it stands."""
+
+    id: str
+    plan: str
+    task: str | None
+    workflow: str
+    status: str
+    step: str
+    attempt: int
+    message: str
+    started_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt of a developer, and what gates and reviewers said to it."""
+
+    number: int
+    agent: str
+    files: tuple[str, ...]
+    tokens: int
+    window: int
+    error: str | None
+    gates: str = ""
+    review: str = ""
+    feedback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """A run with its attempts, its end, and what is wrong with its log."""
+
+    line: RunLine
+    attempts: tuple[Attempt, ...]
+    spent: Spent
+    commit: str | None
+    asks: str | None
+    record: str | None
+    spawned: tuple[str, ...]
+    breaches: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class RunBook:
+    """Every run of one workspace; it may be asked from several threads, and is to be closed."""
+
+    def __init__(self, places: Places, settings: Settings, clock: Clock = now) -> None:
+        self._places = places
+        self._workflows = workflows_of(places, settings)
+        self._kept = KeptLog(places, settings, kinds.kinds_for(self._workflows), clock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._kept.close()
+
+    def lines(self, plan: str | None = None) -> list[RunLine]:
+        """All runs, the newest first; those of one plan if it is named, by slug or id."""
+        log = self._kept.level()
+        if log is None:
+            return []
+        wanted = plan.removeprefix(_PLAN) if plan is not None else None
+        found = [
+            line
+            for each in log.plans()
+            if wanted in {None, each}
+            for line in self._lines(log.events(each))
+        ]
+        return sorted(found, key=lambda line: (line.started_at, line.id), reverse=True)
+
+    def line(self, run_id: str) -> RunLine:
+        """One run in a line.
+
+        Raises:
+            NotFound: There is none with this id.
+        """
+        log, run = self._found(run_id)
+        return next(line for line in self._lines(log.events(run.plan)) if line.id == run.id)
+
+    def report(self, run_id: str) -> RunReport:
+        """One run, with everything that a person wants to know of it.
+
+        Raises:
+            NotFound: There is none with this id.
+        """
+        _, run = self._found(run_id)
+        approved = run.newest(kinds.APPROVED)
+        asked = run.asked if run.is_asking else None
+        return RunReport(
+            line=_line(run),
+            attempts=tuple(_attempts(run)),
+            spent=spent(run.events),
+            commit=None if approved is None else str(approved.data["commit"]),
+            asks=None if asked is None else asked_words(asked),
+            record=None if asked is None else str(asked.data["record"]),
+            spawned=spawned_by(run),
+            breaches=tuple(breaches(run.events)),
+            warnings=warnings_in(run),
+        )
+
+    def events(self, run_id: str) -> list[Event]:
+        """The audit trail of a run: its events in order.
+
+        Raises:
+            NotFound: There is none with this id.
+        """
+        return list(self._found(run_id)[1].events)
+
+    def all_events(self) -> list[Event]:
+        """Every event of every plan that has runs, each plan's in order.
+
+        Raises:
+            EventLogError: The chain of a plan's events is broken.
+        """
+        log = self._kept.level()
+        if log is None:
+            return []
+        plans = sorted({event.plan for event in log.of_kind(kinds.STARTED)})
+        return [event for plan in plans for event in log.events(plan)]
+
+    def answer(self, run_id: str, text: str) -> StepOutcome:
+        """Tell a run that asks what a person says; whoever drives it goes on.
+
+        Raises:
+            NotFound: There is none with this id.
+            UsageError: It asks nothing.
+        """
+        log, run = self._found(run_id)
+        outcome = answer_run(log, run, text, self._workflows)
+        write_run_records(self._places.state, self._found(run_id)[1].events)
+        return outcome
+
+    def follow(self, name: str) -> Followed:
+        """What an id names: a run, or a plan as `plan.<slug>`.
+
+        Raises:
+            NotFound: It names neither.
+        """
+        slug = name.removeprefix(_PLAN)
+        log = self._kept.level()
+        if log is not None and name.startswith(_PLAN) and slug in log.plans():
+            return Followed(slug)
+        _, run = self._found(name)
+        return Followed(run.plan, run.id, None if run.ended is None else run.ended.seq)
+
+    def later(self, followed: Followed, seq: int) -> list[Event]:
+        """The events of what is followed behind a number in its plan's log."""
+        log = self._kept.opened()
+        events = log.later(followed.plan, seq) if log is not None else []
+        return [event for event in events if followed.concerns(event)]
+
+    def _lines(self, events: list[Event]) -> list[RunLine]:
+        """The runs of a plan; one that cannot be gone on with keeps no others from being listed."""
+        unreadable: list[RunLine] = []
+        every: list[RunState] = []
+        for run_id, mine in by_run(events).items():
+            try:
+                run = project_run(mine, run_id, self._workflows)
+            except EventLogError as problem:
+                unreadable.append(_unreadable(run_id, mine, str(problem)))
+            else:
+                every += [run] if run is not None else []
+        return [*unreadable, *_side_by_side(every)]
+
+    def _found(self, run_id: str) -> tuple[EventLog, RunState]:
+        log = self._kept.level()
+        wanted = run_id.removeprefix("run.")
+        run = find_run(log, wanted, self._workflows) if log is not None else None
+        if log is None or run is None:
+            raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
+        return log, run
+
+
+def _side_by_side(runs: Sequence[RunState]) -> list[RunLine]:
+    """The runs of a plan in a line each; that of the plan itself asks when all others do."""
+    live = [run for run in runs if run.ended is None and run.machine is not None]
+    asking = ", ".join(run.id for run in live if run.is_asking)
+    stuck = bool(live) and all(run.is_asking for run in live)
+    return [
+        replace(_line(run), status="asking", message=f"a person has to answer {asking}")
+        if stuck and run.machine is None and run.status == "running"
+        else _line(run)
+        for run in runs
+    ]
+
+
+def _line(run: RunState) -> RunLine:
+    message = run.ended.data["reason"] if run.ended is not None else ""
+    if run.is_asking and run.asked is not None:
+        message = asked_words(run.asked)
+    return RunLine(
+        id=run.id,
+        plan=run.plan,
+        task=run.task,
+        workflow=run.workflow or "plan",
+        status=run.status,
+        step=run.step,
+        attempt=run.attempt,
+        message=message,
+        started_at=run.begun.at,
+        updated_at=run.events[-1].at,
+    )
+
+
+def _unreadable(run_id: str, events: list[Event], why: str) -> RunLine:
+    """A run whose workflow is another one by now, so that nobody knows where it stands."""
+    begun = events[0]
+    return RunLine(
+        id=run_id,
+        plan=begun.plan,
+        task=begun.data.get("task"),
+        workflow=str(begun.data["workflow"]),
+        status="unreadable",
+        step="",
+        attempt=0,
+        message=why,
+        started_at=begun.at,
+        updated_at=events[-1].at,
+    )
+
+
+def warnings_in(run: RunState) -> tuple[str, ...]:
+    """What could not be held in a run, each once: blindness, confinement, files of its plan."""
+    told: list[str] = []
+    for event in run.of(kinds.SIGHTED, kinds.GATED, kinds.TOLD, kinds.CHECKPOINTED):
+        data = event.data
+        if event.kind == kinds.SIGHTED:
+            told += sight_warnings(data)
+        elif event.kind == kinds.GATED:
+            told += gate_warnings(data)
+        elif event.kind == kinds.TOLD:
+            told += [
+                f"{data['told'].get('agent')}: {e}" for e in data["told"].get("warnings") or ()
+            ]
+        else:
+            told += [f"{e} was changed by hand and was left" for e in data.get("left") or ()]
+            told += [f"an event violates the schema: {e}" for e in data.get("quarantined") or ()]
+    return tuple(dict.fromkeys(told))
+
+
+def gate_warnings(data: Data) -> list[str]:
+    """What did not hold the gates of a run back."""
+    means = data.get("confined_by")
+    if means is None:
+        return ["gates were not confined, as the settings say"]
+    return [f"gates: {note}" for note in data.get("notes") or () if not note.startswith(COPIED)]
+
+
+def _attempts(run: RunState) -> Iterator[Attempt]:
+    """Each attempt with what came of it before the next."""
+    steps = run.of(DEVELOP, kinds.GATED, kinds.CHECKED)
+    starts = [place for place, event in enumerate(steps) if event.kind == DEVELOP]
+    for place, end in zip(starts, [*starts[1:], len(steps)], strict=True):
+        work, after = steps[place].data, steps[place + 1 : end]
+        gates = [event for event in after if event.kind == kinds.GATED]
+        checks = [event for event in after if event.kind == kinds.CHECKED]
+        failed = gate_feedback(gates[-1].data) if gates else ""
+        said = str(checks[-1].data.get("feedback", "")) if checks else ""
+        yield Attempt(
+            number=work["attempt"],
+            agent=work["agent"],
+            files=tuple(work["files"]),
+            tokens=work["tokens"],
+            window=work["window"],
+            error=work.get("error"),
+            gates=told(gates[-1]) if gates else "",
+            review=told(checks[-1]) if checks else "",
+            feedback=failed or said,
+        )

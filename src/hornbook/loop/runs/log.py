@@ -1,0 +1,143 @@
+"""The event log as readers keep it open, and what can be followed in it."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Event, EventKind
+from hornbook.plans.log import EventLog
+from hornbook.settings.layout import Places
+from hornbook.settings.values import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What is followed: a run, with the number of its end; or without one, all of a plan."""
+
+    plan: str
+    run: str | None = None
+    ended: int | None = None
+
+    def concerns(self, event: Event) -> bool:
+        """Whether an event of the plan belongs to it."""
+        return self.run is None or event.data.get("run") == self.run
+
+    def is_ended_by(self, event: Event) -> bool:
+        """Whether nothing follows an event; a plan never ends."""
+        return self.run is not None and event.kind == kinds.ENDED and self.concerns(event)
+
+    def is_over(self, seq: int) -> bool:
+        """Whether nothing follows a number in the plan's log."""
+        return self.ended is not None and seq >= self.ended
+
+
+class KeptLog:
+    """Opens the log of a workspace when it is first needed; it may be asked from several threads.
+
+    Reading never makes a database: where there was never a plan, there is no log.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        settings: Settings,
+        known: Mapping[str, EventKind],
+        clock: Callable[[], str],
+    ) -> None:
+        self._places = places
+        self._database = settings.engine.database
+        self._kinds = known
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._log: EventLog | None = None
+        self._file = 0
+
+    def close(self) -> None:
+        """Let go of the database."""
+        with self._lock:
+            if self._log is not None:
+                self._log.close()
+            self._log = None
+
+    def level(self) -> EventLog | None:
+        """The log, with what the exports of plans know more than its table."""
+        log = self.opened()
+        if log is not None:
+            for plan in log.plans():
+                log.sync(plan)
+        return log
+
+    def opened(self) -> EventLog | None:
+        """The log, opened anew if its file was replaced; None where there was never a plan."""
+        state = self._places.state
+        local = not self._database
+        with self._lock:
+            if local and not (state / "events.db").exists() and not (state / "plans").is_dir():
+                return None
+            if self._log is not None and local and self._file != _inode(state / "events.db"):
+                self._log.close()
+                self._log = None
+            if self._log is None:
+                self._places.prepare()
+                self._log = EventLog(state, self._clock, database=self._database, kinds=self._kinds)
+                self._file = _inode(state / "events.db") if local else 0
+            return self._log
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a run is at: the task, the step, the attempt, the tokens told of, the gates."""
+
+    task: str = ""
+    step: str = ""
+    attempt: int = 0
+    tokens: int = 0
+    gates: str = ""
+
+
+def progress_of(events: Iterable[Event], run: str) -> Progress:
+    """What a run is at, as far as its events tell."""
+    task, step, attempt, tokens, gates = "", "", 0, 0, ""
+    for event in events:
+        data = event.data
+        if data.get("run") != run:
+            continue
+        task = task or str(data.get("task") or "")
+        step = str(data.get("step") or step)
+        attempt = max(attempt, _number(data.get("attempt")))
+        usage = data.get("usage")
+        if isinstance(usage, dict):
+            tokens += _number(usage.get("input_tokens")) + _number(usage.get("output_tokens"))
+        listed = data.get("gates")
+        if isinstance(listed, list) and listed:
+            gates = _gates(listed)
+    return Progress(task, step, attempt, tokens, gates)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _gates(listed: list[object]) -> str:
+    """Gates in a few words: those that failed by name, else how many ended how."""
+    facts = [each for each in listed if isinstance(each, dict)]
+    failed = [str(each.get("name")) for each in facts if each.get("status") in _FAILED]
+    if failed:
+        return f"{', '.join(failed)} failed"
+    ends = Counter(str(each.get("status")) for each in facts)
+    return ", ".join(
+        f"{ends[name]} {name}" for name in ("passed", "warned", "skipped") if ends[name]
+    )
+
+
+_FAILED = frozenset({"failed", "refused"})

@@ -1,0 +1,324 @@
+"""What the events of a run add up to: where its workflow stands, and all that was found out."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hornbook.errors import EventLogError
+from hornbook.loop.workflow.definition import Step, Workflow
+from hornbook.loop.workflow.interpreter import (
+    Do,
+    Ended,
+    Erred,
+    Refused,
+    Result,
+    Succeeded,
+    WorkflowOutcome,
+    WorkflowRun,
+    advance,
+    start,
+)
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Data, Event
+from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE
+
+ESCALATION = "escalation"
+STOP = "stop"
+"""What a person answers to end a run that asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run as its events leave it; every round begins its workflow anew, after an answer.
+
+    `machine` is the workflow as far as it is done, None for the run of a whole plan, and for one
+    that ended by a workflow that is another one by now.
+    """
+
+    id: str
+    plan: str
+    begun: Event
+    events: tuple[Event, ...]
+    machine: WorkflowRun | None
+    round: int = 1
+    ended: Event | None = None
+    asked: Event | None = None
+    waits_until: str | None = None
+    keys: Mapping[str, Event] = field(default_factory=dict)
+
+    @property
+    def workflow(self) -> str:
+        """The id of its workflow; empty for the run of a whole plan."""
+        return str(self.begun.data["workflow"])
+
+    @property
+    def task(self) -> str | None:
+        """The id of the task that it is about."""
+        return self.begun.data.get("task")
+
+    @property
+    def payload(self) -> Data:
+        """What it was begun with."""
+        payload: Data = self.begun.data["payload"]
+        return payload
+
+    @property
+    def agent(self) -> str | None:
+        """The agent that was asked for."""
+        return self.begun.data.get("agent")
+
+    @property
+    def status(self) -> str:
+        """How it stands, in a word."""
+        if self.ended is not None:
+            return str(self.ended.data["status"])
+        if self.is_asking:
+            return "asking"
+        return "waiting" if self.waits_until else "running"
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether nothing goes on before a person answers."""
+        if self.ended is not None or self.asked is None:
+            return False
+        if self.asked.kind in {kinds.QUESTION, kinds.PROMOTE} or self.asked.data.get("halts"):
+            return True
+        return self.machine is None or isinstance(self.machine.upcoming, Ended)
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of the round it is, from 1."""
+        if self.machine is not None:
+            return self.machine.iteration
+        return max((event.data["attempt"] for event in self.of(DEVELOP)), default=1)
+
+    @property
+    def step(self) -> str:
+        """The step that comes next."""
+        if self.machine is None or isinstance(self.machine.upcoming, Ended):
+            return ""
+        return self.machine.upcoming.step
+
+    def key(self, number: int, what: str) -> str:
+        """The idempotency key of what happens at a step of this round."""
+        place = f"{number}" if self.round == 1 else f"r{self.round}-{number}"
+        return f"{self.id}/{place}/{what}"
+
+    def fact(self, number: int, what: str) -> Event | None:
+        """What happened already at a step of this round."""
+        return self.keys.get(self.key(number, what))
+
+    def of(self, *names: str) -> list[Event]:
+        """The events of some kinds, oldest first."""
+        return [event for event in self.events if event.kind in names]
+
+    def newest(self, *names: str) -> Event | None:
+        """The last event of some kinds."""
+        return next((event for event in reversed(self.events) if event.kind in names), None)
+
+    def executions(self, number: int) -> int:
+        """How often a step of this round was begun."""
+        return sum(
+            1
+            for event in self.of(kinds.STEP_STARTED)
+            if (event.data["round"], event.data["number"]) == (self.round, number)
+        )
+
+    def answers(self) -> list[str]:
+        """What people said to escalations, oldest first."""
+        told = self.of(kinds.ANSWERED)
+        return [event.data["text"] for event in told if event.data["asked"] == ESCALATION]
+
+    def this_round(self) -> list[Event]:
+        """The events since a person last answered an escalation."""
+        if self.round == 1:
+            return list(self.events)
+        last = [e for e in self.of(kinds.ANSWERED) if e.data["asked"] == ESCALATION][-1]
+        return [event for event in self.events if event.seq > last.seq]
+
+    def feedback(self) -> str:
+        """What the newest attempt was told: by a person, and by a failed gate or a reviewer."""
+        told: list[str] = []
+        for event in reversed(self.events):
+            if event.kind == kinds.ANSWERED and event.data["asked"] == ESCALATION:
+                told.append(str(event.data["text"]))
+            elif event.kind == kinds.CHECKED and event.data["outcome"] != "approved":
+                return "\n\n".join(filter(None, [*told, str(event.data.get("feedback", ""))]))
+            elif event.kind == kinds.GATED and not event.data["passed"]:
+                return "\n\n".join(filter(None, [*told, gate_feedback(event.data)]))
+        return "\n\n".join(told)
+
+    def rejections(self) -> list[Event]:
+        """The checked reviews that did not approve, oldest first."""
+        return [each for each in self.of(kinds.CHECKED) if each.data["outcome"] != "approved"]
+
+    def open_findings(self) -> list[Data]:
+        """What reviewers found violated so far, each once, oldest first."""
+        found: dict[tuple[str, str], Data] = {}
+        for event in self.rejections():
+            for each in event.data["findings"]:
+                if each["status"] == "violated":
+                    found.setdefault((each["sop_id"], each["message"]), each)
+        return list(found.values())
+
+
+def gate_feedback(report: Data) -> str:
+    """What a developer is told of gates that did not pass."""
+    lines = []
+    for gate in report["gates"]:
+        if gate["status"] in {"failed", "refused"} and gate["required"]:
+            lines.append(f"{gate['name']} {gate['status']}: {gate['message']}".rstrip(": "))
+            if gate["output"]:
+                lines += ["", gate["output"].rstrip("\n"), ""]
+    return "\n".join(lines).strip()
+
+
+def by_run(events: Iterable[Event]) -> dict[str, list[Event]]:
+    """The events of each run in a plan's log, in the order in which the runs were begun."""
+    found: dict[str, list[Event]] = {}
+    for event in events:
+        run = event.data.get("run")
+        if event.kind == kinds.STARTED:
+            found.setdefault(str(run), [])
+        if run in found:
+            found[run].append(event)
+    return found
+
+
+def project_run(
+    events: Sequence[Event], run_id: str, workflows: Mapping[str, Workflow]
+) -> RunState | None:
+    """A run from its plan's events; None if it was never begun.
+
+    One that has ended needs its workflow no more: it is told by its events alone if that is
+    another one by now.
+
+    Raises:
+        EventLogError: The workflow is not there any more, or is another one by now.
+    """
+    mine = tuple(event for event in events if event.data.get("run") == run_id)
+    begun = next((event for event in mine if event.kind == kinds.STARTED), None)
+    if begun is None:
+        return None
+    state = RunState(run_id, begun.plan, begun, mine, None, keys={e.key: e for e in mine})
+    if not begun.data["workflow"]:
+        return _all_folded(state, workflows)
+    try:
+        return _all_folded(replace(state, machine=_begun(state, workflows)), workflows)
+    except EventLogError:
+        if not any(event.kind == kinds.ENDED for event in mine):
+            raise
+        return _all_folded(state, workflows)
+
+
+def _all_folded(state: RunState, workflows: Mapping[str, Workflow]) -> RunState:
+    for event in state.events:
+        state = _folded(state, event, workflows)
+    return state
+
+
+def _folded(state: RunState, event: Event, workflows: Mapping[str, Workflow]) -> RunState:
+    if event.kind == kinds.STEP_FINISHED:
+        asks = event.data["subject"] in {kinds.QUESTION, kinds.PROMOTE}
+        after = _stepped(state, event)
+        return replace(after, waits_until=None, asked=None if asks else state.asked)
+    if event.kind in kinds.SIGNALS:
+        return replace(state, asked=event)
+    if event.kind == kinds.WAITING:
+        return replace(state, waits_until=event.data["until"])
+    if event.kind == kinds.ENDED:
+        return replace(state, ended=event, asked=None, waits_until=None)
+    if event.kind != kinds.ANSWERED:
+        return state
+    if event.data["asked"] != ESCALATION:
+        return replace(state, asked=None)
+    later = replace(state, asked=None, round=state.round + 1)
+    return replace(later, machine=_begun(later, workflows)) if state.machine else later
+
+
+def _begun(state: RunState, workflows: Mapping[str, Workflow]) -> WorkflowRun:
+    """The workflow at its first step, with what people answered so far."""
+    if state.workflow not in workflows:
+        raise EventLogError(
+            f"run {state.id} follows the workflow {state.workflow!r}, which is not there any more: "
+            "restore its file in .hornbook/workflows."
+        )
+    payload = dict(state.payload)
+    said = state.answers()[: state.round - 1]
+    if said and isinstance(payload.get("feedback"), str):
+        payload["feedback"] = "\n\n".join([payload["feedback"], *said])
+    # As many attempts as there were when it was begun: a setting that changes later is for others.
+    attempts = state.begun.data.get("attempts")
+    workflow = workflows[state.workflow]
+    return start(workflow if attempts is None else with_attempts(workflow, attempts), payload)
+
+
+def _stepped(state: RunState, event: Event) -> RunState:
+    run = state.machine
+    if run is None or event.data["round"] != state.round:
+        return state
+    do = run.upcoming
+    if not isinstance(do, Do) or (do.step, do.number) != (event.data["step"], event.data["number"]):
+        raise EventLogError(
+            f"run {state.id}, event {event.seq}: the step {event.data['step']!r} was done, which "
+            f"the workflow {state.workflow!r} does not do there: it was changed since. Restore it."
+        )
+    return replace(state, machine=advance(run, result_of(event.data)))
+
+
+def result_of(data: Data) -> Result:
+    """The result that an event tells of."""
+    seconds = data["seconds"]
+    if data["result"] == "succeeded":
+        return Succeeded(data["output"], seconds)
+    if data["result"] == "refused":
+        return Refused(data["output"], seconds)
+    return Erred(data["error"], seconds)
+
+
+def result_data(result: Result) -> dict[str, object]:
+    """A result as an event carries it."""
+    if isinstance(result, Erred):
+        return {"result": "erred", "error": result.error, "seconds": result.seconds}
+    name = "succeeded" if isinstance(result, Succeeded) else "refused"
+    return {"result": name, "output": dict(result.output), "seconds": result.seconds}
+
+
+def with_attempts(workflow: Workflow, attempts: int) -> Workflow:
+    """The workflow with another number of attempts in the place of its own."""
+
+    def limited(step: Step) -> Step:
+        condition = step.condition
+        if condition is None or not condition.limits_iterations:
+            return step
+        if condition.value != workflow.max_iterations:
+            return step
+        return replace(step, condition=replace(condition, value=attempts))
+
+    if not any(step.action.subject == DEVELOP for step in workflow.steps):
+        return workflow
+    steps = tuple(map(limited, workflow.steps))
+    return replace(workflow, steps=steps, max_iterations=attempts)
+
+
+def last_escalation(state: RunState) -> Event | None:
+    """The newest word to a person in this round."""
+    found = [event for event in state.this_round() if event.kind in {ESCALATE, ERROR}]
+    return found[-1] if found else None
+
+
+def is_over(state: RunState) -> bool:
+    """Whether the workflow came to an end that no person has to look at."""
+    run = state.machine
+    return (
+        run is not None
+        and isinstance(run.upcoming, Ended)
+        and run.upcoming.outcome is not WorkflowOutcome.ESCALATED
+    )
+
+
+def pauses(states: Iterable[RunState]) -> Iterator[RunState]:
+    """The live runs that keep the others of their plan from going on, who came first first."""
+    found = [(state.of(kinds.PAUSED), state) for state in states if state.ended is None]
+    asked = [(events[0].seq, state) for events, state in found if events]
+    for _, state in sorted(asked, key=lambda each: each[0]):
+        yield state

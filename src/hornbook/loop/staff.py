@@ -1,0 +1,155 @@
+"""Who works: the agents that settings and `--agent` name, and the loop that asks them."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from hornbook.agents.assignment import Agent, Answer, Assignment, Record, Role, nowhere
+from hornbook.agents.choice import Chosen, Crew, Workplace, choose_agents
+from hornbook.agents.confinement import AgentSurroundings
+from hornbook.agents.embedded.crew import EmbeddedCrew
+from hornbook.agents.scripted.script import Script, parse_script
+from hornbook.context.templates.roles import instructions
+from hornbook.errors import UsageError
+from hornbook.gates.change_run import made_by
+from hornbook.gates.effective import gates_now
+from hornbook.graph.repository import Repository
+from hornbook.loop.loop import open_loop
+from hornbook.loop.memory import now
+from hornbook.loop.planner import PlanDraft, planning_prompt
+from hornbook.loop.protocol import Loop
+from hornbook.loop.worktrees import TaskWorktrees
+from hornbook.process.confinement import this_machine
+from hornbook.settings.agent_block import EMBEDDED, Sight
+from hornbook.settings.values import Models
+
+SCRIPT = "scripted.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class _WithModel:
+    """An agent that is asked for the model that was chosen for it, unless one is named.
+
+    `endpoints` are the names of all that there are: a command is told models, never those. `notes`
+    are told of each assignment.
+    """
+
+    chosen: Chosen
+    endpoints: Collection[str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the agent is called."""
+        return self.chosen.agent.name
+
+    def work(self, assignment: Assignment, record: Record) -> Answer:
+        """Do the assignment and answer."""
+        for note in self.notes:
+            record({"kind": "agent.note", "note": note})
+        model = self.chosen.model_of(assignment.model, self.endpoints)
+        return self.chosen.agent.work(replace(assignment, model=model), record)
+
+
+class WorkspaceStaff:
+    """Everybody who can be asked in a workspace; commands are confined as far as it can be."""
+
+    def __init__(self, work: Repository) -> None:
+        self._root = work.root
+        self._places = work.places
+        self._settings = work.settings
+        self._crews: dict[str, Crew] = {}
+
+    def worker(self, role: Role, name: str | None) -> _WithModel | None:
+        """Who does a role, or the one of that name; None if nobody does.
+
+        Raises:
+            UsageError: Nobody has that name, or its command is not installed.
+        """
+        wanted = name or self._settings.engine.agent
+        if not wanted:
+            return None
+        if wanted not in self._crews:
+            self._crews[wanted] = choose_agents(
+                self._settings.agents, wanted, self._models(), self._workplace
+            )
+        crew = self._crews[wanted]
+        return _WithModel(
+            {
+                Role.DEVELOPER: crew.developer,
+                Role.REVIEWER: crew.reviewer,
+                Role.PLANNER: crew.planner,
+            }[role],
+            self._settings.registry().endpoints,
+            crew.notes if role is Role.REVIEWER else (),
+        )
+
+    def _models(self) -> Models:
+        own = self._settings.models
+        return Models(own.endpoints, own.capabilities)
+
+    @cached_property
+    def _workplace(self) -> Workplace:
+        script = self._places.state / SCRIPT
+        blind = self._settings.developer_sees == Sight.BLIND
+        return Workplace(
+            logs=self._places.state / "logs" / "agents",
+            surroundings=AgentSurroundings.of(self._root, blind=blind),
+            machine=this_machine(),
+            script=parse_script(script.read_text("utf-8"), script.name)
+            if script.is_file()
+            else Script(),
+            builders={EMBEDDED: self._embedded},
+        )
+
+    def _embedded(self) -> Agent:
+        return EmbeddedCrew(self._root, self._places.state / "embedded", self._settings)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPlanner:
+    """Writes plans with whoever plans."""
+
+    agent: _WithModel
+    root: Path
+
+    def write(self, topic: str, drafts: Sequence[PlanDraft] = ()) -> str:
+        """A plan for a topic, as Markdown with its five sections; better than the drafts.
+
+        Raises:
+            UsageError: The planner did not answer.
+        """
+        attempt = len(drafts) + 1
+        assignment = Assignment(
+            key=f"plan:{topic}:{attempt}",
+            role=Role.PLANNER,
+            task_id="plan",
+            attempt=attempt,
+            folder=str(self.root),
+            prompt=planning_prompt(topic, drafts),
+            system=instructions("planner", self.root),
+            phase="plan",
+        )
+        answer = self.agent.work(assignment, nowhere)
+        if answer.error is not None or not answer.text.strip():
+            raise UsageError(f"{self.agent.name} wrote no plan: {answer.error or 'no answer'}.")
+        return answer.text
+
+
+def loop_of(work: Repository) -> Loop:
+    """The loop of a workspace with the agents that its settings name."""
+    made = made_by(gates_now(work.root).ready)
+    return open_loop(
+        work.places,
+        work.settings,
+        WorkspaceStaff(work),
+        now,
+        worktrees=TaskWorktrees(work.root, made),
+    )
+
+
+def planner_of(work: Repository) -> AgentPlanner | None:
+    """Who plans, by the settings; None if nobody does."""
+    found = WorkspaceStaff(work).worker(Role.PLANNER, None)
+    return AgentPlanner(found, work.root) if found is not None else None

@@ -1,0 +1,1 @@
+"""The steps of the loop, one module each: what is done and which events it leaves."""

@@ -1,0 +1,398 @@
+"""The developer's step: a clean worktree, a blind context, one attempt, and what git says of it."""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from hornbook.agents.assignment import Answer, Assignment, Limits, Role
+from hornbook.commits.change import change
+from hornbook.commits.writer import keep_blob
+from hornbook.context.assembly import bound_rules
+from hornbook.context.develop import DevelopmentContext, Situation, development_context
+from hornbook.context.values import Context, Outcome
+from hornbook.errors import PlanHeld, UsageError
+from hornbook.gates.effective import gates_for_change
+from hornbook.graph.commit_graph import graph_at
+from hornbook.loop.decomposition import Child, as_tasks
+from hornbook.loop.protocol import Record, StepKind
+from hornbook.loop.runs.state import RunState
+from hornbook.loop.steps.blindness import blind, told_to
+from hornbook.loop.steps.services import HandedOver, Pending, StepRun, later
+from hornbook.loop.steps.start import begin_task_run
+from hornbook.loop.workflow.interpreter import Erred, Result, Succeeded
+from hornbook.loop.workflow.load import SHIPPED, shipped_workflow
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.checkpoint import write_checkpoint
+from hornbook.plans.events import Data
+from hornbook.plans.run_kinds import DEVELOP
+from hornbook.plans.tasks import MOST_LEVELS
+from hornbook.rules.rendering import header
+
+
+def checkpoint_when_due(step: StepRun, name: str, *, due: bool) -> None:
+    """Checkpoint the plan if this attempt is the first of its run that finds it due.
+
+    Where another process holds the plan nothing is written, and the next attempt tries again.
+    """
+    what, services = f"checkpoint-{name}", step.services
+    if not due or step.known(what) is not None or _is_checkpointed(step.run):
+        return
+    try:
+        made = write_checkpoint(
+            services.places.state, services.log, step.run.plan, at=services.clock(), automatic=True
+        )
+    except PlanHeld:
+        return
+    data = {
+        "path": made.path,
+        "seq": made.seq,
+        "event_hash": made.event_hash,
+        "written": list(made.written),
+        "left": list(made.left),
+        "quarantined": list(made.quarantined),
+    }
+    step.note(kinds.CHECKPOINTED, what, data)
+
+
+def _is_checkpointed(run: RunState) -> bool:
+    """Whether the run was checkpointed since it was last not due."""
+    for event in reversed(run.of(DEVELOP, kinds.CHECKPOINTED)):
+        if event.kind == kinds.CHECKPOINTED:
+            return True
+        if not event.data.get("due"):
+            return False
+    return False
+
+
+PATIENCE = 5.0
+"""Seconds between two looks at a subtask that is being worked on."""
+
+
+def develop(step: StepRun) -> Result | Pending | HandedOver:
+    """One attempt of a developer; nothing is asked of them that does not fit their window."""
+    subtask = _subtask(step)
+    if isinstance(subtask, Pending | Erred):
+        return subtask
+    known = step.known(_name(step))
+    if known is None:
+        asked = _asked(step)
+        if not isinstance(asked, Mapping):
+            return asked
+        known = asked
+    return _told(step, known)
+
+
+def _name(step: StepRun) -> str:
+    """What this answer is noted under: a developer is asked again behind each subtask."""
+    return f"agent-{len(_continued(step)) + 1}"
+
+
+def _continued(step: StepRun) -> list[Data]:
+    place = (step.run.round, step.number)
+    return [
+        event.data
+        for event in step.run.of(kinds.CONTINUED)
+        if (event.data["round"], event.data["number"]) == place
+    ]
+
+
+def _subtask(step: StepRun) -> Pending | Erred | None:
+    """Whether a subtask that the developer asked for is still to be done."""
+    for place, each in enumerate(_continued(step), 1):
+        child = each["child"]
+        asked = step.known(f"agent-{place}") or {}
+        _begin_subtask(step, asked["subtask"], child)
+        ledger = step.services.ledger(step.run.plan)
+        if ledger.done(child):
+            continue
+        if ledger.live(child) or child in ledger.children:
+            said = f"waits for the subtask {child}"
+            return Pending(StepKind.WAITING, said, "waiting", PATIENCE)
+        return Erred(f"the subtask {child} that the developer asked for was not done.")
+    return None
+
+
+def _begin_subtask(step: StepRun, subtask: Data, number: int) -> None:
+    """Make the subtask and its run, unless they are there."""
+    services, run = step.services, step.run
+    ledger = services.ledger(run.plan)
+    parent = services.task_of(run)
+    if not any(task.number == number for task in ledger.tasks):
+        child = Child(
+            " ".join(str(subtask["description"]).split())[:80] or "Subtask",
+            tuple(subtask["files"]) or parent.files,
+            tuple(subtask["criteria"]),
+            str(subtask["description"]),
+        )
+        made = as_tasks(parent, [child], number)
+        services.store.add_tasks(run.plan, made)
+    if not ledger.runs.get(number):
+        begin_task_run(step, number)
+
+
+def _asked(step: StepRun) -> Data | Pending | HandedOver | Erred:
+    """What git says of an attempt, noted; or why there was none."""
+    services, run = step.services, step.run
+    worker = services.staff.worker(Role.DEVELOPER, run.agent)
+    if worker is None:
+        return Erred("no agent is configured for the role developer: name one with --agent.")
+    base = services.base_of(run)
+    start = _start(run, base)
+    folder = services.worktrees.ensure(run.plan, str(run.task), start)
+    told = told_to(step, _feedback(step), base=base, commit=start, folder=Path(folder))
+    made = _context(step, base, Path(folder), told.feedback)
+    context = made.context
+    if context.text is None:
+        return _too_big(step, context)
+    assignment = _assignment(step, context, folder, told.feedback)
+    blinded = blind(step, _name(step), assignment, told, start)
+    if isinstance(blinded, str):
+        return Erred(blinded)
+    assignment = blinded
+    checkpoint_when_due(step, _name(step), due=made.due)
+    services.keep(run, "inputs", f"{step.place}-developer.md", context.text)
+    answer = worker.work(assignment, telling(step))
+    if answer.retry_after is not None:
+        return wait(step, answer)
+    found = services.worktrees.change(run.plan, str(run.task), base)
+    data = {
+        **answer_data(worker.name, context, answer),
+        "task": run.task,
+        "attempt": run.attempt,
+        "base": base,
+        "commit": found.commit,
+        "tree": found.tree,
+        "files": list(found.files),
+        "result": answer.text,
+        "model": assignment.model,
+        "problems": list(found.problems),
+        "claimed": None if answer.claimed_files is None else sorted(answer.claimed_files),
+        "subtask": None if answer.subtask is None else asdict(answer.subtask),
+        "escalation": answer.escalation,
+        "decisions": [list(each) for each in answer.decisions],
+        "risks": [list(each) for each in answer.risks],
+        "due": made.due,
+    }
+    return step.note(DEVELOP, _name(step), data, actor=worker.name)
+
+
+def _start(run: RunState, base: str) -> str:
+    """The commit that an attempt goes on from: the last attempt's, while the base is the same."""
+    last = run.newest(DEVELOP)
+    return base if last is None or last.data["base"] != base else str(last.data["commit"])
+
+
+def _context(step: StepRun, base: str, folder: Path, feedback: str) -> DevelopmentContext:
+    services, run = step.services, step.run
+    state = services.plan(run.plan)
+    brief = services.book.brief(run.plan, run.task)
+    files = services.paths_of(state, services.task_of(run), base)
+    begun = change(services.root, f"{services.worktrees.begin(run.plan)}..{base}")
+    gates = gates_for_change(services.root, begun)
+    return development_context(
+        services.root,
+        services.settings,
+        files,
+        description="",
+        model=step.do.action.model,
+        brief=brief,
+        situation=Situation(
+            folder=folder,
+            feedback=feedback,
+            gates=tuple(gate.command for gate in gates.ready),
+            rules=_rules(step, base, files),
+        ),
+    )
+
+
+def _feedback(step: StepRun) -> str:
+    """The newest word: of gates, a reviewer or a person, and of a subtask that is done."""
+    run = step.run
+    told = []
+    first = run.newest(DEVELOP) is None
+    if not first or run.answers():
+        told.append(run.feedback())
+    elif run.workflow not in SHIPPED or run.machine is None or _is_own(run):
+        told.append(step.do.action.prompt or "")
+    told += [
+        f"Subtask {each['child']} is done and is part of the files." for each in _continued(step)
+    ]
+    return "\n\n".join(filter(None, told))
+
+
+def _is_own(run: RunState) -> bool:
+    """Whether the team's own workflow stands in the place of the shipped one."""
+    shipped = {step.name: step.action.prompt for step in shipped_workflow(run.workflow).steps}
+    machine = run.machine
+    return machine is not None and any(
+        shipped.get(step.name) != step.action.prompt for step in machine.workflow.steps
+    )
+
+
+def _rules(step: StepRun, base: str, files: list[str]) -> str:
+    """What the settings let a developer see of the rules: by default nothing."""
+    sees = step.services.settings.developer_sees
+    if sees == "blind":
+        return ""
+    snapshot = graph_at(step.services.root, base)
+    rules = bound_rules(snapshot, files)
+    if sees == "full":
+        return "\n\n".join(rule.unit.text for rule in rules)
+    return "\n\n".join(header(snapshot.document(rule.unit.id)).rstrip() for rule in rules)
+
+
+def _assignment(step: StepRun, context: Context, folder: str, feedback: str) -> Assignment:
+    run, services = step.run, step.services
+    task, state = services.task_of(run), services.plan(run.plan)
+    return Assignment(
+        key=run.key(step.number, _name(step)),
+        role=Role.DEVELOPER,
+        task_id=str(run.task),
+        attempt=run.attempt,
+        folder=folder,
+        prompt=context.text or "",
+        files=task.files,
+        criteria=task.criteria,
+        constraints=state.plan.constraints,
+        feedback=feedback,
+        model=step.do.action.model,
+        limits=limits_of(step),
+    )
+
+
+def limits_of(step: StepRun) -> Limits:
+    """How much the call of an agent may cost in this step."""
+    seconds = step.do.timeout
+    most = step.services.settings.engine.most_tokens
+    return replace(Limits(tokens=most), seconds=max(1, int(seconds)) if seconds else 600)
+
+
+def _too_big(step: StepRun, context: Context) -> HandedOver | Erred:
+    """The refusal of a developer's context: no agent runs."""
+    reasons = [reason.message for reason in context.reasons]
+    step.note(
+        kinds.ASSEMBLED,
+        "context",
+        {
+            "role": "developer",
+            "outcome": context.outcome,
+            "tokens": context.tokens,
+            "window": context.window,
+            "reasons": reasons,
+            "split": [list(group) for group in context.split],
+        },
+    )
+    if context.outcome is Outcome.TOO_BIG and context.split:
+        return HandedOver("task-decomposition", "The task does not fit: " + " ".join(reasons))
+    return Erred("the developer's context cannot be made: " + " ".join(reasons))
+
+
+def answer_data(agent: str, context: Context, answer: Answer) -> dict[str, object]:
+    """What is noted of every agent's answer."""
+    return {
+        "agent": agent,
+        "prompt_sha256": context.sha256,
+        "tokens": context.tokens,
+        "window": context.window,
+        "usage": asdict(answer.usage),
+        "error": answer.error,
+        "exit_code": answer.exit_code,
+        "log": answer.log,
+    }
+
+
+def telling(step: StepRun) -> Record:
+    """Notes what an agent tells while it works, each as an event."""
+    execution = step.run.executions(step.number) + 1
+    counted = itertools.count(1)
+
+    def told(what: Mapping[str, object]) -> None:
+        data = {"execution": execution, "told": _with_objects(step.services.root, what)}
+        step.note(kinds.TOLD, f"told-{execution}-{next(counted)}", data, actor="agent")
+
+    return told
+
+
+def _with_objects(root: Path, what: Mapping[str, object]) -> dict[str, object]:
+    """What an agent told, with git's objects in the place of a folder that holds an edit."""
+    facts = dict(what)
+    place = facts.pop("snapshot", None)
+    if isinstance(place, str):
+        for side in ("before", "after"):
+            file = Path(place) / side
+            facts[side] = keep_blob(root, file.read_bytes()) if file.is_file() else None
+    return facts
+
+
+def wait(step: StepRun, answer: Answer) -> Pending:
+    """The run waits until an agent can be asked again: that is no attempt."""
+    seconds = max(0.0, answer.retry_after or 0.0)
+    reason = answer.error or "the agent asks to be asked again later"
+    execution = step.run.executions(step.number) + 1
+    until = later(step.services.clock(), seconds)
+    data = {"until": until, "seconds": seconds, "reason": reason}
+    step.note(kinds.WAITING, f"waiting-{execution}", data)
+    return Pending(StepKind.WAITING, reason, "waiting", seconds)
+
+
+# What follows from an answer
+
+
+def _told(step: StepRun, data: Data) -> Result | Pending:
+    """The result of an attempt that is noted: the same whenever it is asked for."""
+    services, run = step.services, step.run
+    claimed = data.get("claimed")
+    if claimed is not None and claimed != sorted(data["files"]):
+        step.note(kinds.CLAIM, f"{_name(step)}-claim", {"claimed": claimed, "files": data["files"]})
+    services.keep(run, "outputs", f"{step.place}-developer.md", str(data["result"]))
+    patches = change(services.root, f"{data['base']}..{data['commit']}").patches
+    services.keep(run, "snapshots", f"{step.place}.patch", "".join(patches.values()))
+    _notes(step, data)
+    if data.get("error"):
+        return Erred(str(data["error"]))
+    if data.get("escalation"):
+        return Erred(f"the developer stopped: {data['escalation']}")
+    if data.get("subtask"):
+        return _continue(step, data["subtask"])
+    return Succeeded({"files_modified": list(data["files"]), "result": str(data["result"])})
+
+
+def _notes(step: StepRun, data: Data) -> None:
+    """The decisions and risks that an agent told become the plan's; what is none is noted."""
+    store, plan, agent = step.services.store, step.run.plan, str(data["agent"])
+    for place, (decision, reason, impact) in enumerate(data.get("decisions") or (), 1):
+        try:
+            store.decide(plan, decision=decision, reason=reason, impact=impact, actor=agent)
+        except UsageError as problem:
+            _ignored(step, f"decision-{place}", str(problem))
+    for place, (name, severity, text) in enumerate(data.get("risks") or (), 1):
+        try:
+            store.risk(plan, name=name, severity=severity, text=text, actor=agent)
+        except UsageError as problem:
+            _ignored(step, f"risk-{place}", str(problem))
+
+
+def _ignored(step: StepRun, what: str, reason: str) -> None:
+    told = {"ignored": what, "reason": reason}
+    step.note(kinds.TOLD, f"{_name(step)}-{what}", {"execution": 0, "told": told})
+
+
+def _continue(step: StepRun, subtask: Data) -> Pending | Erred:
+    """A subtask is begun first; the developer is asked again when it is done."""
+    services, run = step.services, step.run
+    ledger = services.ledger(run.plan)
+    number = ledger.number(str(run.task))
+    most = services.settings.engine.subtasks
+    if len(ledger.continued.get(number, ())) >= most:
+        return Erred(f"the developer asked for more than {most} subtasks.")
+    if ledger.depth(number) >= MOST_LEVELS:
+        return Erred(f"the task is a subtask {MOST_LEVELS} levels deep: it may ask for no other.")
+    data = step.choose(
+        kinds.CONTINUED,
+        f"{_name(step)}-subtask",
+        lambda known: {"task": run.task, "child": known.next_number},
+    )
+    child = data["child"]
+    _begin_subtask(step, subtask, child)
+    return Pending(StepKind.CONTINUED, f"the subtask {child} comes first")

@@ -1,0 +1,146 @@
+"""The steps that no agent takes part in: sizing a task, and running the gates over its tree."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import msgspec
+
+from hornbook.commits.change import change
+from hornbook.context.sizing import Sizing, size_task
+from hornbook.gates.change_run import bounds_in_run, run_for
+from hornbook.gates.effective import GateList, GateState, gates_for_change
+from hornbook.gates.runner import has_passed
+from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.graph.commit_graph import graph_at
+from hornbook.graph.snapshot import Snapshot
+from hornbook.loop.runs.state import RunState, gate_feedback
+from hornbook.loop.steps.services import LoopServices, StepRun
+from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Data
+from hornbook.plans.run_kinds import DEVELOP
+from hornbook.settings.values import Settings
+
+WORKTREE, CHANGE = "floor:worktree", "floor:change"
+
+
+def size(services: LoopServices, run: RunState) -> Data:
+    """Whether a run's task fits, noted before anybody works on it."""
+    known = run.fact(0, "sized")
+    if known is not None:
+        return known.data
+    state, task, base = services.plan(run.plan), services.task_of(run), services.base_of(run)
+    folder = services.worktrees.ensure(run.plan, str(run.task), base)
+    snapshot = graph_at(services.root, base)
+    sizing = size_task(
+        Path(folder),
+        services.settings,
+        snapshot,
+        services.paths_of(state, task, base),
+        description="\n".join(filter(None, (task.title, task.description))),
+        criteria=task.criteria,
+    )
+    data = {
+        "run": run.id,
+        "task": run.task,
+        "fits": sizing.fits or _in_passes(sizing, snapshot, services.settings),
+        "base": base,
+        "sizing": {
+            "estimate": sizing.estimate,
+            "limit": sizing.limit,
+            "window": sizing.window,
+            "files": [each.path for each in sizing.files],
+            "reasons": [each.message for each in sizing.reasons],
+        },
+    }
+    event, _ = services.log.append(
+        run.plan, kinds.SIZED, data, key=run.key(0, "sized"), actor="loop"
+    )
+    return event.data
+
+
+def _in_passes(sizing: Sizing, snapshot: Snapshot, settings: Settings) -> bool:
+    """Whether only rules are too many, of one file alone: no split helps, but passes do."""
+    if {reason.code for reason in sizing.reasons} != {"sop_over_reserve"}:
+        return False
+    reserve = settings.reserve_of(sizing.window)
+    rules = {
+        file.path: [binding.rule.tokens for binding in snapshot.rules.bind(file.path)]
+        for file in sizing.files
+    }
+    alone = any(sum(each) > reserve for each in rules.values())
+    return alone and all(tokens <= reserve for each in rules.values() for tokens in each)
+
+
+def run_gates(step: StepRun) -> Result:
+    """The gates as they stood when the plan began, over exactly the tree that was developed."""
+    work = step.run.newest(DEVELOP)
+    if work is None:
+        return Erred("there is nothing to judge: no developer has worked yet.")
+    data = step.known("gates")
+    if data is None:
+        report = _report(step, work.data)
+        if isinstance(report, Erred):
+            return report
+        facts = asdict(report)
+        facts["warnings"] = list(report.warnings)
+        data = step.note(kinds.GATED, "gates", facts)
+    if data["passed"]:
+        return Succeeded({"feedback": "\n".join(data.get("warnings") or ())})
+    return Refused({"feedback": gate_feedback(data) or "the gates did not pass."})
+
+
+def _report(step: StepRun, work: Data) -> GateReport | Erred:
+    services = step.services
+    span = f"{work['base']}..{work['commit']}"
+    found = change(services.root, span)
+    begin = services.worktrees.begin(step.run.plan)
+    listed = gates_for_change(services.root, replace(found, base=begin))
+    unsound = _unsound(listed)
+    if unsound:
+        return Erred(unsound)
+    report = run_for(
+        services.root,
+        listed.ready,
+        span=span,
+        constraints=services.plan(step.run.plan).plan.constraints,
+        tests=listed.tests,
+        bounds=bounds_in_run(listed),
+    )
+    every = (*report.gates, *_floors(work))
+    passed = report.passed and has_passed(every)
+    return replace(report, gates=every, passed=passed, base=begin)
+
+
+def _unsound(listed: GateList) -> str | None:
+    """Why the gates can judge nothing, which no developer can mend."""
+    if not listed.ready:
+        return listed.message or "no gate can be run: see `hornbook gates list`."
+    refused = [each for each in listed.gates if each.state is GateState.REFUSED]
+    if not refused:
+        return None
+    told = "; ".join(f"{each.gate.name}: {', '.join(each.reasons)}" for each in refused)
+    return f"gates that cannot fail are refused: {told}"
+
+
+def _floors(work: Data) -> list[GateResult]:
+    """What holds for every attempt: something was changed, and the worktree is whole."""
+    problems = list(work.get("problems") or ())
+    whole = GateResult(
+        WORKTREE,
+        required=True,
+        status=GateStatus.FAILED if problems else GateStatus.PASSED,
+        output="\n".join(problems),
+        message=problems[0] if problems else "nothing was done that a diff would not show",
+    )
+    if work["files"]:
+        said = f"{len(work['files'])} files changed"
+        return [whole, GateResult(CHANGE, required=True, status=GateStatus.PASSED, message=said)]
+    said = "nothing was changed: do the task, or say why it cannot be done"
+    return [whole, GateResult(CHANGE, required=True, status=GateStatus.FAILED, message=said)]
+
+
+def report_of(data: Data) -> GateReport:
+    """The report that an event tells of."""
+    names = ("passed", "gates", "tree", "base", "head", "notes", "confined_by")
+    return msgspec.convert({name: data[name] for name in names if name in data}, GateReport)

@@ -1,0 +1,172 @@
+"""The steps that tell others: approvals, triggers, and words to a person."""
+
+import json
+
+from hornbook.commits.writer import ApprovalProof
+from hornbook.loop.protocol import WorktreeSnapshot
+from hornbook.loop.runs.state import RunState, gate_feedback
+from hornbook.loop.steps.services import LoopServices, StepRun
+from hornbook.loop.steps.start import trigger
+from hornbook.loop.workflow.interpreter import Erred, Result, Succeeded
+from hornbook.loop.workflow.subjects import APPROVED, COMPLETE
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Data, Event
+from hornbook.plans.files import write_if_changed
+from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE, TRIGGER
+from hornbook.plans.run_records import spent
+
+
+def publish(step: StepRun) -> Result:
+    """Record what a workflow says, and do what it means."""
+    action = step.do.action
+    payload = dict(action.payload)
+    if action.subject == COMPLETE:
+        return _complete(step, payload)
+    if action.subject.startswith(TRIGGER):
+        trigger(step, action.subject.removeprefix(TRIGGER), payload, "trigger")
+    elif action.subject in {ESCALATE, ERROR}:
+        signal(step.services, step.run, step.number, action.subject, payload)
+    else:
+        step.once(kinds.PUBLISHED, "published", lambda: {"payload": payload})
+    return Succeeded()
+
+
+def _complete(step: StepRun, payload: Data) -> Result:
+    """An approved task becomes a commit; one that was split is told to be."""
+    if payload["status"] != APPROVED:
+        told = {"event": "task_decomposed", **payload}
+        step.once(kinds.PUBLISHED, "published", lambda: {"payload": told})
+        return Succeeded()
+    work, checked = step.run.newest(DEVELOP), step.run.newest(kinds.CHECKED)
+    if work is None or checked is None or checked.data["tree"] != work.data["tree"]:
+        return Erred("there is no accepted review of the newest change.")
+    step.once(kinds.APPROVED, "approved", lambda: _approved(step, work.data, checked))
+    return Succeeded()
+
+
+def _approved(step: StepRun, work: Data, checked: Event) -> Data:
+    services, run = step.services, step.run
+    context = run.newest(kinds.ASSEMBLED)
+    packets = context.data["packets"] if context is not None else ()
+    receipts = [str(packet["receipt_sha256"]) for packet in packets]
+    proof = ApprovalProof(
+        f"plan.{run.plan}", str(run.task), run.id, ", ".join(receipts), events=checked.hash
+    )
+    snapshot = WorktreeSnapshot(work["commit"], work["tree"], tuple(work["files"]))
+    title = services.task_of(run).title
+    commit = services.worktrees.approve(
+        run.plan, snapshot, str(work["base"]), title, proof.trailers
+    )
+    return {"task": run.task, "commit": commit, "tree": work["tree"], "receipts": receipts}
+
+
+# Words to a person
+
+
+def signal(
+    services: LoopServices,
+    run: RunState,
+    number: int,
+    kind: str,
+    payload: Data,
+    *,
+    halts: bool = False,
+) -> Event:
+    """Ask a person, with a record of all that they need; asked again, the same."""
+    what = kind.rpartition(".")[2]
+    known = run.fact(number, what)
+    if known is not None:
+        return known
+    name = f"{run.id}-{run.round}-{number}"
+    facts = {
+        "id": f"escalation.{name}",
+        "kind": kind,
+        "at": services.clock(),
+        "run": run.id,
+        "plan": f"plan.{run.plan}",
+        "task": _task(services, run),
+        "asked": dict(payload),
+        "attempts": _attempts(run),
+        "open_findings": run.open_findings(),
+        "newest_feedback": run.feedback(),
+        "spent": _spent(run),
+        "commit": _commit(run),
+        "answer": f"hornbook answer {run.id} --text '…' ({_how(kind)})",
+    }
+    path = services.places.records / "escalations" / f"{name}.json"
+    write_if_changed(path, json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
+    data = {
+        "run": run.id,
+        "round": run.round,
+        "number": number,
+        "payload": dict(payload),
+        "record": f"escalation.{name}",
+        "halts": halts,
+    }
+    event, _ = services.log.append(run.plan, kind, data, key=run.key(number, what), actor="loop")
+    return event
+
+
+def _how(kind: str) -> str:
+    if kind == kinds.PROMOTE:
+        return "yes promotes the successor, anything else declines it"
+    if kind == kinds.QUESTION:
+        return "with the sections of the plan that you write anew; stop ends the run"
+    return "what the next attempt should know; stop ends the run"
+
+
+def _task(services: LoopServices, run: RunState) -> dict[str, object] | None:
+    if run.task is None:
+        return None
+    task = services.task_of(run)
+    return {
+        "id": run.task,
+        "title": task.title,
+        "description": task.description,
+        "files": list(task.files),
+        "criteria": list(task.criteria),
+    }
+
+
+def _attempts(run: RunState) -> list[dict[str, object]]:
+    """What each attempt changed, and what gates and reviewers said to it."""
+    found: list[dict[str, object]] = []
+    for event in run.of(DEVELOP, kinds.GATED, kinds.CHECKED):
+        data = event.data
+        if event.kind == DEVELOP:
+            found.append(
+                {
+                    "attempt": data["attempt"],
+                    "agent": data["agent"],
+                    "files": data["files"],
+                    "commit": data["commit"],
+                    "error": data.get("error"),
+                    "log": data.get("log"),
+                }
+            )
+        elif found and event.kind == kinds.GATED:
+            found[-1]["gates"] = "passed" if data["passed"] else gate_feedback(data)
+        elif found:
+            found[-1]["review"] = {
+                "outcome": data["outcome"],
+                "rejection_type": data["rejection_type"],
+                "feedback": data.get("feedback"),
+                "problems": data["problems"],
+                "record": data["record"],
+            }
+    return found
+
+
+def _spent(run: RunState) -> dict[str, object]:
+    cost = spent(run.events)
+    return {
+        "steps": cost.steps,
+        "tokens": cost.tokens,
+        "seconds": round(cost.seconds, 3),
+        "cost": cost.cost,
+    }
+
+
+def _commit(run: RunState) -> str | None:
+    work = run.newest(DEVELOP)
+    return None if work is None else str(work.data["commit"])

@@ -1,0 +1,290 @@
+"""What every step of the loop stands on: the log, the plans, and those who work."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hornbook.commits import git
+from hornbook.context.file_patterns import is_glob, matching
+from hornbook.errors import NotFound
+from hornbook.loop.plan_book import PlanBook
+from hornbook.loop.protocol import Staff, StepKind, StepOutcome, Worktrees
+from hornbook.loop.runs.state import RunState, by_run, project_run, with_attempts
+from hornbook.loop.workflow.definition import Workflow
+from hornbook.loop.workflow.interpreter import Do
+from hornbook.loop.workflow.load import load_workflows, shipped_workflows
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Data, Event
+from hornbook.plans.files import write_if_changed
+from hornbook.plans.log import EventLog
+from hornbook.plans.plan import PlanTask
+from hornbook.plans.run_kinds import TRIGGER
+from hornbook.plans.run_records import asked_words
+from hornbook.plans.scope import PlanScope
+from hornbook.plans.state import PlanState, project
+from hornbook.plans.store import PlanStore
+from hornbook.plans.tasks import Ledger, ledger_of
+from hornbook.rules.discover import STATE_FOLDERS
+from hornbook.settings.layout import Places
+from hornbook.settings.values import Settings
+
+Clock = Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A step that did not come to a result yet: how the run stands instead."""
+
+    kind: StepKind
+    message: str = ""
+    status: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """A run that ends here, because another workflow goes on with its task."""
+
+    to: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopServices:
+    """An opened workspace of the loop."""
+
+    places: Places
+    settings: Settings
+    staff: Staff
+    worktrees: Worktrees
+    clock: Clock
+    log: EventLog
+    store: PlanStore
+    book: PlanBook
+    workflows: Mapping[str, Workflow]
+    read: dict[str, list[Event]] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Path:
+        """The folder of the repository."""
+        return self.places.root
+
+    def events(self, plan: str) -> list[Event]:
+        """The whole log of a plan; read anew only when it grew."""
+        known = self.read.get(plan, [])
+        if not known or len(known) != self.log.length(plan):
+            self.read[plan] = self.log.events(plan)
+        return self.read[plan]
+
+    def run(self, run_id: str) -> RunState:
+        """A run as its events leave it.
+
+        Raises:
+            NotFound: It was never begun.
+        """
+        plan = self.log.plan_with(f"{run_id}/started")
+        found = project_run(self.events(plan), run_id, self.workflows) if plan else None
+        if found is None:
+            raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
+        return found
+
+    def runs(self, plan: str) -> list[RunState]:
+        """All runs of a plan, oldest first."""
+        return runs_in(self.events(plan), self.workflows)
+
+    def ledger(self, plan: str) -> Ledger:
+        """How far the plan's tasks are."""
+        return ledger_of(plan, self.events(plan))
+
+    def plan(self, slug: str) -> PlanState:
+        """A plan as its events leave it.
+
+        Raises:
+            NotFound: There is no such plan.
+        """
+        state = project(self.events(slug))
+        return self.store.view(slug).state if state is None else state
+
+    def task_of(self, run: RunState) -> PlanTask:
+        """The task that a run is about."""
+        return PlanBook.task(self.plan(run.plan), str(run.task))
+
+    def base_of(self, run: RunState) -> str:
+        """The commit that a run's task builds on: what it depends on, and its subtasks."""
+        ledger = self.ledger(run.plan)
+        number = ledger.number(str(run.task))
+        parts = [ledger.commits(child) or () for child in ledger.continued.get(number, ())]
+        subtasks = [commit for part in parts for commit in part]
+        return self.worktrees.base_for(run.plan, [*ledger.built_on(ledger.task(number)), *subtasks])
+
+    def paths_of(self, plan: PlanState, task: PlanTask, base: str) -> list[str]:
+        """The files of a task at a commit; one that names none may touch all that the plan may."""
+        present = sorted(
+            path
+            for path in git.files_at(self.root, base)
+            if path.split("/")[0] not in STATE_FOLDERS
+        )
+        if not task.files:
+            return PlanScope(plan.plan.constraints).files(present)
+        found: set[str] = set()
+        for path in task.files:
+            below = [each for each in present if each.startswith(path.rstrip("/") + "/")]
+            matched = matching(path, present) if is_glob(path) else [path]
+            found.update(below or matched)
+        return sorted(found)
+
+    def keep(self, run: RunState, folder: str, name: str, text: str) -> Path:
+        """Keep what a step saw or said with its task, for people."""
+        path = self.task_folder(run) / "artifacts" / folder / name
+        write_if_changed(path, text)
+        return path
+
+    def task_folder(self, run: RunState) -> Path:
+        """Where the files of a run's task lie."""
+        number = str(run.task).rpartition(".")[2] if run.task else "plan"
+        return self.places.state / "plans" / run.plan / "tasks" / number
+
+    def begin_run(
+        self,
+        plan: str,
+        run_id: str,
+        data: Mapping[str, object],
+    ) -> Event:
+        """The event that begins a run; asked for again, the one that is there."""
+        workflow = self.workflows.get(str(data["workflow"]))
+        facts = {"run": run_id, **data}
+        if workflow is not None:
+            facts["attempts"] = workflow.max_iterations
+        event, _ = self.log.append(
+            plan, kinds.STARTED, facts, key=f"{run_id}/started", actor="loop"
+        )
+        return event
+
+
+@dataclass(frozen=True, slots=True)
+class StepRun:
+    """One step of one run, and how what happens in it is noted."""
+
+    services: LoopServices
+    run: RunState
+    do: Do
+
+    @property
+    def number(self) -> int:
+        """The number of the step in its round."""
+        return self.do.number
+
+    @property
+    def place(self) -> str:
+        """A name for the step, for files."""
+        return f"{self.run.id}-{self.run.round}-{self.number}"
+
+    def known(self, what: str) -> Data | None:
+        """What was noted already under a name; that is not done again."""
+        event = self.run.fact(self.number, what)
+        return None if event is None else event.data
+
+    def note(self, kind: str, what: str, data: Data, *, actor: str = "loop") -> Data:
+        """Append an event of this step; the one that has the name already counts."""
+        whole = {"run": self.run.id, "round": self.run.round, "number": self.number, **data}
+        key = self.run.key(self.number, what)
+        event, _ = self.services.log.append(self.run.plan, kind, whole, key=key, actor=actor)
+        return event.data
+
+    def choose(
+        self, kind: str, what: str, choice: Callable[[Ledger], Data], *, actor: str = "loop"
+    ) -> Data:
+        """Append what follows from the ledger as it stands; nobody else can come in between."""
+        run = self.run
+        key = run.key(self.number, what)
+        place = {"run": run.id, "round": run.round, "number": self.number}
+        chosen = self.services.log.choose(
+            run.plan,
+            kind,
+            lambda events: (key, {**place, **choice(ledger_of(run.plan, events))}),
+            actor=actor,
+        )
+        if chosen is None:
+            raise TypeError(f"nothing was chosen for {key}")
+        return chosen[0].data
+
+    def once(self, kind: str, what: str, make: Callable[[], Data]) -> Data:
+        """What is known under a name, made and noted the first time."""
+        known = self.known(what)
+        return known if known is not None else self.note(kind, what, make())
+
+
+@contextmanager
+def timed() -> Iterator[Callable[[], float]]:
+    """How many seconds a block took so far."""
+    start = time.monotonic()
+    yield lambda: round(time.monotonic() - start, 3)
+
+
+def find_run(log: EventLog, run_id: str, workflows: Mapping[str, Workflow]) -> RunState | None:
+    """A run by its id, whichever plan it belongs to."""
+    plan = log.plan_with(f"{run_id}/started")
+    return None if plan is None else project_run(log.events(plan), run_id, workflows)
+
+
+def runs_in(events: list[Event], workflows: Mapping[str, Workflow]) -> list[RunState]:
+    """All runs in a plan's log, oldest first."""
+    found = (project_run(mine, run_id, workflows) for run_id, mine in by_run(events).items())
+    return [state for state in found if state is not None]
+
+
+def spawned_by(run: RunState) -> tuple[str, ...]:
+    """Every run that a run started, in order; whoever drives the loop has to know them all."""
+    found: list[str] = []
+    for event in run.events:
+        if event.kind.startswith(TRIGGER):
+            found += event.data["runs"]
+    return tuple(dict.fromkeys(found))
+
+
+def outcome_of(run: RunState) -> StepOutcome:
+    """How a run stands, as the one who drives it needs to know."""
+    if run.ended is not None:
+        reason = run.ended.data["reason"]
+        return _outcome(run, StepKind.ENDED, run.status, reason)
+    if run.is_asking and run.asked is not None:
+        said = asked_words(run.asked)
+        return _outcome(run, StepKind.ASKING, "asking", said)
+    return _outcome(run, StepKind.CONTINUED, run.status, run.step)
+
+
+def _outcome(run: RunState, kind: StepKind, status: str, message: str) -> StepOutcome:
+    spawned = spawned_by(run)
+    return StepOutcome(kind, run.id, status=status, message=message, spawned=spawned)
+
+
+def workflows_of(places: Places, settings: Settings) -> dict[str, Workflow]:
+    """The workflows of a workspace, with its number of attempts.
+
+    Raises:
+        ConfigError: One of its own files is wrong.
+    """
+    folder = places.state / "workflows"
+    own = {path.name: path.read_bytes() for path in sorted(folder.glob("*.json"))}
+    loaded = load_workflows(shipped_workflows(), own)
+    theirs = {workflow.id for workflow in loaded.values() if workflow not in shipped_workflows()}
+    return {
+        name: flow if name in theirs else with_attempts(flow, settings.engine.attempts)
+        for name, flow in loaded.items()
+    }
+
+
+def later(at: str, seconds: float) -> str:
+    """The time some seconds after another, as events carry it."""
+    moment = datetime.fromisoformat(at).timestamp() + seconds
+    told = datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+    return told.replace("+00:00", "Z")
+
+
+def seconds_until(at: str, now: str) -> float:
+    """How many seconds are left until a time; none if it is over."""
+    left = datetime.fromisoformat(at) - datetime.fromisoformat(now)
+    return max(0.0, left.total_seconds())

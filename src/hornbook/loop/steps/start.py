@@ -1,0 +1,199 @@
+"""Begins runs: of a task, of a whole plan, of the workflow that another one hands on to."""
+
+from collections.abc import Mapping, Sequence
+
+from hornbook.context.assembly import endpoint
+from hornbook.errors import NotFound, UsageError
+from hornbook.loop.protocol import StepOutcome
+from hornbook.loop.runs.state import ESCALATION, STOP, RunState
+from hornbook.loop.steps.services import LoopServices, StepRun, find_run, outcome_of, spawned_by
+from hornbook.loop.workflow.definition import Workflow
+from hornbook.loop.workflow.interpreter import start as begun
+from hornbook.loop.workflow.json_nodes import Json
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.log import EventLog
+from hornbook.plans.plan import PlanTask
+from hornbook.plans.run_kinds import TRIGGER
+from hornbook.plans.state import PlanState, PlanStatus
+from hornbook.vocabulary.terms import Level
+
+EXECUTE = "plan-and-execute"
+LATER = frozenset({"task_too_large"})
+"""What a check of a plan finds that does not keep it from starting: such a task is split."""
+
+
+def refusal(services: LoopServices, plan: str) -> str | None:
+    """Why a plan does not start, every reason in a line; None if it may.
+
+    Raises:
+        UsageError: The plan is not committed, or another one took its place.
+    """
+    state = services.plan(plan)
+    if state.status is PlanStatus.EXPLORING:
+        raise UsageError(
+            f"plan {plan} is not committed and nobody works on it: `hornbook promote {plan}` "
+            "commits it."
+        )
+    if state.status is PlanStatus.SUPERSEDED:
+        raise UsageError(f"plan {plan} is superseded by {state.superseded_by}: execute that one.")
+    problems = [
+        f"{each.path}, line {each.line or 1}: {each.message}"
+        for each in services.book.check(plan).problems
+        if each.level is Level.ERROR and each.code not in LATER
+    ]
+    return "\n".join(problems) or None
+
+
+def task_payload(services: LoopServices, state: PlanState, task: PlanTask) -> dict[str, object]:
+    """What the workflow of a task is begun with."""
+    slug = state.plan.slug
+    brief = services.book.brief(slug, task.id_in(slug))
+    return {
+        "model": endpoint(services.settings, "developing")[0],
+        "slug": slug,
+        "task_id": task.id_in(slug),
+        "task_description": brief.description(),
+        "acceptance_criteria": "\n".join(f"- {each}" for each in task.criteria) or "none",
+        "constraints": "\n".join(f"- {each}" for each in brief.constraints) or "none",
+    }
+
+
+def begin_task(
+    services: LoopServices,
+    plan: str,
+    number: int,
+    run_id: str,
+    *,
+    agent: str | None,
+    parent: str | None,
+) -> None:
+    """Begin the run of a task.
+
+    Raises:
+        UsageError: What it depends on is not done, or somebody works on it already.
+    """
+    state, ledger = services.plan(plan), services.ledger(plan)
+    task = ledger.task(number)
+    missing = ledger.waits_for(task)
+    if missing:
+        first = ", ".join(str(each) for each in missing)
+        raise UsageError(f"task {number} of plan {plan} depends on {first}: execute that first.")
+    others = [run for run in ledger.live(number) if run != run_id]
+    if others:
+        raise UsageError(
+            f"task {number} of plan {plan} is worked on by {others[0]}: `hornbook resume "
+            f"{others[0]}` goes on with it."
+        )
+    if ledger.done(number):
+        raise UsageError(f"task {number} of plan {plan} is done already.")
+    data = {
+        "workflow": EXECUTE,
+        "task": task.id_in(plan),
+        "agent": agent,
+        "parent": parent,
+        "payload": task_payload(services, state, task),
+    }
+    services.begin_run(plan, run_id, data)
+
+
+def begin_plan(
+    services: LoopServices,
+    plan: str,
+    run_id: str,
+    *,
+    agent: str | None,
+    parent: str | None = None,
+    only: Sequence[int] = (),
+) -> None:
+    """Begin the run of a plan: it starts tasks as they become ready; with `only`, just those."""
+    data = {
+        "workflow": "",
+        "agent": agent,
+        "parent": parent,
+        "payload": {"plan_slug": plan},
+        "only": list(only),
+    }
+    services.begin_run(plan, run_id, data)
+
+
+def begin_task_run(step: StepRun, number: int) -> str:
+    """Begin the run of a subtask of a run, and note it; the id of the run."""
+    services, run = step.services, step.run
+    run_id = services.ledger(run.plan).next_run(number)
+    begin_task(services, run.plan, number, run_id, agent=run.agent, parent=run.id)
+    payload = {"plan_slug": run.plan, "tasks": [f"task.{run.plan}.{number}"]}
+    step.note(f"{TRIGGER}{EXECUTE}", f"subtask-{number}", {"payload": payload, "runs": [run_id]})
+    return run_id
+
+
+def trigger(step: StepRun, workflow: str, payload: Mapping[str, Json], what: str) -> str:
+    """Begin the workflow that a run hands on to, and note it; the id of the new run.
+
+    Raises:
+        NotFound: There is no such workflow.
+        ConfigError: The payload lacks something that the workflow needs.
+    """
+    services, run = step.services, step.run
+    known = step.known(what)
+    if known is not None:
+        return str(known["runs"][0])
+    if workflow not in services.workflows:
+        raise NotFound(f"there is no workflow {workflow!r}: see .hornbook/workflows.")
+    suffix = f"{step.number}" if run.round == 1 else f"r{run.round}-{step.number}"
+    child = f"{run.id}-{_short(workflow)}-{suffix}"
+    plan = str(payload["plan_slug"])
+    if workflow == EXECUTE:
+        listed = payload.get("tasks") or []
+        named = listed if isinstance(listed, list) else []
+        numbers = [int(str(each).rpartition(".")[2]) for each in named]
+        begin_plan(services, plan, child, agent=run.agent, parent=run.id, only=numbers)
+    else:
+        begun(services.workflows[workflow], payload)  # refuses before anything is noted
+        data = {
+            "workflow": workflow,
+            "task": payload.get("original_task_id"),
+            "agent": run.agent,
+            "parent": run.id,
+            "payload": dict(payload),
+        }
+        services.begin_run(plan, child, data)
+    step.note(f"{TRIGGER}{workflow}", what, {"payload": dict(payload), "runs": [child]})
+    return child
+
+
+def _short(workflow: str) -> str:
+    """The last word of a workflow's id but for the loop itself."""
+    return "go" if workflow == EXECUTE else workflow
+
+
+def answer_run(
+    log: EventLog, run: RunState, text: str, workflows: Mapping[str, Workflow]
+) -> StepOutcome:
+    """Note what a person says to a run that asks; `stop` ends it.
+
+    Raises:
+        UsageError: It asks nothing, or the text says nothing.
+    """
+    if not text.strip():
+        raise UsageError("an answer says something: give it with --text.")
+    if not run.is_asking or run.asked is None:
+        raise UsageError(
+            f"run {run.id} asks nothing, it is {run.status}: see `runs show {run.id}`."
+        )
+    asks = run.asked.kind in {kinds.QUESTION, kinds.PROMOTE}
+    asked = run.asked.kind.rpartition(".")[2] if asks else ESCALATION
+    stops = text.strip().lower() == STOP
+    place = {"run": run.id, "round": run.round, "number": run.asked.data["number"]}
+    key = run.key(run.asked.data["number"], "answered" if asks else f"answered-{run.asked.seq}")
+    if stops:
+        data = {
+            "run": run.id,
+            "status": "stopped",
+            "reason": "a person stopped it.",
+            "spawned": list(spawned_by(run)),
+        }
+        log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended")
+    else:
+        log.append(run.plan, kinds.ANSWERED, {**place, "text": text, "asked": asked}, key=key)
+    found = find_run(log, run.id, workflows)
+    return outcome_of(found or run)

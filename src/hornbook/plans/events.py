@@ -1,0 +1,379 @@
+"""Events: appended, hash-chained records of what happened to a plan.
+
+An event's hash is the sha256 of its canonical JSON without the hash itself, and each event holds
+the hash of the one before it: whoever knows the last one knows them all.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from hornbook.errors import UsageError
+from hornbook.plans.plan import RISK_SEVERITIES
+
+SCHEMA = 1
+START = "0" * 64
+"""What the first event of a plan has in the place of an earlier one's hash."""
+
+# Data comes from JSON: mypy has no finite type for it.
+Data = Mapping[str, Any]
+
+_FIELDS = ("schema", "plan", "seq", "kind", "at", "key", "actor", "data", "previous", "hash")
+
+
+@dataclass(frozen=True, slots=True)
+class EventKind:
+    """A kind of event: what it means, the data it must carry, and what it may."""
+
+    name: str
+    meaning: str
+    required: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened to a plan; nothing in it ever changes."""
+
+    schema: int
+    plan: str
+    seq: int
+    kind: str
+    at: str
+    key: str
+    actor: str
+    data: Data
+    previous: str
+    hash: str
+
+    @property
+    def line(self) -> str:
+        """The event as canonical JSON in one line, its end included."""
+        return canonical({**_facts(self), "hash": self.hash}) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The first line of a log that is not what it should be, and why."""
+
+    line: int
+    message: str
+
+
+def canonical(value: object) -> str:
+    """The one JSON text of a value: sorted keys, no blanks.
+
+    Raises:
+        UsageError: The value is not JSON, or holds half of a surrogate pair.
+    """
+    try:
+        text = json.dumps(
+            value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+        )
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise UsageError(f"an event cannot hold this ({problem}): give it plain JSON.") from problem
+    # JSON escapes all control characters but these, at which text tools would break the line.
+    for character in "\x7f\x85\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def digest(value: object) -> str:
+    """The sha256 of a value's canonical JSON."""
+    return sha256(canonical(value).encode()).hexdigest()
+
+
+def next_event(
+    previous: Event | None, *, plan: str, kind: str, data: Data, key: str, actor: str, at: str
+) -> Event:
+    """The event that follows `previous` in a plan's log.
+
+    Raises:
+        UsageError: The data is not plain JSON.
+    """
+    plain = json.loads(canonical(data))
+    facts = {
+        "schema": SCHEMA,
+        "plan": plan,
+        "seq": 1 if previous is None else previous.seq + 1,
+        "kind": kind,
+        "at": at,
+        "key": key,
+        "actor": actor,
+        "data": plain,
+        "previous": START if previous is None else previous.hash,
+    }
+    return Event(**facts, hash=digest(facts))
+
+
+def check_kind(kind: str, data: Data, kinds: Mapping[str, EventKind]) -> None:
+    """Refuse an event of a kind that is not known, or without the data of its kind.
+
+    Raises:
+        UsageError: It is one.
+    """
+    if kind not in kinds:
+        raise UsageError(f"no event has the kind {kind!r}: known are {', '.join(sorted(kinds))}.")
+    known = kinds[kind]
+    missing = sorted(known.required - data.keys())
+    unknown = sorted(data.keys() - known.required - known.optional)
+    if missing or unknown:
+        said = [f"lacks {', '.join(missing)}"] if missing else []
+        said += [f"has unknown {', '.join(unknown)}"] if unknown else []
+        raise UsageError(f"the data of an event {kind!r} {' and '.join(said)}.")
+
+
+def read_event(line: str) -> Event:
+    """The event in a line of an export.
+
+    Raises:
+        ValueError: The line is not one; the message says why.
+    """
+    try:
+        facts = json.loads(line)
+    except RecursionError as problem:
+        raise ValueError("it is nested too deeply") from problem
+    fault = _ill_formed(facts)
+    if fault is not None:
+        raise ValueError(fault)
+    event = Event(**facts)
+    if event.line.rstrip("\n") != line.rstrip("\n"):
+        raise ValueError("it is not in canonical form: it was edited")
+    return event
+
+
+def _ill_formed(facts: object) -> str | None:
+    """Why a JSON value is no event."""
+    if not isinstance(facts, dict) or set(facts) != set(_FIELDS):
+        return f"it must have exactly the keys {', '.join(_FIELDS)}"
+    for name, value in facts.items():
+        kind = {"schema": int, "seq": int, "data": dict}.get(name, str)
+        if type(value) is not kind:
+            return f"`{name}` is {value!r}, which is no {kind.__name__}"
+    if facts["schema"] > SCHEMA:
+        return f"it has schema {facts['schema']}, this Hornbook knows {SCHEMA}: update Hornbook"
+    return None
+
+
+def read_lines(text: str) -> tuple[list[Event], Fault | None]:
+    """The events of an export up to the first line that is none, and what is wrong with that."""
+    events: list[Event] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line:
+            continue
+        try:
+            events.append(read_event(line))
+        except (ValueError, UsageError) as problem:
+            return events, Fault(number, str(problem))
+    return events, None
+
+
+def verify(events: Sequence[Event]) -> Fault | None:
+    """The first event that breaks the chain, by its place in the log; None if it is whole."""
+    previous: Event | None = None
+    keys: set[str] = set()
+    for number, event in enumerate(events, 1):
+        message = _broken(event, previous, keys)
+        if message is not None:
+            return Fault(number, message)
+        keys.add(event.key)
+        previous = event
+    return None
+
+
+def _broken(event: Event, previous: Event | None, keys: Iterable[str]) -> str | None:
+    expected = START if previous is None else previous.hash
+    checks = (
+        (event.schema <= SCHEMA, f"its schema {event.schema} is newer than {SCHEMA}"),
+        (
+            previous is None or event.plan == previous.plan,
+            f"it belongs to the plan {event.plan!r}",
+        ),
+        (
+            event.seq == (1 if previous is None else previous.seq + 1),
+            f"its number is {event.seq}",
+        ),
+        (event.key not in keys, f"its key {event.key!r} was used before"),
+        (event.previous == expected, "it does not follow the event before it"),
+        (event.hash == digest(_facts(event)), "its content does not have the hash that it states"),
+    )
+    return next((message for holds, message in checks if not holds), None)
+
+
+def _facts(event: Event) -> dict[str, object]:
+    return {
+        "schema": event.schema,
+        "plan": event.plan,
+        "seq": event.seq,
+        "kind": event.kind,
+        "at": event.at,
+        "key": event.key,
+        "actor": event.actor,
+        "data": dict(event.data),
+        "previous": event.previous,
+    }
+
+
+TEXTS = ("title", "situation", "mission", "execution", "coordination")
+GROUPS = ("in", "out", "do_not_touch")
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+Check = Callable[[object], str | None]
+"""Says what is wrong with a value; None if nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaViolation:
+    """A field of an event that is not what its kind demands."""
+
+    seq: int
+    event: str
+    kind: str
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"event {self.seq} ({self.event[:12]}, {self.kind}), `{self.field}`: {self.message}"
+
+
+def violations(events: Iterable[Event]) -> tuple[SchemaViolation, ...]:
+    """Every field of some events that is not what its kind demands; kinds we do not know pass."""
+    return tuple(found for event in events for found in faults(event))
+
+
+def faults(event: Event) -> list[SchemaViolation]:
+    """Every field of an event that is not what its kind demands."""
+    said: list[tuple[str, str]] = []
+    required, optional = FIELDS.get(event.kind, ({}, {}))
+    for name, check in {**required, **optional}.items():
+        if name not in event.data:
+            said += [(name, "it is missing")] if name in required else []
+            continue
+        wrong = check(event.data[name])
+        said += [(name, wrong)] if wrong is not None else []
+    return [SchemaViolation(event.seq, event.hash, event.kind, name, wrong) for name, wrong in said]
+
+
+def artifacts_of(event: Event) -> dict[str, str] | None:
+    """The artifacts that an event names, path to sha256; None if it names none that can be read."""
+    listed = event.data.get("artifacts")
+    if not listed or _artifacts(listed) is not None:
+        return None
+    return {each["path"]: each["sha256"] for each in listed}
+
+
+def _text(value: object) -> str | None:
+    return None if isinstance(value, str) else f"{value!r} is no text"
+
+
+def _words(value: object) -> str | None:
+    wrong = _text(value)
+    return wrong if wrong or str(value).strip() else "it is blank"
+
+
+def _reference(value: object) -> str | None:
+    return None if value is None else _words(value)
+
+
+def _severity(value: object) -> str | None:
+    known = ", ".join(RISK_SEVERITIES)
+    return None if value in RISK_SEVERITIES else f"{value!r} is none of {known}"
+
+
+def _texts(value: object) -> str | None:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return None
+    return f"{value!r} is no list of texts"
+
+
+def _constraints(value: object) -> str | None:
+    if not isinstance(value, dict):
+        return f"{value!r} has no lists {', '.join(GROUPS)}"
+    wrong = ((name, _texts(value[name])) for name in GROUPS if name in value)
+    return next((f"{name}: {message}" for name, message in wrong if message), None)
+
+
+def _changes(value: object) -> str | None:
+    if not isinstance(value, dict):
+        return f"{value!r} names no part of a plan"
+    return _parts(value, _PLAN_TEXT)
+
+
+def _number(value: object) -> str | None:
+    return None if type(value) is int and value > 0 else f"{value!r} is no number from 1"
+
+
+def _numbers(value: object) -> str | None:
+    if isinstance(value, list) and not any(map(_number, value)):
+        return None
+    return f"{value!r} is no list of numbers"
+
+
+def _tasks(value: object) -> str | None:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        return f"{value!r} is no list of tasks"
+    for place, task in enumerate(value, 1):
+        missing = [name for name in _TASK if name not in task]
+        wrong = f"{missing[0]} is missing" if missing else _parts(task, _TASK)
+        if wrong:
+            return f"task {place}: {wrong}"
+    return None
+
+
+def _artifacts(value: object) -> str | None:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        return f"{value!r} is no list of artifacts"
+    for each in value:
+        path, digest = each.get("path"), each.get("sha256")
+        if not isinstance(path, str) or not path or path[0] == "/" or ".." in path.split("/"):
+            return f"the path {path!r} does not lie below the root"
+        if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
+            return f"{path} has the sha256 {digest!r}, which is none"
+    return None
+
+
+def _hashes(value: object) -> str | None:
+    if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
+        return None
+    return f"{value!r} does not have a text for each path"
+
+
+def _parts(value: Data, known: Mapping[str, Check]) -> str | None:
+    wrong = ((name, known[name](value[name])) for name in known if name in value)
+    return next((f"{name}: {message}" for name, message in wrong if message), None)
+
+
+_PLAN_TEXT: Mapping[str, Check] = {**dict.fromkeys(TEXTS, _text), "constraints": _constraints}
+_TASK: Mapping[str, Check] = {
+    "number": _number,
+    "title": _text,
+    "description": _text,
+    "files": _texts,
+    "creates": _texts,
+    "criteria": _texts,
+    "depends_on": _numbers,
+    "line": _number,
+}
+FIELDS: Mapping[str, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
+    "plan.explored": (_PLAN_TEXT, {"supersedes": _reference}),
+    "plan.edited": ({}, _PLAN_TEXT),
+    "plan.promoted": ({}, {}),
+    "plan.amended": ({"changes": _changes, "reason": _words}, {}),
+    "plan.superseded": ({"by": _words}, {}),
+    "plan.imported": ({"origin": _words, "files": _hashes}, {"artifacts": _artifacts}),
+    "decision.recorded": (
+        {"decision": _words, "reason": _words, "impact": _words},
+        {"supersedes": _reference, "at": _words},
+    ),
+    "risk.recorded": ({"id": _words, "severity": _severity, "text": _words}, {"at": _words}),
+    "invariant.proposed": ({"text": _words, "reason": _words}, {}),
+    "invariant.promoted": ({"id": _words}, {}),
+    "plan.tried": ({"try": _number, "answer": _text, "findings": _texts}, {}),
+    "tasks.generated": ({"tasks": _tasks}, {}),
+}
+"""For each kind the fields that it must have and those that it may have."""

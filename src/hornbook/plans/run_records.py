@@ -1,0 +1,134 @@
+"""A record for each run: what its events add up to, for people and for the graph."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Event
+from hornbook.plans.files import write_if_changed
+from hornbook.plans.run_kinds import DEVELOP, REVIEW
+
+FOLDER = Path("records") / "runs"
+
+
+def write_run_records(state: Path, events: Iterable[Event]) -> None:
+    """Bring the records of all runs in some events up to date; `state` is `.hornbook`."""
+    runs: dict[str, list[Event]] = {}
+    for event in events:
+        run = event.data.get("run")
+        if event.kind == kinds.STARTED:
+            runs.setdefault(str(run), [])
+        if run in runs:
+            runs[str(run)].append(event)
+    for run, mine in runs.items():
+        text = json.dumps(run_facts(run, mine), ensure_ascii=False, indent=2) + "\n"
+        write_if_changed(state / FOLDER / f"{run}.json", text)
+
+
+def run_facts(run: str, events: Sequence[Event]) -> dict[str, object]:
+    """A run in plain values: nothing but its own events goes in."""
+    begun = events[0]
+    ended = next((event for event in events if event.kind == kinds.ENDED), None)
+    asked = None if ended is not None else open_question(events)
+    cost = spent(events)
+    parent = begun.data.get("parent")
+    return {
+        "id": f"run.{run}",
+        "plan": f"plan.{begun.plan}",
+        "task": begun.data.get("task"),
+        "workflow": begun.data["workflow"] or "plan",
+        "parent": None if parent is None else f"run.{parent}",
+        "agent": begun.data.get("agent"),
+        "status": _status(ended, asked),
+        "reason": "" if ended is None else ended.data["reason"],
+        "attempts": sum(event.kind == DEVELOP for event in events),
+        "started_at": begun.at,
+        "ended_at": None if ended is None else ended.at,
+        "commit": _commit(events),
+        "asks": None
+        if asked is None
+        else {"escalation": asked.data["record"], "question": asked_words(asked), "at": asked.at},
+        "answers": [
+            {"by": event.actor, "at": event.at, "text": event.data["text"]}
+            for event in events
+            if event.kind == kinds.ANSWERED
+        ],
+        "spent": {"tokens": cost.tokens, "cost": cost.cost},
+    }
+
+
+def open_question(events: Iterable[Event]) -> Event | None:
+    """The newest word to a person that nobody answered yet."""
+    asked: Event | None = None
+    for event in events:
+        if event.kind in kinds.SIGNALS:
+            asked = event
+        elif event.kind == kinds.ANSWERED or _is_answer(event):
+            asked = None
+    return asked
+
+
+def _is_answer(event: Event) -> bool:
+    """Whether a question came to a result without words, as when a successor is promoted."""
+    asks = (kinds.QUESTION, kinds.PROMOTE)
+    return event.kind == kinds.STEP_FINISHED and event.data["subject"] in asks
+
+
+def asked_words(event: Event) -> str:
+    """What a person is asked."""
+    payload = event.data["payload"]
+    if event.kind == kinds.PROMOTE:
+        return (
+            f"Is {payload['successor']} the right successor of {payload['plan_slug']}? Answer yes, "
+            "or what is wrong with it."
+        )
+    words = payload.get("question") or payload.get("reason") or payload.get("error") or ""
+    return str(words)
+
+
+def _status(ended: Event | None, asked: Event | None) -> str:
+    if ended is not None:
+        return str(ended.data["status"])
+    return "running" if asked is None else "asking"
+
+
+def _commit(events: Sequence[Event]) -> str | None:
+    """The commit of approved work, else of the newest attempt."""
+    for kind in (kinds.APPROVED, DEVELOP):
+        found = [event.data["commit"] for event in events if event.kind == kind]
+        if found:
+            return str(found[-1])
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a run cost so far; `cost` as far as agents told."""
+
+    steps: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+
+
+def spent(events: Iterable[Event]) -> Spent:
+    """What some events of a run cost; waiting for a person costs nothing.
+
+    A step counts once it is finished, however often it was begun: a kill changes no count.
+    """
+    total = Spent()
+    for event in events:
+        if event.kind == kinds.STEP_FINISHED:
+            waited = event.data["subject"] in kinds.SIGNALS
+            took = 0.0 if waited else event.data["seconds"]
+            total = replace(total, steps=total.steps + 1, seconds=total.seconds + took)
+        elif event.kind in {DEVELOP, REVIEW, kinds.PLAN}:
+            usage = event.data["usage"]
+            total = replace(
+                total,
+                tokens=total.tokens + usage["input_tokens"] + usage["output_tokens"],
+                cost=total.cost + (usage["cost"] or 0.0),
+            )
+    return total

@@ -1,0 +1,438 @@
+"""Plans: begun, edited, committed and amended by events; their files follow."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import unified_diff
+from pathlib import Path
+
+from hornbook.errors import ConfigError, NotFound, UsageError
+from hornbook.plans.events import Data, Event, SchemaViolation, digest
+from hornbook.plans.files import PLAN_FILE, edited_files, write_files, write_if_changed
+from hornbook.plans.log import EventLog
+from hornbook.plans.plan import RISK_SEVERITIES, Plan, PlanTask
+from hornbook.plans.run_records import write_run_records
+from hornbook.plans.state import (
+    PlanState,
+    PlanStatus,
+    changes_between,
+    plan_data,
+    project,
+    task_data,
+)
+from hornbook.plans.text import HEAD_KEYS, SECTIONS, PlanText, parse, render, section_text
+from hornbook.rules.document import Problem
+from hornbook.rules.ids import slug as slug_of
+from hornbook.vocabulary.terms import Level
+
+LENIENT = frozenset({"missing_section"})
+"""What may be wrong with an exploration's text: it is a scratchpad."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """A plan's state, and what is wrong with its files: they say something else than its events."""
+
+    state: PlanState
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan itself."""
+        return self.state.plan
+
+
+class PlanStore:
+    """The plans of one workspace; `state` is its `.hornbook` folder."""
+
+    def __init__(self, state: Path, log: EventLog) -> None:
+        self._folder = state
+        self._log = log
+
+    def slugs(self) -> list[str]:
+        """The slugs of all plans, sorted."""
+        return self._log.plans()
+
+    def events(self, slug: str) -> list[Event]:
+        """The whole log of a plan.
+
+        Raises:
+            NotFound: There is no such plan.
+        """
+        self.view(slug)
+        return self._log.events(slug)
+
+    def view(self, slug: str) -> PlanView:
+        """A plan as it is now; what was edited in an exploration's file is taken up.
+
+        Raises:
+            NotFound: There is no such plan.
+            EventLogError: Its log is damaged.
+        """
+        if slug not in self._log.plans():
+            raise self._unknown(slug)
+        with self._log.alone():
+            self._log.sync(slug)
+            events = self._log.events(slug)
+            state = project(events)
+            if state is None:
+                raise self._unknown(slug)
+            return self._reconciled(state, events)
+
+    def begin(
+        self, title: str, text: str | None = None, *, path: str = "", supersedes: str | None = None
+    ) -> PlanView:
+        """An uncommitted plan with the sections of a text, or with none.
+
+        Raises:
+            UsageError: The title is empty, or a plan has its slug already.
+            ConfigError: The text is no plan; carries every problem.
+        """
+        plan = self._titled(title)
+        if text is not None:
+            plan = _filled(plan, parse(text, path), lenient=True)
+        if supersedes is not None:
+            self.view(supersedes)
+        data = plan_data(plan)
+        if supersedes is not None:
+            data["supersedes"] = supersedes
+        return self._append(plan.slug, "plan.explored", data, "plan.explored")
+
+    def commit(self, title: str, text: str | None = None, *, path: str = "") -> PlanView:
+        """A committed plan with the sections of a text, or with none.
+
+        Raises:
+            UsageError: The title is empty, or a plan has its slug already.
+            ConfigError: The text is no plan; carries every problem.
+        """
+        if text is not None:
+            _filled(self._titled(title), parse(text, path), lenient=False)
+        return self.promote(self.begin(title, text, path=path).plan.slug)
+
+    def promote(self, slug: str) -> PlanView:
+        """The plan, committed: its text is frozen, and the plan that it replaces is superseded.
+
+        Raises:
+            ConfigError: Its file cannot be read as a plan.
+        """
+        view = self.view(slug)
+        if view.state.status is PlanStatus.EXPLORING:
+            _refuse(view.problems)
+            view = self._append(slug, "plan.promoted", {}, "plan.promoted")
+        old = view.plan.supersedes
+        if old is not None:  # also where a crash came between the two
+            self._append(old, "plan.superseded", {"by": slug}, "plan.superseded")
+        return view
+
+    def change(self, slug: str, changed: Plan, *, reason: str = "") -> PlanView:
+        """The plan with another text: an edit of an exploration, an amendment of a commitment.
+
+        Raises:
+            UsageError: The plan is committed and there is no reason, or it is superseded.
+        """
+        view = self.view(slug)
+        state = view.state
+        changes = changes_between(state.plan, changed)
+        if not changes:
+            return view
+        _refuse(view.problems)
+        key = f"{digest(changes)}:{state.head}"
+        if state.status is PlanStatus.EXPLORING:
+            return self._append(slug, "plan.edited", changes, f"edited:{key}")
+        if state.status is PlanStatus.SUPERSEDED:
+            raise UsageError(
+                f"plan {slug} is superseded by {state.superseded_by}: change that one."
+            )
+        if not reason.strip():
+            raise UsageError(
+                f"plan {slug} is committed, its text is frozen: give a --reason to amend it, or "
+                "explore a plan that supersedes it."
+            )
+        data = {"changes": changes, "reason": reason}
+        return self._append(slug, "plan.amended", data, f"amended:{key}")
+
+    def decide(
+        self,
+        slug: str,
+        *,
+        decision: str,
+        reason: str,
+        impact: str,
+        supersedes: str | None = None,
+        actor: str = "user",
+    ) -> PlanView:
+        """The plan with one more decision; the same decision twice is one.
+
+        Raises:
+            UsageError: One of the texts is blank.
+        """
+        texts = {"decision": decision, "reason": reason, "impact": impact}
+        blank = [name for name, text in texts.items() if not text.strip()]
+        if blank:
+            raise UsageError(f"a decision needs its {', '.join(blank)}: say it in words.")
+        self.view(slug)
+        data = texts if supersedes is None else {**texts, "supersedes": supersedes}
+        key = f"decision:{digest(data)}"
+        return self._append(slug, "decision.recorded", data, key, actor=actor)
+
+    def risk(
+        self, slug: str, *, name: str, severity: str, text: str, actor: str = "user"
+    ) -> PlanView:
+        """The plan with a risk, as it is seen now.
+
+        Raises:
+            UsageError: The name or the text is blank, or there is no such severity.
+        """
+        if severity not in RISK_SEVERITIES:
+            known = ", ".join(RISK_SEVERITIES)
+            raise UsageError(f"severity {severity!r} is none: write one of {known}.")
+        if not name.strip() or not text.strip():
+            raise UsageError("a risk needs an id and a text: give --id and --text.")
+        view = self.view(slug)
+        known_risk = next((each for each in view.state.risks if each.id == name), None)
+        if known_risk is not None and (known_risk.severity, known_risk.text) == (severity, text):
+            return view
+        data = {"id": name, "severity": severity, "text": text}
+        key = f"risk:{digest(data)}:{view.state.head}"
+        return self._append(slug, "risk.recorded", data, key, actor=actor)
+
+    def fix_tasks(self, slug: str, tasks: Sequence[PlanTask]) -> PlanView:
+        """The committed plan with its tasks; further ones may follow, none may change.
+
+        Raises:
+            UsageError: The plan is not committed, or a task was fixed in another form.
+        """
+        view = self.view(slug)
+        fixed = view.state.tasks
+        if view.state.status is not PlanStatus.COMMITTED:
+            raise UsageError(f"plan {slug} is {view.state.status}: only a committed one has tasks.")
+        if tuple(tasks) == fixed:
+            return view
+        changed = [old.number for old, new in zip(fixed, tasks, strict=False) if old != new]
+        if changed or len(tasks) < len(fixed):
+            which = f"task {changed[0]}" if changed else f"task {len(tasks) + 1}"
+            raise UsageError(
+                f"{which} of plan {slug} was fixed in another form and never changes: explore a "
+                f"plan that supersedes it (`hornbook explore TOPIC --supersedes {slug}`)."
+            )
+        data = {"tasks": [task_data(task) for task in tasks]}
+        return self._append(slug, "tasks.generated", data, f"tasks:{digest(data)}")
+
+    def tried(self, slug: str, number: int, answer: str, findings: Sequence[str]) -> PlanView:
+        """The plan, with one more try of a planner to write it recorded."""
+        data = {"try": number, "answer": answer, "findings": list(findings)}
+        return self._append(slug, "plan.tried", data, f"tried:{number}", actor="planner")
+
+    def add_tasks(self, slug: str, tasks: Sequence[PlanTask]) -> None:
+        """Fix further tasks of a committed plan, unless they are; others may do so at once.
+
+        Raises:
+            UsageError: The plan is not committed, or a task has the number of another one.
+        """
+        wanted = {task.number: task for task in tasks}
+
+        def choice(events: list[Event]) -> tuple[str, Data] | None:
+            state = project(events)
+            if state is None or state.status is not PlanStatus.COMMITTED:
+                raise UsageError(f"plan {slug} is not committed: only a committed one has tasks.")
+            taken = [each for each in state.tasks if each != wanted.get(each.number, each)]
+            if taken:
+                raise UsageError(f"task {taken[0].number} of plan {slug} is another one already.")
+            known = {each.number for each in state.tasks}
+            fresh = [task for number, task in wanted.items() if number not in known]
+            if not fresh:
+                return None
+            data: Data = {"tasks": [task_data(task) for task in (*state.tasks, *fresh)]}
+            return f"tasks:{digest(data)}", data
+
+        with self._log.alone():
+            self._log.choose(slug, "tasks.generated", choice)
+            self.view(slug)
+
+    def _append(
+        self, slug: str, kind: str, data: Data, key: str, *, actor: str = "user"
+    ) -> PlanView:
+        with self._log.alone():
+            self._log.append(slug, kind, data, key=key, actor=actor)
+            return self.view(slug)
+
+    def _titled(self, title: str) -> Plan:
+        clean = " ".join(title.split())
+        if not clean or not clean.isprintable():
+            raise UsageError(f"the title {title!r} is none: give a few printable words.")
+        slug = slug_of(clean)
+        if slug in self._log.plans():
+            known = self.view(slug).plan
+            raise UsageError(
+                f"the plan {slug} is there already ({known.title!r}): choose another title, or go "
+                f"on with it (`hornbook plans use {slug}`)."
+            )
+        return Plan(slug, clean)
+
+    def _unknown(self, slug: str) -> NotFound:
+        listed = ", ".join(self._log.plans()) or "none yet: begin one with `hornbook explore TOPIC`"
+        return NotFound(f"there is no plan {slug!r}: there are {listed}.")
+
+    def _reconciled(self, state: PlanState, events: Sequence[Event]) -> PlanView:
+        """Bring files and events together: edits become events, what is stale is written anew."""
+        slug = state.plan.slug
+        written = self._log.projected(slug)
+        before = project(events[:written])
+        problems: tuple[Problem, ...] = ()
+        edit = self._edit(state, before)
+        if edit is not None:
+            problems = _untaken(edit, state)
+            changes = changes_between(state.plan, edit.plan)
+            if not problems and changes:
+                key = f"edited:{digest(changes)}:{state.head}"
+                self._log.append(slug, "plan.edited", changes, key=key)
+                events = self._log.events(slug)
+                state = project(events) or state
+                path = self._folder / "plans" / slug / PLAN_FILE
+                write_if_changed(path, render(state.plan))
+        write_files(self._folder, before, state)
+        write_run_records(self._folder, events)
+        if written != state.seq:
+            self._log.set_projected(slug, state.seq)
+        taken = {problem.path for problem in problems}
+        left = [f".hornbook/{path}" for path in edited_files(self._folder, state)]
+        told = (*problems, *(_differs(path) for path in left if path not in taken))
+        return PlanView(state, (*told, *map(_set_aside, state.set_aside)))
+
+    def _edit(self, state: PlanState, before: PlanState | None) -> PlanText | None:
+        """What somebody wrote into the plan's file; None if it is ours or laid out differently."""
+        path = self._folder / "plans" / state.plan.slug / PLAN_FILE
+        if not path.exists():
+            return None
+        name = f".hornbook/plans/{state.plan.slug}/{PLAN_FILE}"
+        read = parse(path.read_bytes().decode("utf-8", "replace"), name)
+        stale = before is not None and before.seq < state.seq and read.plan == before.plan
+        ours = read.plan == state.plan or stale
+        return None if ours and not read.problems else read
+
+
+def _untaken(edit: PlanText, state: PlanState) -> tuple[Problem, ...]:
+    """Why an edit is not taken up: the plan is frozen, or the text is no plan."""
+    path = f".hornbook/plans/{state.plan.slug}/{PLAN_FILE}"
+    if state.status is not PlanStatus.EXPLORING:
+        return (_differs(path),)
+    wrong = [each for each in edit.problems if each.code not in LENIENT]
+    for name in HEAD_KEYS:
+        if name in edit.stated and getattr(edit.plan, name) != getattr(state.plan, name):
+            message = (
+                f"`{name}` is {getattr(edit.plan, name)!r} here, {getattr(state.plan, name)!r} in "
+                "the plan's events: restore it; `hornbook promote` commits a plan."
+            )
+            wrong.append(Problem(path, 1, "plan_head_edited", Level.ERROR, message))
+    return tuple(wrong)
+
+
+def _set_aside(found: SchemaViolation) -> Problem:
+    message = f"{found}: it changed nothing. Find out who wrote it."
+    return Problem("events.jsonl", found.seq, "event_set_aside", Level.WARNING, message)
+
+
+def _differs(path: str) -> Problem:
+    message = (
+        "The file does not say what the plan's events say, and was left as it is: delete it and "
+        "the next command writes it anew."
+    )
+    return Problem(path, None, "plan_differs", Level.ERROR, message)
+
+
+def _filled(plan: Plan, read: PlanText, *, lenient: bool) -> Plan:
+    allowed = LENIENT if lenient else frozenset()
+    _refuse([each for each in read.problems if each.code not in allowed | {"no_title"}])
+    return replace(
+        read.plan,
+        slug=plan.slug,
+        title=plan.title,
+        committed=False,
+        committed_at=None,
+        created_at="",
+        supersedes=None,
+    )
+
+
+def _refuse(problems: Sequence[Problem]) -> None:
+    wrong = [each for each in problems if each.level is Level.ERROR]
+    if wrong:
+        raise ConfigError([_told(each) for each in wrong])
+
+
+def _told(problem: Problem) -> str:
+    line = "" if problem.line is None else f", line {problem.line}"
+    return f"{problem.path}{line}: {problem.message}"
+
+
+FEEDBACK = "Feedback that led to this revision:"
+
+
+def rewritten(plan: Plan, answer: str, feedback: str) -> tuple[Plan | None, list[str]]:
+    """The plan with the sections of an answer and the feedback, or every reason why not."""
+    read = parse(answer, "the answer")
+    given = [name for name in SECTIONS if name in read.stated]
+    wrong = []
+    if not given:
+        wrong.append(
+            "The answer has no section of a plan: write `## Execution` or another heading of the "
+            f"five ({', '.join(SECTIONS)}), and its text below."
+        )
+    wrong += [
+        f"line {each.line}: {each.message}"
+        for each in read.problems
+        if each.code not in LENIENT | {"no_title"}
+    ]
+    if wrong:
+        return None, wrong
+    fresh = {name.lower(): getattr(read.plan, name.lower()) for name in given}
+    changed = replace(plan, **fresh)
+    quoted = "\n".join(f"> {line}".rstrip() for line in feedback.strip().split("\n"))
+    kept = changed.coordination.partition(FEEDBACK)[0].rstrip()
+    told = "\n\n".join(filter(None, (kept, f"{FEEDBACK}\n\n{quoted}")))
+    return replace(changed, coordination=told), []
+
+
+def section_diff(before: Plan, after: Plan) -> str:
+    """How two plans differ, section by section, as a diff that people can read."""
+    lines: list[str] = []
+    for name in SECTIONS:
+        old = section_text(before, name).splitlines()
+        new = section_text(after, name).splitlines()
+        lines += unified_diff(old, new, f"before: {name}", f"after: {name}", lineterm="", n=2)
+    return "\n".join(lines)
+
+
+def carried(
+    before: Sequence[PlanTask], done: dict[int, str], after: Sequence[PlanTask]
+) -> dict[int, str]:
+    """The tasks of a successor that were approved already in the same words, with their commits."""
+    known = {_words(task): done[task.number] for task in before if task.number in done}
+    found: dict[int, str] = {}
+    for task in after:
+        commit = known.get(_words(task))
+        if commit is not None and all(number in found for number in task.depends_on):
+            found[task.number] = commit
+    return found
+
+
+def _words(task: PlanTask) -> tuple[object, ...]:
+    return (task.title, task.description, task.files, task.criteria)
+
+
+def with_sections(plan: Plan, text: str, sections: Sequence[str], path: str) -> Plan:
+    """The plan with some of its sections taken from a text.
+
+    Raises:
+        ConfigError: The text has none of them, or is wrong otherwise.
+    """
+    read = parse(text, path)
+    given = [name for name in sections if name in read.stated]
+    if not given and len(sections) == 1 and read.stated.isdisjoint(SECTIONS):
+        return replace(plan, **{sections[0].lower(): text.rstrip("\n")})  # type: ignore[arg-type]  # a text section
+    wrong = [each for each in read.problems if each.code not in LENIENT | {"no_title"}]
+    problems = [f"{each.path}, line {each.line}: {each.message}" for each in wrong]
+    if not given:
+        problems.append(f"{path}: it has no section {' or '.join(f'`## {s}`' for s in sections)}.")
+    if problems:
+        raise ConfigError(problems)
+    return replace(plan, **{name.lower(): getattr(read.plan, name.lower()) for name in given})

@@ -1,0 +1,337 @@
+"""The tasks of a plan, read from its execution section: numbered or checklist items.
+
+```text
+1. Count the requests (`src/limit.py`)
+   - Files: src/limit.py (new), tests/test_limit.py
+   - Criteria: the hundred and first request gets 429 (gate: test)
+   - Depends on: 2
+```
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Event
+from hornbook.plans.plan import PlanTask
+from hornbook.plans.state import project
+from hornbook.plans.text import outside_fences
+from hornbook.rules.document import Problem, Problems
+from hornbook.text.constraint_bullets import split_list
+
+_ITEM = re.compile(
+    r" {0,3}(?:(?P<number>\d{1,6})[.)][ \t]+(?:\[[ xX]\][ \t]+)?|[-*+][ \t]+\[[ xX]\][ \t]+)"
+    r"(?P<text>\S.*)"
+)
+_NESTED = re.compile(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,6}[.)])[ \t]+(?P<text>\S.*)")
+_FIELD = re.compile(
+    r"\**(?P<name>files?|criteria|criterion|acceptance(?: criteria)?|depends[ -]on)\**[ \t]*:\**"
+    r"[ \t]*(?P<value>.*)",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"`(?P<path>[^`]+)`(?P<new>[ \t]*\(new\))?", re.IGNORECASE)
+_PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.\w{1,10}|[\w.@+-]+(?:/[\w.@+-]+)+")
+_NEW = re.compile(r"[ \t]*\(new\)$", re.IGNORECASE)
+_DEPENDENCY = re.compile(
+    r"(?:tasks?[ \t]*|#|task\.[a-z0-9-]+\.)?(?P<number>\d{1,6})", re.IGNORECASE
+)
+_NONE = frozenset({"none", "nothing", "-", "–"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A path in backticks; `new` if it is marked as to be created."""
+
+    path: str
+    new: bool
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskList:
+    """The tasks of an execution section, and what is wrong with them; lines count within it."""
+
+    tasks: tuple[PlanTask, ...]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(slots=True)
+class _Draft:
+    title: str
+    line: int
+    number: int | None
+    described: list[str] = field(default_factory=list)
+    files: dict[str, bool] = field(default_factory=dict)
+    criteria: list[str] = field(default_factory=list)
+    depends_on: list[int] = field(default_factory=list)
+    open_field: str = ""
+
+
+def mentions(text: str) -> Iterator[Mention]:
+    """Every path in backticks outside of code blocks, with its line in the text."""
+    lines = text.split("\n")
+    for number, (line, outside) in enumerate(zip(lines, outside_fences(lines), strict=True), 1):
+        for found in _QUOTED.finditer(line) if outside else ():
+            if "/" in found["path"] and _PATH.fullmatch(found["path"]):
+                yield Mention(found["path"], found["new"] is not None, number)
+
+
+def read_tasks(execution: str, path: str = "plan.md") -> TaskList:
+    """The tasks that an execution section lists, in its order, and every problem."""
+    problems = Problems(path)
+    drafts = _drafts(execution, problems)
+    tasks = []
+    for place, draft in enumerate(drafts, 1):
+        if draft.number is not None and draft.number != place:
+            message = f"The item numbered {draft.number} counts as task {place}: number it so."
+            problems.warning(draft.line, "task_number", message)
+        tasks.append(_task(place, draft, len(drafts), problems))
+    if not tasks:
+        message = (
+            "The section lists no task: write numbered or checklist items (`1. …`, `- [ ] …`)."
+        )
+        problems.error(1, "no_tasks", message)
+    cycle = find_cycle(tasks)
+    if cycle:
+        shown = " → ".join(map(str, cycle))
+        message = f"The tasks wait for each other: {shown}: remove one of these dependencies."
+        line = next(task.line for task in tasks if task.number == cycle[0])
+        problems.error(line, "task_cycle", message)
+    return TaskList(tuple(tasks), problems.told())
+
+
+def find_cycle(tasks: Iterable[PlanTask]) -> list[int]:
+    """The numbers of tasks that wait for each other, the first of them again at the end."""
+    waits = {task.number: task.depends_on for task in tasks}
+    done: set[int] = set()
+    for start, wanted in waits.items():
+        trail: list[int] = []
+        pending = [(start, iter(wanted))]
+        while pending:
+            number, rest = pending[-1]
+            if not trail or trail[-1] != number:
+                trail.append(number)
+            following = next((each for each in rest if each not in done and each in waits), None)
+            if following is None:
+                done.add(number)
+                pending.pop()
+                trail.pop()
+            elif following in trail:
+                return [*trail[trail.index(following) :], following]
+            else:
+                pending.append((following, iter(waits[following])))
+    return []
+
+
+def in_order(tasks: Sequence[PlanTask]) -> list[PlanTask]:
+    """The tasks of a DAG, each behind those that it depends on, otherwise by number."""
+    by_number = {task.number: task for task in tasks}
+    ordered: dict[int, PlanTask] = {}
+    while len(ordered) < len(by_number):
+        ready = [
+            task
+            for number, task in sorted(by_number.items())
+            if number not in ordered and all(each in ordered for each in task.depends_on)
+        ]
+        if not ready:
+            raise ValueError(f"the tasks form no DAG: {find_cycle(tasks)}")
+        ordered[ready[0].number] = ready[0]
+    return list(ordered.values())
+
+
+def _drafts(execution: str, problems: Problems) -> list[_Draft]:
+    lines = execution.split("\n")
+    drafts: list[_Draft] = []
+    for number, (line, outside) in enumerate(zip(lines, outside_fences(lines), strict=True), 1):
+        item = _ITEM.fullmatch(line.rstrip("\r")) if outside else None
+        if item is not None:
+            written = int(item["number"]) if item["number"] else None
+            drafts.append(_Draft(_NEW.sub("", item["text"].strip()), number, written))
+            _mentioned(drafts[-1], item["text"])
+        elif drafts and (not line.strip() or line[0] in " \t"):
+            _continue(drafts[-1], line.rstrip("\r"), number, problems, outside=outside)
+        elif drafts and outside and line.strip():
+            drafts[-1].open_field = "closed"
+    return drafts
+
+
+def _continue(draft: _Draft, line: str, number: int, problems: Problems, *, outside: bool) -> None:
+    """Take a line below a task's item: a field, an item of the field above, or description."""
+    if draft.open_field == "closed":
+        return
+    nested = _NESTED.fullmatch(line) if outside else None
+    stated = _FIELD.fullmatch(nested["text"].strip()) if nested else None
+    if stated is not None:
+        name = stated["name"].lower()
+        draft.open_field = "criteria" if name[0] in "ac" else name[0]
+        _give(draft, stated["value"], number, problems)
+    elif nested is not None and draft.open_field == "criteria" and len(nested["indent"]) > 3:
+        draft.criteria.append(nested["text"].strip())
+    elif nested is not None and draft.open_field == "f" and len(nested["indent"]) > 3:
+        _give(draft, nested["text"], number, problems)
+    else:
+        draft.open_field = draft.open_field if not line.strip() else ""
+        draft.described.append(line.strip() if outside else line)
+        if outside:
+            _mentioned(draft, line)
+
+
+def _give(draft: _Draft, value: str, line: int, problems: Problems) -> None:
+    if draft.open_field == "criteria":
+        draft.criteria += [value.strip()] if value.strip() else []
+    elif draft.open_field == "f":
+        for item in split_list(value):
+            path = _NEW.sub("", item)
+            draft.files[path.strip("`")] = path != item
+    else:
+        _depend(draft, value, line, problems)
+
+
+def _depend(draft: _Draft, value: str, line: int, problems: Problems) -> None:
+    for item in split_list(value.replace(" and ", ",")):
+        found = _DEPENDENCY.fullmatch(item.rstrip("."))
+        if found is not None:
+            draft.depends_on.append(int(found["number"]))
+        elif item.lower().rstrip(".") not in _NONE:
+            message = f"`{item}` names no task: write numbers, such as `Depends on: 1, 2`."
+            problems.error(line, "bad_dependency", message)
+
+
+def _mentioned(draft: _Draft, text: str) -> None:
+    for found in _QUOTED.finditer(text):
+        if _PATH.fullmatch(found["path"]) and ("/" in found["path"] or found["new"]):
+            draft.files.setdefault(found["path"], found["new"] is not None)
+
+
+def _task(number: int, draft: _Draft, count: int, problems: Problems) -> PlanTask:
+    wanted = tuple(dict.fromkeys(draft.depends_on))
+    for each in wanted:
+        if not 1 <= each <= count:
+            message = f"Task {number} depends on {each}, but there are {count} tasks."
+            problems.error(draft.line, "bad_dependency", message)
+    return PlanTask(
+        number=number,
+        title=draft.title,
+        description="\n".join(draft.described).strip(),
+        files=tuple(draft.files),
+        creates=tuple(path for path, new in draft.files.items() if new),
+        criteria=tuple(draft.criteria),
+        depends_on=tuple(each for each in wanted if 1 <= each <= count),
+        line=draft.line,
+    )
+
+
+MOST_LEVELS = 2
+"""How many decompositions, and how many subtasks of subtasks, may lie above a task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The tasks of a plan by number: the commits of approved ones, and what became of others."""
+
+    plan: str
+    tasks: tuple[PlanTask, ...] = ()
+    approved: dict[int, str] = field(default_factory=dict)
+    children: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    continued: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    runs: dict[int, tuple[Event, ...]] = field(default_factory=dict)
+    ended: frozenset[str] = frozenset()
+
+    def task(self, number: int) -> PlanTask:
+        """The task of that number."""
+        return next(task for task in self.tasks if task.number == number)
+
+    @property
+    def next_number(self) -> int:
+        """A number that no task has, and that none was promised."""
+        promised = (*self.children.values(), *self.continued.values())
+        taken = [task.number for task in self.tasks]
+        return 1 + max((*taken, *(number for each in promised for number in each)), default=0)
+
+    def number(self, task_id: str) -> int:
+        """The number of a task by its id."""
+        return int(task_id.removeprefix(f"task.{self.plan}."))
+
+    def commits(self, number: int) -> tuple[str, ...] | None:
+        """The commits that hold a task's work, None while it is not done."""
+        if number in self.approved:
+            return (self.approved[number],)
+        if number not in self.children:
+            return None
+        parts = [self.commits(child) for child in self.children[number]]
+        if any(part is None for part in parts):
+            return None
+        return tuple(dict.fromkeys(commit for part in parts for commit in part or ()))
+
+    def done(self, number: int) -> bool:
+        """Whether a task, or all that it was split into, is approved."""
+        return self.commits(number) is not None
+
+    def waits_for(self, task: PlanTask) -> list[int]:
+        """The tasks that must be done before this one and are not."""
+        return [number for number in task.depends_on if not self.done(number)]
+
+    def built_on(self, task: PlanTask) -> list[str]:
+        """The commits of what a task depends on."""
+        found = (self.commits(number) or () for number in task.depends_on)
+        return list(dict.fromkeys(commit for each in found for commit in each))
+
+    def live(self, number: int) -> list[str]:
+        """The runs about a task that have not ended."""
+        ids = (event.data["run"] for event in self.runs.get(number, ()))
+        return [run for run in ids if run not in self.ended]
+
+    def next_run(self, number: int) -> str:
+        """The id of the next run of a task."""
+        return f"{self.plan}-t{number}-{len(self.runs.get(number, ())) + 1}"
+
+    def ready(self, wanted: Iterable[int], since: int) -> list[int]:
+        """Which of some tasks may start: nobody works on them, nor began to since an event."""
+        return [
+            number
+            for number in wanted
+            if not self.done(number)
+            and number not in self.children
+            and not self.waits_for(self.task(number))
+            and not self.live(number)
+            and all(event.seq < since for event in self.runs.get(number, ()))
+        ]
+
+    def depth(self, number: int) -> int:
+        """How many tasks lie above one: those that it is a part or a subtask of."""
+        above = [
+            parent
+            for parent, parts in (*self.children.items(), *self.continued.items())
+            if number in parts
+        ]
+        return 1 + self.depth(above[0]) if above else 0
+
+
+def ledger_of(plan: str, events: Sequence[Event]) -> Ledger:
+    """The ledger that a plan's events add up to."""
+    state = project(events)
+    ledger = Ledger(plan, state.tasks if state is not None else ())
+    ended = set()
+    for event in events:
+        if event.kind == kinds.APPROVED:
+            ledger.approved[ledger.number(event.data["task"])] = event.data["commit"]
+        elif event.kind == kinds.DECOMPOSED:
+            ledger.children[ledger.number(event.data["task"])] = tuple(event.data["children"])
+        elif event.kind == kinds.CONTINUED:
+            number = ledger.number(event.data["task"])
+            ledger.continued[number] = (*ledger.continued.get(number, ()), event.data["child"])
+        elif event.kind == kinds.STARTED and event.data.get("task"):
+            number = ledger.number(event.data["task"])
+            ledger.runs[number] = (*ledger.runs.get(number, ()), event)
+        elif event.kind == kinds.ENDED:
+            ended.add(event.data["run"])
+    return Ledger(
+        plan,
+        ledger.tasks,
+        ledger.approved,
+        ledger.children,
+        ledger.continued,
+        ledger.runs,
+        frozenset(ended),
+    )

@@ -1,0 +1,1 @@
+"""A judgement as others read it: text, SARIF, JUnit, GitHub annotations."""

@@ -1,0 +1,79 @@
+"""The catalog: what is in the graph now, without the texts."""
+
+from dataclasses import dataclass, field
+
+from hornbook.rules.document import Link, Pattern, Problem
+from hornbook.vocabulary.terms import Activation, Category, Scope, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One current document's metadata: all that applicability, paging and reports need.
+
+    `signature` stands for the predicates that the document itself carries in the graph (the
+    catalog's `signatures` has their names), `triples` counts all statements of its named graph,
+    chunks included. `wanted_id` is the id it would have if no document before it in path order
+    had the same.
+    """
+
+    id: str
+    path: str
+    sha256: str
+    title: str
+    category: Category
+    activation: Activation
+    severity: Severity
+    scope: Scope
+    tool: str
+    summary: str
+    tokens: int
+    chunk_count: int
+    triples: int
+    wanted_id: str
+    signature: str
+    patterns: tuple[Pattern, ...] = ()
+    domains: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    formerly: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One text that a document had: when it came (if an ingest saw that) and when it went."""
+
+    id: str
+    document_id: str
+    sha256: str
+    path: str
+    began: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+    derived_from: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A document whose file is gone: its id stays, with its past."""
+
+    id: str
+    path: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Every current document in id order, and the version of the graph that says so.
+
+    `journal` is how much of the journal the graph contains, `chain` the hash over its events,
+    `roots` the folders and files that ingest was told to follow.
+    """
+
+    version: str = ""
+    fingerprint: str = ""
+    journal: int = 0
+    chain: str = ""
+    roots: tuple[str, ...] = ()
+    signatures: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    entries: tuple[Entry, ...] = field(default=())
+    removed: tuple[Removed, ...] = field(default=())

@@ -1,0 +1,1 @@
+"""A document's body as blocks, outline and chunks: lossless and deterministic."""

@@ -1,0 +1,1 @@
+"""What stands before a body: frontmatter, read strictly, else leniently, with lines."""

@@ -1,0 +1,102 @@
+"""Metadata values as the types they should have; what does not fit is told."""
+
+from enum import StrEnum
+from typing import TypeVar
+
+from hornbook.rules.document import Problems
+from hornbook.rules.metadata.frontmatter import Parts
+from hornbook.rules.metadata.keys import nearest
+from hornbook.text.globs import split_list
+
+Term = TypeVar("Term", bound=StrEnum)
+
+
+def text(parts: Parts, key: str, problems: Problems) -> str | None:
+    """Return a value as one text, numbers as they were written; None if absent or empty."""
+    value = parts.metadata.get(key)
+    if value is None:
+        return None
+    if isinstance(value, list | dict):
+        message = f"`{key}` holds a {_kind(value)} and was not used: write one text."
+        problems.warning(parts.lines.get(key), "bad_value", message)
+        return None
+    found = value if isinstance(value, str) else parts.raw.get(key, str(value))
+    return found.strip() or None
+
+
+def first_text(parts: Parts, keys: tuple[str, ...], problems: Problems) -> str | None:
+    """Return the text of the first of `keys` that has one."""
+    for key in keys:
+        found = text(parts, key, problems)
+        if found is not None:
+            return found
+    return None
+
+
+def words(parts: Parts, keys: tuple[str, ...], problems: Problems) -> tuple[str, ...]:
+    """Return the items of lists or comma texts under any of `keys`, each once."""
+    found: dict[str, None] = {}
+    for key in keys:
+        value = parts.metadata.get(key)
+        if isinstance(value, dict):
+            text(parts, key, problems)
+        elif isinstance(value, list):
+            found.update((item, None) for item in map(_line, value) if item)
+        elif value is not None:
+            found.update((item, None) for item in split_list(str(value)))
+    return tuple(found)
+
+
+def sentences(parts: Parts, key: str, problems: Problems) -> tuple[str, ...]:
+    """Return a list of sentences, or the lines of a text without their bullets."""
+    value = parts.metadata.get(key)
+    if isinstance(value, list):
+        return tuple(item for item in map(_line, value) if item)
+    written = text(parts, key, problems)
+    lines = (line.strip().lstrip("-*").strip() for line in (written or "").split("\n"))
+    return tuple(line for line in lines if line)
+
+
+def term(
+    parts: Parts, key: str, strictest: Term, problems: Problems, *, guess: bool = False
+) -> Term | None:
+    """Return a value from a fixed set, None if it is not given.
+
+    A value outside the set counts as `strictest`, or with `guess` as the nearest name if one
+    is near; either way that is told.
+    """
+    written = text(parts, key, problems)
+    if written is None:
+        return strictest if isinstance(parts.metadata.get(key), list | dict) else None
+    kind = type(strictest)
+    names = [member.value for member in kind]
+    if written.lower() in names:
+        return kind(written.lower())
+    near = nearest(written, names)
+    used = kind(near) if near and guess else strictest
+    hint = f"did you mean {near}" if near else f"write one of {', '.join(names)}"
+    message = f"`{key}: {written}` is no {key}; it counts as {used.value}: {hint}."
+    problems.warning(parts.lines.get(key), "bad_value", message)
+    return used
+
+
+def flag(parts: Parts, key: str, problems: Problems) -> bool | None:
+    """Return a value that is true or false, None if it is neither; a text is told."""
+    value = parts.metadata.get(key)
+    if value is None or isinstance(value, bool):
+        return value
+    message = f"`{key}: {parts.raw.get(key, value)}` is not true or false and was not used"
+    problems.warning(parts.lines.get(key), "bad_value", f"{message}: write it without quotes.")
+    return None
+
+
+def _line(value: object) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {_line(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_line, value))
+    return "" if value is None else " ".join(str(value).split())
+
+
+def _kind(value: object) -> str:
+    return "list" if isinstance(value, list) else "mapping"

@@ -1,0 +1,240 @@
+"""A file taken apart, byte for byte: what stands before the body, and the metadata in it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from hornbook.rules.decode import UTF_16, decode
+from hornbook.rules.document import Problem, Problems
+from hornbook.rules.metadata.block import (
+    LARGEST,
+    Block,
+    NotMapping,
+    UnreadableBlock,
+    is_key_line,
+    load_toml,
+    load_yaml,
+    read_lenient,
+)
+from hornbook.rules.metadata.keys import KNOWN_KEYS
+
+BOM = "\ufeff"
+_OPENING = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*(?:\r\n|\n|\r)")
+_CLOSING = {
+    "---": re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"),
+    "+++": re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n|\n|\r|\Z)"),
+}
+_MARKDOWN = re.compile(r"^(?:#{1,6} +\S.*|[ \t]*)$", re.MULTILINE)
+_WORDS = re.compile(r"\b[^\W\d_]{2,40}[ ,;.*_`]{1,5}[^\W\d_]{2}")
+_FIRST_LINE = 2
+"""The file line on which a block's own text starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A file as `head` (BOM and frontmatter) and `body`, which together are its whole text.
+
+    `lines` and `item_lines` give file lines of top-level keys and of the items of their lists,
+    `raw` the values as written. Where `readable` is false there is metadata that was not
+    understood, so nothing may be concluded from its absence.
+    """
+
+    path: str
+    head: str
+    body: str
+    metadata: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    lines: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    item_lines: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    raw: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    problems: tuple[Problem, ...] = ()
+    readable: bool = True
+
+    @property
+    def body_line(self) -> int:
+        """The file line on which the body starts."""
+        return len(re.findall(r"\r\n|\n|\r", self.head)) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What a fenced block turned out to be; without a block it belongs to the body."""
+
+    block: Block | None
+    readable: bool = True
+
+
+def split(data: bytes, path: str) -> Parts:
+    """Return the parts of the file `data`; never raises, whatever the bytes.
+
+    A fenced block that is not metadata (prose between two rules, a list, an unclosed or
+    unreadable block) stays in the body, so that no text is lost.
+    """
+    problems = Problems(path)
+    text = decode(data, problems)
+    undecodable = bool(problems.told())
+    if undecodable and data.startswith(UTF_16):
+        return Parts(path, "", text, problems=problems.told(), readable=False)
+    start = 1 if text.startswith(BOM) else 0
+    opening = _OPENING.match(text, start)
+    if opening is None:
+        late = _starts_late(text, start, problems)
+        return Parts(path, text[:start], text[start:], problems=problems.told(), readable=not late)
+    closing = _CLOSING[opening["fence"]].search(text, opening.end())
+    end = closing.end() if closing else start
+    inner = text[opening.end() : closing.start() if closing else opening.end() + LARGEST]
+    verdict = _judge(opening["fence"], _line_feeds(inner), closing is not None, problems)
+    block = verdict.block
+    if block is None:
+        return Parts(
+            path, text[:start], text[start:], problems=problems.told(), readable=verdict.readable
+        )
+    _tell_repeated(block, problems)
+    return Parts(
+        path,
+        head=text[:end],
+        body=text[end:],
+        metadata=block.values,
+        lines={key: _file_line(line) for key, line in block.lines.items()},
+        item_lines={key: tuple(map(_file_line, rows)) for key, rows in block.item_lines.items()},
+        raw=block.raw,
+        problems=problems.told(),
+        readable=not (undecodable and "\ufffd" in inner),
+    )
+
+
+def _judge(fence: str, inner: str, closed: bool, problems: Problems) -> _Verdict:
+    looks_like_keys = _starts_with_key(inner, fence)
+    if not closed:
+        if looks_like_keys:
+            remedy = f"close it with a line `{fence}`"
+            problems.error(1, "frontmatter_unclosed", f"The frontmatter has no end: {remedy}.")
+        return _Verdict(None, readable=not looks_like_keys)
+    if len(inner) > LARGEST:
+        return _too_large(inner, looks_like_keys, problems)
+    if fence == "+++":
+        return _judge_toml(inner, problems)
+    return _judge_yaml(inner, problems)
+
+
+def _judge_toml(inner: str, problems: Problems) -> _Verdict:
+    try:
+        return _Verdict(load_toml(inner))
+    except UnreadableBlock as error:
+        line = _file_line(error.line)
+        problems.error(line, "toml_invalid", f"The frontmatter is not TOML: {error.reason}.")
+        return _Verdict(None, readable=False)
+
+
+def _judge_yaml(inner: str, problems: Problems) -> _Verdict:
+    try:
+        block = load_yaml(inner)
+    except NotMapping:
+        block = read_lenient(inner)
+        if KNOWN_KEYS.isdisjoint(block.values) or block.ignored:
+            return _prose(problems)
+        failure = UnreadableBlock(1, "there is no blank after a colon")
+        return _lenient(block, inner, failure, problems)
+    except UnreadableBlock as failure:
+        return _lenient(read_lenient(inner), inner, failure, problems)
+    if not block.values and not inner.strip():
+        return _Verdict(block)
+    return _prose(problems) if _is_prose(block, inner) else _Verdict(block)
+
+
+def _lenient(block: Block, inner: str, failure: UnreadableBlock, problems: Problems) -> _Verdict:
+    line = _file_line(failure.line)
+    if not block.values and not _WORDS.search(inner):
+        message = f"The frontmatter cannot be read ({failure.reason}): write `key: value` lines."
+        problems.error(line, "frontmatter_unreadable", message)
+        return _Verdict(None, readable=False)
+    if _is_prose(block, inner):
+        return _prose(problems)
+    message = f"The frontmatter is not valid YAML ({failure.reason})"
+    remedy = _remedy(inner, failure.line)
+    problems.warning(line, "frontmatter_lenient", f"{message}; it was read line by line: {remedy}.")
+    for ignored in map(_file_line, block.ignored):
+        remedy = "write `key: value`, or indent it to continue the line above"
+        problems.warning(ignored, "line_ignored", f"This line belongs to no key: {remedy}.")
+    return _Verdict(block)
+
+
+def _prose(problems: Problems) -> _Verdict:
+    remedy = "for metadata write `key: value` lines, for a rule leave a blank line before it"
+    message = "The block between the first two `---` holds no keys and was read as text"
+    problems.warning(1, "frontmatter_not_mapping", f"{message}: {remedy}.")
+    return _Verdict(None)
+
+
+def _too_large(inner: str, looks_like_keys: bool, problems: Problems) -> _Verdict:
+    if not looks_like_keys:
+        return _prose(problems)
+    message = f"The frontmatter has {len(inner)} characters, {LARGEST} are allowed"
+    problems.error(1, "frontmatter_too_large", f"{message}: move text into the body.")
+    return _Verdict(None, readable=False)
+
+
+def _is_prose(block: Block, inner: str) -> bool:
+    """Whether a block with no key that any format knows looks like a section of text."""
+    if not KNOWN_KEYS.isdisjoint(block.values):
+        return False
+    if not block.values or len(block.ignored) >= len(block.values):
+        return True
+    return _MARKDOWN.search(inner.rstrip("\n")) is not None
+
+
+def _starts_with_key(inner: str, fence: str) -> bool:
+    for line in inner.split("\n", 20)[:20]:
+        if line.strip() and not line.startswith("#"):
+            return (
+                is_key_line(line)
+                if fence == "---"
+                else re.match(r"[\w\"'.-]+ *=|\[", line) is not None
+            )
+    return False
+
+
+def _starts_late(text: str, start: int, problems: Problems) -> bool:
+    """Whether blank lines keep a block from being frontmatter; if so, that is told."""
+    if not text[start : start + 1].isspace():
+        return False
+    rest = text[start:].lstrip()
+    opening = _OPENING.match(rest)
+    if opening is None or opening["fence"] != "---":
+        return False
+    first = re.match(r"[\w-]+(?=[ \t]*:)", rest[opening.end() :])
+    if first is None or first[0] not in KNOWN_KEYS:
+        return False
+    line = text[: len(text) - len(rest)].count("\n") + 1
+    remedy = "remove what stands before it"
+    message = f"Frontmatter must start on the first line and was not read: {remedy}."
+    problems.error(line, "frontmatter_late", message)
+    return True
+
+
+def _remedy(inner: str, line: int) -> str:
+    rows = inner.split("\n")
+    row = rows[line - 1].strip() if line <= len(rows) else ""
+    lead, value = re.match(r"(-[ \t]+|[\w .-]+:[ \t]*)?(.*)", row).groups(default="")  # type: ignore[union-attr]  # every part of the pattern may be empty, so it always matches
+    if lead and value and value[0] not in "\"'[":
+        return f'quote the value: `{lead.strip()} "{value}"`'
+    return "quote values that hold `*`, `{`, `[`, `!`, `#` or `: `"
+
+
+def _tell_repeated(block: Block, problems: Problems) -> None:
+    for again in block.repeated:
+        first, last = _file_line(again.first), _file_line(again.last)
+        problems.warning(
+            last,
+            "duplicate_key",
+            f"`{again.key}` stands on lines {first} and {last}; "
+            f"the value on line {last} is used: remove one.",
+        )
+
+
+def _file_line(line: int) -> int:
+    return line + _FIRST_LINE - 1
+
+
+def _line_feeds(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

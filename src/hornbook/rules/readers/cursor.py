@@ -1,0 +1,61 @@
+"""Cursor: `.cursor/rules/**/*.mdc` and the older `.cursorrules`."""
+
+from pathlib import PurePosixPath
+
+from hornbook.rules.document import Problems
+from hornbook.rules.metadata import fields
+from hornbook.rules.metadata.misspelt import tell_foreign, tell_misspelt
+from hornbook.rules.readers.imported import (
+    RulePlace,
+    below,
+    beside,
+    problems_of,
+    read_imported,
+    read_scoped,
+)
+from hornbook.rules.readers.patterns import read_patterns
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
+from hornbook.vocabulary.terms import Activation
+
+_KEYS = ("globs", "alwaysApply", "description")
+
+
+class CursorReader:
+    """Reads rules that bind always, by `globs`, by the model's choice or by hand."""
+
+    tool = "cursor"
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the path is a rule file, or one that looks like it."""
+        if path.name == ".cursorrules":
+            return True
+        return path.suffix in {".mdc", ".md"} and below(path, ".cursor", "rules") is not None
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return what the rule says."""
+        problems = problems_of(file)
+        place = below(file.path, ".cursor", "rules")
+        if place is None:
+            place = beside(file.path)
+            return read_imported(file, self.tool, place, place.whole(), problems)
+        if file.path.suffix != ".mdc":
+            message = "Cursor ignores this file, so it binds nothing: rename it to `.mdc`."
+            problems.info(1, "ignored_by_tool", message)
+            never = ReadBinding(Activation.NEVER)
+            return read_imported(file, self.tool, place, never, problems)
+        return read_scoped(file, self.tool, place, _binding(file, place, problems), problems)
+
+
+def _binding(file: SourceFile, place: RulePlace, problems: Problems) -> ReadBinding:
+    parts = file.parts
+    tell_misspelt(parts, _KEYS, problems)
+    tell_foreign(parts, ("globs", "alwaysApply"), "binds no file", problems)
+    always = fields.flag(parts, "alwaysApply", problems)
+    found = read_patterns(parts, ("globs",), problems, place.translate)
+    if always:
+        return place.whole()
+    if isinstance(parts.metadata.get("globs"), list) and found.patterns:
+        message = "Cursor may not match a list: write `globs: a, b` without brackets."
+        problems.info(parts.lines.get("globs"), "cursor_list", message)
+    described = fields.text(parts, "description", problems) is not None
+    return found.binding(Activation.MODEL if described else Activation.MANUAL)

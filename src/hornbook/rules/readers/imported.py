@@ -1,0 +1,141 @@
+"""What the readers of other tools' rule files share."""
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from hornbook.rules.chunks.outline import outline
+from hornbook.rules.document import Pattern, Problems
+from hornbook.rules.ids import imported_id
+from hornbook.rules.readers.compose import Frame, compose
+from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
+from hornbook.vocabulary.terms import Activation
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlace:
+    """A file below a tool's folder: the folder that holds that one, and those in between."""
+
+    base: tuple[str, ...]
+    below: tuple[str, ...]
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that tell this file apart from others of the tool."""
+        return (*self.base, *self.below)
+
+    def translate(self, pattern: str) -> str:
+        """Return a pattern relative to the base as one relative to the repository."""
+        return _below(_escaped(self.base), pattern) if self.base else pattern
+
+    def whole(self) -> ReadBinding:
+        """Return the binding of a rule for all below the base: `always` at the root."""
+        return self.subtree() if self.base else ReadBinding(Activation.ALWAYS)
+
+    def subtree(self) -> ReadBinding:
+        """Return the binding to the base's subtree."""
+        glob = f"{_escaped(self.base)}/**" if self.base else "**"
+        return ReadBinding(Activation.DIR, (Pattern(glob, glob, None),))
+
+
+def below(path: PurePosixPath, *marker: str) -> RulePlace | None:
+    """Return the place of a file below the first run of folders called `marker`, if it is."""
+    folders = path.parts[:-1]
+    for start in range(len(folders) - len(marker) + 1):
+        end = start + len(marker)
+        if folders[start:end] == marker:
+            return RulePlace(folders[:start], folders[end:])
+    return None
+
+
+def beside(path: PurePosixPath) -> RulePlace:
+    """Return the place of a file that stands for the folder it lies in."""
+    return RulePlace(path.parts[:-1], ())
+
+
+def _escaped(folders: tuple[str, ...]) -> str:
+    return "/".join(re.sub(r"([\\\[\]{}*?!,])", r"\\\1", folder) for folder in folders)
+
+
+def _below(base: str, pattern: str) -> str:
+    outside = _outside_braces(pattern)
+    if pattern.startswith("/"):
+        return base + pattern
+    if "/" in outside.rstrip("/"):
+        return f"{base}/{pattern.removeprefix('./')}"
+    if "/" not in pattern.rstrip("/"):
+        return f"{base}/**/{pattern}"
+    # Slashes in braces only: some alternatives may have none, so each is translated on its own.
+    before, inside, after = _first_braces(pattern)
+    return "{" + ",".join(_below(base, before + part + after) for part in inside) + "}"
+
+
+def _outside_braces(pattern: str) -> str:
+    kept, depth = "", 0
+    for character in pattern:
+        depth += character == "{"
+        kept += character if depth == 0 else ""
+        depth -= character == "}"
+    return kept
+
+
+def _first_braces(pattern: str) -> tuple[str, list[str], str]:
+    start = pattern.index("{")
+    depth, part = 0, ""
+    parts: list[str] = []
+    for position, character in enumerate(pattern[start:], start):
+        depth -= character == "}"
+        if depth == 0 and character == "}":
+            return pattern[:start], [*parts, part], pattern[position + 1 :]
+        if depth == 1 and character == ",":
+            parts.append(part)
+            part = ""
+        elif depth:
+            part += character
+        depth += character == "{"
+    return pattern[:start], [*parts, part], ""
+
+
+# What the tools' own includes look like; `@` must stand before a path, not in an address.
+_INCLUDES = {
+    "claude": re.compile(r"(?:^|\s)@((?:[\w.~-]+/)*[\w-][\w.-]*\.\w+)"),
+    "kiro": re.compile(r"#\[\[file:([^\]]+)\]\]"),
+}
+
+
+def problems_of(file: SourceFile) -> Problems:
+    """Return a collection that starts with what taking the file apart has shown."""
+    problems = Problems(file.parts.path)
+    problems.extend(file.parts.problems)
+    return problems
+
+
+def first_place(path: PurePosixPath, *markers: tuple[str, ...]) -> RulePlace | None:
+    """Return the place of a file below the first of several folders that holds it."""
+    return next(filter(None, (below(path, *marker) for marker in markers)), None)
+
+
+def read_imported(
+    file: SourceFile, tool: str, place: RulePlace, binding: ReadBinding, problems: Problems
+) -> Reading:
+    """Return the reading of a rule file that binds as its tool would have it."""
+    frame = Frame(tool, imported_id(tool, place.folders, file.path), binding)
+    shape = outline(file.parts.body)
+    if tool in _INCLUDES:
+        for index, line in enumerate(shape.lines):
+            for included in _INCLUDES[tool].findall(line):
+                message = f"`{included}` is not included here: what it says binds nothing by it."
+                problems.info(file.parts.body_line + index, "include_not_read", message)
+    return compose(file, frame, problems, shape)
+
+
+def read_scoped(
+    file: SourceFile, tool: str, place: RulePlace, binding: ReadBinding, problems: Problems
+) -> Reading:
+    """Return the reading of a rule file whose metadata decide how it binds.
+
+    Where they could not be read, that is unknown.
+    """
+    if not file.parts.readable:
+        binding = ReadBinding(Activation.UNKNOWN, binding.patterns)
+    return read_imported(file, tool, place, binding, problems)

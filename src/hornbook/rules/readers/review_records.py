@@ -1,0 +1,198 @@
+"""Our own records of reviews and of the conventions that were learned from them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from hornbook.errors import BadGlob
+from hornbook.rules.document import Pattern, Problems
+from hornbook.rules.readers.protocol import Reading, SourceFile
+from hornbook.rules.records import (
+    DAMAGED,
+    RECEIPT,
+    RecordKind,
+    Said,
+    altered,
+    broken_seals,
+    damaged,
+    read_record,
+    record_of,
+    unsealed,
+)
+from hornbook.text.globs import parse
+from hornbook.vocabulary import predicates as p
+from hornbook.vocabulary.terms import Activation, Category, Scope, Severity, Standing
+
+REVIEWS = PurePosixPath(".hornbook/records/reviews")
+CONVENTIONS = PurePosixPath(".hornbook/records/conventions")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+_STATUSES = {
+    "passed": p.REVIEW_PASSED,
+    "violated": p.REVIEW_VIOLATED,
+    "not_applicable": p.REVIEW_NOT_APPLICABLE,
+}
+Facts = tuple[tuple[str, str], ...]
+
+
+class ReviewReader:
+    """Reads recorded reviews: the outcome, what was said of each rule, and what it rests on."""
+
+    tool = "record"
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the path is a recorded review."""
+        return path.parent == REVIEWS and path.suffix == ".json"
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return what the record says; one that is damaged is kept, with a problem."""
+        kind = RecordKind("review", Category.REVIEW, Scope.CODE, _review_facts, _broken)
+        return read_record(file, kind)
+
+
+class ConventionReader:
+    """Reads learned conventions; only one that a person promoted is about any file."""
+
+    tool = "record"
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the path is a learned convention."""
+        return path.parent == CONVENTIONS and path.suffix == ".json"
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return what the record says; one that is damaged is kept, with a problem."""
+        problems = Problems(file.parts.path)
+        problems.extend(file.parts.problems)
+        record: Mapping[str, object] = {}
+        facts: Facts = ()
+        patterns: tuple[Pattern, ...] = ()
+        try:
+            record = record_of(file)
+            facts = _convention_facts(record)
+            broken = unsealed(record) or _other_name(record, file.path.stem)
+            if broken:
+                problems.error(1, "altered_record", altered("convention", broken))
+            glob = str(record["applies_to"])
+            parse(glob)
+            patterns = () if broken else (Pattern(glob, glob, None),)
+        except BadGlob as problem:
+            problems.error(1, "bad_glob", f"{problem} Retire the convention.")
+        except DAMAGED as problem:
+            problems.error(1, "bad_record", damaged("convention", problem))
+        promoted = record.get("standing") == Standing.PROMOTED and bool(patterns)
+        return Reading(
+            path=file.parts.path,
+            tool=self.tool,
+            desired_id=f"convention.{file.path.stem}",
+            title=str(record.get("name", file.path.stem)),
+            category=Category.CONVENTION,
+            activation=Activation.GLOB if promoted else Activation.MANUAL,
+            severity=Severity.INFO,
+            scope=Scope.CODE,
+            mime_type="application/json",
+            head=file.parts.head,
+            body=file.parts.body,
+            body_line=1,
+            patterns=patterns,
+            summary=str(record.get("pattern", "")),
+            facts=facts,
+            problems=problems.told(),
+        )
+
+
+def _other_name(record: Mapping[str, object], name: str) -> str:
+    slug = record.get("slug")
+    return "" if slug == name else f"it is convention.{slug}"
+
+
+def _broken(record: Mapping[str, object], name: str) -> Iterator[str]:
+    """Why a recorded review does not count."""
+    if record.get("id") != f"review.{name}":
+        yield f"it is {record.get('id')}"
+    yield from broken_seals(record)
+
+
+def _review_facts(record: Mapping[str, object]) -> Facts:
+    found = [
+        (p.REVIEW_OUTCOME.name, str(record["outcome"])),
+        (p.GENERATED_AT.name, _time(record["at"])),
+    ]
+    if record.get("rejection_type"):
+        found.append((p.REVIEW_REJECTION_TYPE.name, str(record["rejection_type"])))
+    if record.get("run"):
+        found.append((p.REVIEW_RUN.name, f"run.{record['run']}"))
+    if record.get("plan"):
+        found.append((p.DERIVED_FROM.name, str(record["plan"])))
+    found += [(p.REVIEW_RECEIPT.name, str(each)) for each in _list(record["receipts"])]
+    for rule in _list(record["rules"]):
+        found.append((p.USED.name, str(rule["revision"])))
+        statuses = map(str, _list(rule["statuses"]))
+        found += [(_STATUSES[status].name, str(rule["id"])) for status in statuses]
+    for finding in _list(record["findings"]):
+        place = f" {finding['path']}:{finding['line']}" if finding.get("path") else ""
+        said = f"{finding['severity']} {finding['status']} {finding['sop_id']}{place}: "
+        found.append((p.REVIEW_FINDING.name, said + str(finding["message"])))
+    found += [(p.REVIEW_PROBLEM.name, str(each["code"])) for each in _list(record["problems"])]
+    doubted = [str(w["sop_id"]) for w in _list(record.get("warnings", [])) if w.get("sop_id")]
+    found += [(p.REVIEW_DOUBTED.name, each) for each in doubted]
+    return tuple(found)
+
+
+def _convention_facts(record: Mapping[str, object]) -> Facts:
+    found = [
+        (p.CONVENTION_STANDING.name, Standing(str(record["standing"]))),
+        (p.GENERATED_AT.name, _time(record["at"])),
+    ]
+    found += [(p.DERIVED_FROM.name, str(each)) for each in _list(record["reviews"])]
+    found += [(p.CONVENTION_EVIDENCE.name, str(each["path"])) for each in _list(record["evidence"])]
+    return tuple(dict.fromkeys(found))
+
+
+def _time(value: object) -> str:
+    if not isinstance(value, str) or not _TIME.fullmatch(value):
+        raise ValueError(f"{value!r} is no time in UTC")
+    return value
+
+
+def _list(value: object) -> "list[dict[str, object]]":
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is no list")
+    return value
+
+
+RECEIPTS = PurePosixPath(".hornbook/records/receipts")
+
+
+class ReceiptReader:
+    """Reads receipts: which revisions of which rules a context was made from."""
+
+    tool = "record"
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the path is a receipt."""
+        return path.parent == RECEIPTS and path.suffix == ".json"
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return what the receipt says; one that is damaged is kept, with a problem."""
+        kind = RecordKind("receipt", Category.RECEIPT, Scope.CODE, _facts, _broken_receipt)
+        return read_record(file, kind)
+
+
+def _broken_receipt(receipt: Said, _name: str) -> Iterator[str]:
+    broken = unsealed(receipt, RECEIPT)
+    if broken:
+        yield broken
+
+
+def _facts(receipt: Said) -> tuple[tuple[str, str], ...]:
+    found = [(p.RECEIPT_PROMPT.name, str(receipt["prompt_sha256"]))]
+    for predicate, key in ((p.RECEIPT_BASE, "base"), (p.RECEIPT_HEAD, "head")):
+        if receipt.get(key) is not None:
+            found.append((predicate.name, str(receipt[key])))
+    files, sections = receipt["files"], receipt["sections"]
+    if not isinstance(files, list) or not isinstance(sections, list):
+        raise TypeError("files and sections must be lists")
+    found += [(p.RECEIPT_FILE.name, str(file)) for file in files]
+    for section in sections:
+        if section["name"] in {"sops", "decisions", "conventions"}:
+            found += [(p.USED.name, str(item["revision"])) for item in section["items"]]
+    return tuple(found)

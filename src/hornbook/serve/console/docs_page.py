@@ -1,0 +1,72 @@
+"""The page behind `/docs`: the REST interface as `/openapi.json` describes it."""
+
+from functools import cache
+
+from hornbook.serve.console.style import STYLE
+
+_SCRIPT = """
+const at = id => document.getElementById(id);
+const words = (tag, text, kind) => {
+  const element = document.createElement(tag);
+  element.textContent = text; if (kind) element.className = kind; return element;
+};
+const schema = (all, node) => node && node.$ref
+  ? all.components.schemas[node.$ref.split('/').pop()] : node;
+const kind = node => !node ? '' : node.$ref ? node.$ref.split('/').pop()
+  : node.anyOf ? node.anyOf.map(kind).join(' | ')
+  : node.type === 'array' ? '[' + kind(node.items) + ']' : node.type || '';
+const fields = (all, node) => {
+  const table = document.createElement('table');
+  const found = schema(all, node) || {};
+  for (const [name, each] of Object.entries(found.properties || {})) {
+    const row = document.createElement('tr');
+    row.append(words('td', name + ((found.required || []).includes(name) ? '' : '?')),
+      words('td', kind(each)), words('td', each.description || ''));
+    table.append(row);
+  }
+  return table;
+};
+const show = async () => {
+  const headers = {};
+  if (at('token').value) headers.authorization = 'Bearer ' + at('token').value;
+  const answer = await fetch('/openapi.json', { headers });
+  const all = await answer.json();
+  const place = at('paths');
+  place.replaceChildren();
+  if (!all.paths) { place.append(words('p', all.detail || 'no description')); return; }
+  for (const [path, operations] of Object.entries(all.paths))
+    for (const [method, operation] of Object.entries(operations)) {
+      const box = document.createElement('details');
+      const head = words('summary', '');
+      head.append(words('strong', method.toUpperCase() + ' '), words('code', path),
+        words('span', ' ' + (operation.description || ''), 'muted'));
+      box.append(head);
+      const body = operation.requestBody?.content?.['application/json']?.schema;
+      if (body) box.append(words('h3', 'Body'), fields(all, body));
+      const done = operation.responses['200']?.content?.['application/json']?.schema;
+      if (done) box.append(words('h3', 'Answer'), fields(all, done));
+      const refused = Object.entries(operation.responses).filter(([status]) => status >= 300);
+      box.append(words('h3', 'Otherwise'));
+      for (const [status, each] of refused) box.append(words('p', status + ' ' + each.description));
+      place.append(box);
+    }
+};
+at('load').addEventListener('click', show);
+show();
+"""
+
+
+@cache
+def docs_page() -> str:
+    """The page as HTML; it needs nothing but this server."""
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Hornbook REST</title>
+<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>
+<header><h1>REST</h1><nav><a href="/">status</a><a href="/graphql">GraphQL</a>
+<a href="/openapi.json">openapi.json</a></nav></header>
+<label for="token">Token, if the server asks for one</label>
+<input id="token" type="password" autocomplete="off">
+<p><button id="load">Load</button></p><div id="paths"></div>
+<script>{_SCRIPT}</script>
+</body></html>
+"""

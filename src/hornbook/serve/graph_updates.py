@@ -1,0 +1,155 @@
+"""What the server does beside answering: ingests on request, and tells of new versions."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hornbook.errors import Busy
+from hornbook.graph.ingest.report import IngestReport
+from hornbook.serve.follower import Follower
+from hornbook.serve.http.logs import Metrics
+from hornbook.serve.http.problems import HttpRefusal, discreetly
+from hornbook.serve.leases import Leases
+from hornbook.serve.paths import inside
+from hornbook.workspace import Workspace
+
+if TYPE_CHECKING:  # it loads agents and gates, which a query in process need not wait for
+    from hornbook.loop.engine.background_runs import Executions
+    from hornbook.loop.runs.book import RunLine
+
+LOOK_EVERY = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of the graph that readers can open."""
+
+    version: str
+    documents: int
+
+
+def ingest(root: Path, paths: Sequence[str] = ()) -> IngestReport:
+    """Read documents into the graph, in a workspace of its own: readers keep theirs.
+
+    Raises:
+        UsageError: A path leads out of the root.
+    """
+    with Workspace.open(root) as work:
+        return work.ingest([root / path for path in inside(root, paths)])
+
+
+class GraphUpdates:
+    """Lets one request at a time ingest, has plans executed, and keeps count of streams."""
+
+    def __init__(
+        self, leases: Leases, metrics: Metrics, executions: "Executions", most_streams: int
+    ) -> None:
+        self.leases = leases
+        self.executions = executions
+        self.root = leases.root
+        self.said = discreetly(leases.root)
+        """How messages are put to those who ask from elsewhere."""
+        self.closing = asyncio.Event()
+        self._metrics = metrics
+        self._most_streams = most_streams
+        self._streams = 0
+        self._asked = threading.Lock()
+        self._next = threading.Lock()
+        self._ingesting = threading.Lock()
+        with leases.workspace() as work:
+            self.follower = Follower(work.run_book(), self.closing)
+
+    def ingest(self, paths: Sequence[str] = ()) -> IngestReport:
+        """Read documents into the graph because somebody asks for it.
+
+        Raises:
+            Busy: Somebody else asked before, and that is not done.
+        """
+        if not self._asked.acquire(blocking=False):
+            raise Busy("this server is ingesting already: ask again when it is done.")
+        try:
+            return self.ingest_in_turn(paths)
+        finally:
+            self._asked.release()
+
+    def ingest_in_turn(self, paths: Sequence[str] = ()) -> IngestReport:
+        """The same after an ingest that is going on: watch and request wait for each other."""
+        with self._next:  # who came first is next: a lock alone goes to whoever is quickest
+            self._ingesting.acquire()
+        try:
+            report = ingest(self.root, paths)
+        except Exception:
+            self._metrics.ingests.labels("failed").inc()
+            raise
+        finally:
+            self._ingesting.release()
+        self._metrics.ingests.labels("done").inc()
+        problems = tuple(replace(each, message=self.said(each.message)) for each in report.problems)
+        return replace(report, problems=problems)
+
+    def execute(self, given: str, *, task: str | None, agent: str | None) -> "RunLine":
+        """Begin to carry out a plan, or one of its tasks; the run that somebody works on now.
+
+        Raises:
+            HornbookError: It cannot be begun.
+        """
+        with self.leases.workspace() as work, work.run_book() as runs:
+            return runs.line(self.executions.begin(work, given, task=task, agent=agent))
+
+    def answer(self, run_id: str, text: str) -> "RunLine":
+        """Tell a run that asks what a person says; whoever executes its plan goes on with it.
+
+        Raises:
+            NotFound: There is no such run.
+            UsageError: It asks nothing.
+        """
+        with self.leases.workspace() as work, work.run_book() as runs:
+            answered = runs.answer(run_id, text).run_id
+            work.wake(answered)
+            return runs.line(answered)
+
+    @contextmanager
+    def stream(self) -> Iterator[None]:
+        """Be one of the open streams.
+
+        Raises:
+            Refusal: There are too many.
+        """
+        if self._streams >= self._most_streams:
+            raise HttpRefusal(
+                503,
+                "streams",
+                f"{self._streams} streams are open: close one.",
+                headers={"retry-after": "5"},
+            )
+        self._streams += 1
+        self._metrics.streams.set(self._streams)
+        try:
+            yield
+        finally:
+            self._streams -= 1
+            self._metrics.streams.set(self._streams)
+
+    async def versions(self) -> AsyncIterator[Version]:
+        """The version of the graph, and every later one as soon as it is published."""
+        looked: str | None = None
+        told: Version | None = None
+        while not self.closing.is_set():
+            name = self.leases.published()
+            if name != looked:
+                looked = name
+                # What is leased may be newer than the name: then it is told now, and not again.
+                # It is given back before it is told: whoever reads slowly keeps no old version.
+                with self.leases.lease() as snapshot:
+                    found = Version(snapshot.version, len(snapshot.catalog.entries))
+                if found != told:
+                    told = found
+                    yield found
+            try:
+                await asyncio.wait_for(self.closing.wait(), LOOK_EVERY)
+            except TimeoutError:
+                continue

@@ -1,0 +1,1 @@
+"""GraphQL: schema, resolvers, execution and transports."""

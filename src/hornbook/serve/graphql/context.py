@@ -1,0 +1,53 @@
+"""What every resolver gets, and how it refuses."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from graphql import GraphQLError
+from strawberry.types import Info
+
+from hornbook.errors import UsageError
+from hornbook.graph.snapshot import Snapshot
+from hornbook.serve.graph_updates import GraphUpdates
+from hornbook.serve.graphql.documents import coded
+from hornbook.serve.http.request import Deadline
+from hornbook.serve.paths import inside
+from hornbook.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class ResolverContext:
+    """One version of the graph for the whole request, and what the caller may do.
+
+    The command line has no desk: it asks and ingests by itself.
+    """
+
+    workspace: Workspace
+    snapshot: Snapshot
+    may_write: bool = True
+    desk: GraphUpdates | None = None
+    patience: Deadline = field(default_factory=Deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What subscriptions get: no version is held while they wait."""
+
+    desk: GraphUpdates
+
+
+Asking = Info[ResolverContext, None]
+
+
+def refuse(field: str, found: str, remedy: str) -> GraphQLError:
+    """A refusal of an argument: which, what was found, and what to write instead."""
+    return coded(f"{found}: {remedy}", "BAD_USER_INPUT", field=field, remedy=remedy)
+
+
+def files_inside(context: ResolverContext, files: Sequence[str]) -> list[str]:
+    """The files, cleaned; those that lead out of the root are refused."""
+    try:
+        return inside(context.workspace.root, files)
+    except UsageError as problem:
+        found, _, remedy = str(problem).rpartition(": ")
+        raise refuse("files", found, remedy) from problem

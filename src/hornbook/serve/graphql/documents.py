@@ -1,0 +1,171 @@
+"""GraphQL documents that were parsed, measured and validated, each once."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+
+from graphql import (
+    DocumentNode,
+    GraphQLError,
+    GraphQLSchema,
+    GraphQLSyntaxError,
+    OperationDefinitionNode,
+    parse,
+    validate,
+)
+
+from hornbook.serve.graphql.measure import Measuring, Size, Variables
+from hornbook.settings.serve_block import ServeSettings
+
+MOST_ERRORS = 20
+_KEPT = 512
+# A parsed document takes about 130 times the room of its text.
+_KEPT_CHARACTERS = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLimits:
+    """How large a document may be, and whether it may ask for the schema."""
+
+    tokens: int
+    depth: int
+    aliases: int
+    cost: int
+    introspection: bool
+
+    @classmethod
+    def of(cls, settings: ServeSettings, *, introspection: bool) -> "DocumentLimits":
+        """The limits that a workspace sets."""
+        return cls(
+            settings.query_tokens,
+            settings.query_depth,
+            settings.query_aliases,
+            settings.query_cost,
+            introspection,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document that may be run, or the errors for which it may not."""
+
+    document: DocumentNode | None
+    errors: tuple[GraphQLError, ...] = ()
+    varies: bool = False
+
+
+def coded(message: str, code: str, **facts: object) -> GraphQLError:
+    """An error with a code that a client can act on."""
+    return GraphQLError(message, extensions={"code": code, **facts})
+
+
+_NESTED = coded(
+    "the document is nested too deep: make it flatter.", "LIMIT_EXCEEDED", limit="depth"
+)
+
+
+class Documents:
+    """Prepares documents for one schema and remembers the last ones."""
+
+    def __init__(self, schema: GraphQLSchema, limits: DocumentLimits | None) -> None:
+        self._schema = schema
+        self._limits = limits
+        self._kept: OrderedDict[str, Prepared] = OrderedDict()
+        self._characters = 0
+        self._lock = Lock()
+
+    def knows(self, text: str) -> bool:
+        """Whether a document is prepared already, so that nobody has to wait for it."""
+        return text in self._kept
+
+    def prepare(self, text: str) -> Prepared:
+        """The document of a text."""
+        with self._lock:
+            found = self._kept.get(text)
+            if found is not None:
+                self._kept.move_to_end(text)
+                return found
+        found = self._prepared(text)
+        with self._lock:
+            if text not in self._kept:
+                self._kept[text] = found
+                self._characters += len(text)
+            while len(self._kept) > _KEPT or self._characters > _KEPT_CHARACTERS:
+                self._characters -= len(self._kept.popitem(last=False)[0])
+        return found
+
+    def over_limit(
+        self, prepared: Prepared, operation: OperationDefinitionNode, variables: Variables
+    ) -> GraphQLError | None:
+        """Why an operation is too large with these variables; without any it was checked before."""
+        if self._limits is None or prepared.document is None or not prepared.varies:
+            return None
+        measuring = Measuring(prepared.document, variables)
+        return _too_large(measuring.operation(operation), self._limits)
+
+    def _prepared(self, text: str) -> Prepared:
+        limits = self._limits
+        try:
+            document = parse(text, max_tokens=limits.tokens if limits is not None else None)
+        except GraphQLSyntaxError as error:
+            return Prepared(None, (_syntax(error, limits),))
+        except RecursionError:
+            return Prepared(None, (_NESTED,))
+        measuring = Measuring(document)
+        if limits is not None:
+            beyond = _beyond(document, measuring, limits)
+            if beyond is not None:
+                return Prepared(None, (beyond,))
+        try:
+            errors = validate(self._schema, document, max_errors=MOST_ERRORS)
+        except RecursionError:
+            return Prepared(None, (_NESTED,))
+        for each in errors:
+            each.extensions = {**(each.extensions or {}), "code": "GRAPHQL_VALIDATION_FAILED"}
+        return Prepared(document, tuple(errors), measuring.depends_on_variables)
+
+
+def _syntax(error: GraphQLSyntaxError, limits: DocumentLimits | None) -> GraphQLError:
+    if limits is not None and "Parsing aborted" in error.message:
+        return coded(
+            f"the document has more than {limits.tokens} tokens: ask for less at a time.",
+            "LIMIT_EXCEEDED",
+            limit="tokens",
+            allowed=limits.tokens,
+        )
+    error.extensions = {"code": "GRAPHQL_PARSE_FAILED"}
+    return error
+
+
+def _beyond(
+    document: DocumentNode, measuring: Measuring, limits: DocumentLimits
+) -> GraphQLError | None:
+    """Why no operation of the document may run."""
+    for each in document.definitions:
+        if isinstance(each, OperationDefinitionNode):
+            error = _too_large(measuring.operation(each), limits)
+            if error is not None:
+                return error
+    if measuring.introspects and not limits.introspection:
+        return coded(
+            "introspection is off here: set `serve.introspection: always` to allow it.",
+            "INTROSPECTION_OFF",
+        )
+    return None
+
+
+def _too_large(size: Size, limits: DocumentLimits) -> GraphQLError | None:
+    for name, found, allowed in (
+        ("depth", size.depth, limits.depth),
+        ("aliases", size.aliases, limits.aliases),
+        ("cost", size.cost, limits.cost),
+    ):
+        if found > allowed:
+            shown = str(found) if found < 10**12 else "over a million million"
+            return coded(
+                f"the {name} of the document is {shown}, {allowed} are allowed: ask for less.",
+                "LIMIT_EXCEEDED",
+                limit=name,
+                allowed=allowed,
+            )
+    return None

@@ -1,0 +1,194 @@
+"""Runs GraphQL documents: one way for HTTP, streams, WebSockets and the command line."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphql import (
+    ExecutionResult,
+    GraphQLError,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    execute_sync,
+    get_operation_ast,
+    subscribe,
+)
+from graphql.execution.executor import Executor
+
+from hornbook.errors import (
+    Busy,
+    EngineError,
+    EventLogError,
+    HornbookError,
+    NotFound,
+    PlanHeld,
+    StoreError,
+    TooSlow,
+    UsageError,
+)
+from hornbook.serve.graphql.context import ResolverContext
+from hornbook.serve.graphql.documents import DocumentLimits, Documents, Prepared, coded
+from hornbook.serve.http.logs import log
+from hornbook.serve.http.problems import HttpRefusal, Saying, plainly, said_in
+
+Answer = dict[str, object]
+_CODES: tuple[tuple[type[HornbookError], str], ...] = (
+    (Busy, "BUSY"),
+    (NotFound, "NOT_FOUND"),
+    (UsageError, "BAD_USER_INPUT"),
+    (StoreError, "STORE_DAMAGED"),
+    (EventLogError, "EVENTS_DAMAGED"),
+    (TooSlow, "DEADLINE"),
+    (PlanHeld, "BUSY"),
+    (EngineError, "ENGINE"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One operation that is asked for."""
+
+    text: str
+    variables: Mapping[str, object] = field(default_factory=dict)
+    operation_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An operation that may be run."""
+
+    prepared: Prepared
+    operation: OperationDefinitionNode
+    asked: Asked
+
+    @property
+    def kind(self) -> str:
+        """query, mutation or subscription."""
+        return self.operation.operation.value
+
+
+class _Impatient(Executor[Any]):  # what it hands on is graphql-core's own
+    """Looks before each field whether anybody still waits."""
+
+    def execute_field(self, *args: Any, **kwargs: Any) -> Any:  # as above
+        self.context_value.patience.next_field()
+        return super().execute_field(*args, **kwargs)
+
+
+class GraphQLExecutor:
+    """Runs documents against one schema, within limits."""
+
+    def __init__(
+        self, schema: GraphQLSchema, limits: DocumentLimits | None = None, said: Saying = plainly
+    ) -> None:
+        self.schema = schema
+        self._said = said
+        self.documents = Documents(schema, limits)
+
+    def ready(self, asked: Asked) -> Ready | Answer:
+        """What is asked for, ready to be run, or the errors for which it is not."""
+        if not asked.text.strip():
+            return told([coded("the document is empty: write a query.", "GRAPHQL_PARSE_FAILED")])
+        prepared = self.documents.prepare(asked.text)
+        if prepared.errors or prepared.document is None:
+            return told(prepared.errors)
+        operation = get_operation_ast(prepared.document, asked.operation_name)
+        if operation is None:
+            return told([_no_operation(asked.operation_name)])
+        error = self.documents.over_limit(prepared, operation, asked.variables)
+        return told([error]) if error is not None else Ready(prepared, operation, asked)
+
+    def run(self, ready: Ready, context: ResolverContext) -> Answer:
+        """The answer to a query or mutation; a query stops soon if nobody waits for it."""
+        document = ready.prepared.document
+        if document is None:
+            raise TypeError("a document with errors is never ready")
+        result = execute_sync(
+            self.schema,
+            document,
+            context_value=context,
+            variable_values=dict(ready.asked.variables),
+            operation_name=ready.asked.operation_name,
+            executor_class=_Impatient if ready.kind == "query" else None,
+        )
+        return answer_of(result, self._said)
+
+    async def events(self, ready: Ready, context: object) -> AsyncIterator[Answer] | Answer:
+        """The answers of a subscription, or the errors for which there are none."""
+        document = ready.prepared.document
+        if document is None:
+            raise TypeError("a document with errors is never ready")
+        found: Any = subscribe(  # graphql-core gives a value or something to await
+            self.schema,
+            document,
+            context_value=context,
+            variable_values=dict(ready.asked.variables),
+            operation_name=ready.asked.operation_name,
+        )
+        if hasattr(found, "__await__"):
+            found = await found
+        if isinstance(found, ExecutionResult):
+            return answer_of(found, self._said)
+        return _answers(found, self._said)
+
+
+async def _answers(results: AsyncIterator[ExecutionResult], said: Saying) -> AsyncIterator[Answer]:
+    try:
+        async for result in results:
+            yield answer_of(result, said)
+    except HornbookError as problem:
+        yield told([GraphQLError(str(problem), original_error=problem)], said)
+    finally:
+        close = getattr(results, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def answer_of(result: ExecutionResult, said: Saying) -> Answer:
+    """A result as the object that is sent; without `data` when nothing was executed."""
+    if not result.errors:
+        return {"data": result.data}
+    errors = [formatted(error, said) for error in result.errors]
+    if result.data is None and all(error.path is None for error in result.errors):
+        return {"errors": errors}
+    return {"data": result.data, "errors": errors}
+
+
+def told(errors: "list[GraphQLError] | tuple[GraphQLError, ...]", said: Saying = plainly) -> Answer:
+    """Errors for which nothing was executed."""
+    return {"errors": [formatted(error, said) for error in errors]}
+
+
+def formatted(error: GraphQLError, said: Saying) -> dict[str, Any]:
+    """An error as it is sent: with a code, and without the insides of the server."""
+    cause = error.original_error
+    while isinstance(cause, GraphQLError):
+        cause = cause.original_error
+    shown: dict[str, Any] = dict(error.formatted)
+    extensions = dict(shown.get("extensions") or {})
+    if isinstance(cause, HornbookError):
+        found = next((code for kind, code in _CODES if isinstance(cause, kind)), "REFUSED")
+        extensions.setdefault("code", found)
+    elif isinstance(cause, HttpRefusal):
+        extensions["code"] = cause.code.upper()
+        shown["message"] = cause.detail
+    elif cause is not None and "code" not in extensions:
+        log.error("a field failed", exc_info=cause, extra={"facts": {"path": error.path}})
+        shown["message"] = "the server failed; its log tells why."
+        extensions["code"] = "INTERNAL_SERVER_ERROR"
+    extensions.setdefault("code", "BAD_USER_INPUT")
+    shown["message"] = said(shown["message"])
+    shown["extensions"] = said_in(extensions, said)
+    return shown
+
+
+def _no_operation(name: str | None) -> GraphQLError:
+    if name is None:
+        return coded(
+            "the document has no single operation: name one in `operationName`.",
+            "OPERATION_RESOLUTION_FAILURE",
+        )
+    return coded(
+        f"the document has no operation {name!r}: name one that it has.",
+        "OPERATION_RESOLUTION_FAILURE",
+    )

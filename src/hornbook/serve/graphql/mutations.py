@@ -1,0 +1,164 @@
+"""The mutations and subscriptions of the GraphQL schema."""
+
+from collections.abc import AsyncIterator
+
+import strawberry
+from strawberry.scalars import JSON
+from strawberry.types import Info
+
+from hornbook.errors import UsageError
+from hornbook.serve.graph_updates import GraphUpdates, ingest
+from hornbook.serve.graphql.answer_types import (
+    GraphVersion,
+    IngestReport,
+    graph_version,
+    ingest_report,
+)
+from hornbook.serve.graphql.context import Asking, Following, ResolverContext, refuse
+from hornbook.serve.graphql.documents import coded
+from hornbook.serve.graphql.plan_types import (
+    Judgement,
+    Plan,
+    Run,
+    RunEvent,
+    judgement_of,
+    plan_of,
+    run_event,
+    run_of,
+)
+from hornbook.serve.review_check import check_review
+
+
+def needs_write(context: ResolverContext) -> None:
+    """Go on only if the caller may change something.
+
+    Raises:
+        GraphQLError: It may not.
+    """
+    if not context.may_write:
+        raise coded("this token may only read: use one with the scope write.", "FORBIDDEN")
+
+
+def _desk(info: Asking) -> GraphUpdates:
+    """The desk of the server, for one who may change something.
+
+    Raises:
+        GraphQLError: They may not, or there is no server.
+    """
+    needs_write(info.context)
+    if info.context.desk is None:
+        raise coded("there is no server here: use `hornbook execute` and `answer`.", "REFUSED")
+    return info.context.desk
+
+
+@strawberry.type
+class Mutation:
+    """What can be changed."""
+
+    @strawberry.mutation(description="Read documents into the graph; all sources without paths.")
+    def ingest(self, info: Asking, paths: list[str] | None = None) -> IngestReport:
+        """Read documents into the graph."""
+        context = info.context
+        needs_write(context)
+        try:
+            if context.desk is None:
+                return ingest_report(ingest(context.workspace.root, paths or ()))
+            return ingest_report(context.desk.ingest(paths or ()))
+        except UsageError as problem:
+            found, _, remedy = str(problem).rpartition(": ")
+            raise refuse("paths", found, remedy) from problem
+
+    @strawberry.mutation(
+        description="Begin a plan from a Markdown text with its sections, committed or not yet."
+    )
+    def create_plan(
+        self,
+        info: Asking,
+        title: str,
+        text: str | None = None,
+        committed: bool = False,
+        supersedes: str | None = None,
+    ) -> Plan:
+        """Begin a plan; it becomes the active one."""
+        needs_write(info.context)
+        book = info.context.workspace.plan_book()
+        if committed and supersedes is not None:
+            raise refuse(
+                "supersedes", "a plan that replaces another is explored first", "promote it"
+            )
+        view = (
+            book.commit(title, text, path="text")
+            if committed
+            else book.explore(title, text, path="text", supersedes=supersedes)
+        )
+        return plan_of(view, book.active())
+
+    @strawberry.mutation(description="Commit to an exploration: its text is frozen from now on.")
+    def promote_plan(self, info: Asking, slug: str) -> Plan:
+        """Commit to an exploration."""
+        needs_write(info.context)
+        if not slug.strip():
+            raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
+        book = info.context.workspace.plan_book()
+        return plan_of(book.promote(slug), book.active())
+
+    @strawberry.mutation(
+        description="Begin to carry out a committed plan, or one of its tasks; the run to follow."
+    )
+    def execute_plan(
+        self, info: Asking, slug: str, task: str | None = None, agent: str | None = None
+    ) -> Run:
+        """Begin to carry out a plan."""
+        if not slug.strip():
+            raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
+        return run_of(_desk(info).execute(slug, task=task, agent=agent))
+
+    @strawberry.mutation(description="Answer what a run asks; `stop` ends it.")
+    def answer_run(
+        self,
+        info: Asking,
+        id: strawberry.ID,  # noqa: A002  # as in `run`
+        text: str,
+    ) -> Run:
+        """Answer what a run asks."""
+        return run_of(_desk(info).answer(id, text))
+
+    @strawberry.mutation(
+        description="Judge a review by git and its receipt, or several, given as lists."
+    )
+    def check_review(
+        self, info: Asking, review: JSON, receipt: JSON, gates: JSON | None = None
+    ) -> Judgement:
+        """Judge a review; nothing is recorded, so that readers may."""
+        return judgement_of(check_review(info.context.workspace, review, receipt, gates))
+
+
+@strawberry.type
+class Subscription:
+    """What can be followed."""
+
+    @strawberry.subscription(description="The version of the graph, and every one that follows.")
+    async def graph_versions(self, info: Info[Following, None]) -> AsyncIterator[GraphVersion]:
+        """The version of the graph, and every one that follows."""
+        async for version in info.context.desk.versions():
+            yield graph_version(version)
+
+    @strawberry.subscription(
+        description="What happened in a run behind an event, and what happens until it ends; "
+        "a plan, named as plan.<slug>, is followed without end."
+    )
+    async def run_events(
+        self,
+        info: Info[Following, None],
+        id: strawberry.ID,  # noqa: A002  # the documented name
+        after: int = 0,
+    ) -> AsyncIterator[RunEvent]:
+        """The events of a run, as they come."""
+        follower = info.context.desk.follower
+        followed = await follower.named(id)
+
+        async def told() -> AsyncIterator[RunEvent]:
+            async for event in follower.events(followed, after):
+                yield run_event(event)
+
+        return told()

@@ -1,0 +1,323 @@
+"""The questions of the GraphQL schema, each a thin adapter over the workspace."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+import strawberry
+
+from hornbook.errors import NotFound
+from hornbook.graph.ingest import report
+from hornbook.graph.selection import Filter
+from hornbook.graph.snapshot import EntityTriples
+from hornbook.serve.graphql.answer_types import (
+    FileAnswer,
+    ReviewContext,
+    file_answer,
+    review_context,
+)
+from hornbook.serve.graphql.context import Asking, ResolverContext, files_inside, refuse
+from hornbook.serve.graphql.paging import PAGE, cursor, page
+from hornbook.serve.graphql.plan_types import (
+    PastReview,
+    Plan,
+    RuleRecord,
+    Run,
+    past_review,
+    plan_of,
+    rule_record,
+    run_of,
+)
+from hornbook.serve.graphql.types import (
+    Direction,
+    Edge,
+    Entity,
+    EntityConnection,
+    EntityEdge,
+    EntityFilter,
+    Neighbourhood,
+    PageInfo,
+    Predicate,
+    entity_of,
+    predicate_of,
+)
+from hornbook.serve.why import why_within
+from hornbook.vocabulary.terms import Category
+
+DAYS = 90
+MOST_DAYS = 3650
+
+
+@strawberry.type
+class PlanQuery:
+    """What can be asked about work."""
+
+    @strawberry.field(description="Every plan: explorations, then the committed, then the rest.")
+    def plans(self, info: Asking) -> list[Plan]:
+        """Every plan."""
+        book = info.context.workspace.plan_book()
+        active = book.active()
+        return [plan_of(view, active) for view in book.views()]
+
+    @strawberry.field(description="One plan by its slug or id; null if there is none.")
+    def plan(self, info: Asking, slug: str) -> Plan | None:
+        """One plan or null."""
+        if not slug.strip():
+            raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
+        book = info.context.workspace.plan_book()
+        try:
+            return plan_of(book.view(slug), book.active())
+        except NotFound:
+            return None
+
+    @strawberry.field(description="The runs, newest first; those of a plan if one is named.")
+    def runs(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[Run]:
+        """The runs, newest first."""
+        with info.context.workspace.run_book() as book:
+            return [run_of(line) for line in book.lines(plan_id)]
+
+    @strawberry.field(description="One run; null if there is none.")
+    def run(self, info: Asking, id: strawberry.ID) -> Run | None:  # noqa: A002  # documented
+        """One run or null."""
+        with info.context.workspace.run_book() as book:
+            try:
+                return run_of(book.line(id))
+            except NotFound:
+                return None
+
+    @strawberry.field(
+        description="Recorded reviews, newest first; those that judged by a revision if named."
+    )
+    def reviews(self, info: Asking, revision: strawberry.ID | None = None) -> list[PastReview]:
+        """Recorded reviews, newest first."""
+        return [past_review(each) for each in info.context.workspace.reviews(revision)]
+
+    @strawberry.field(description="How reviews answered each rule in the last days.")
+    def rule_records(self, info: Asking, days: int = DAYS) -> list[RuleRecord]:
+        """How reviews answered each rule, the most violated first."""
+        if not 1 <= days <= MOST_DAYS:
+            raise refuse("days", f"days is {days}", f"ask for 1 to {MOST_DAYS}")
+        since = datetime.now(UTC) - timedelta(days=days)
+        return [rule_record(each) for each in info.context.workspace.rule_records(since)]
+
+
+MOST_NODES = 5000
+
+
+class Walk:
+    """Follows the links of one version in one direction."""
+
+    def __init__(
+        self,
+        context: ResolverContext,
+        direction: Direction,
+        predicate_prefix: str | None,
+        *,
+        include_revisions: bool,
+    ) -> None:
+        self._context = context
+        self._snapshot = context.snapshot
+        self._direction = direction
+        self._names = set(self._snapshot.predicates(predicate_prefix))
+        self._revisions = include_revisions
+
+    def from_(self, start: str, depth: int) -> tuple[list[str], list[Edge]]:
+        """The ids that were reached, the start first, and the edges between them."""
+        reached = [start]
+        seen = {start}
+        edges: dict[tuple[str, str, str], None] = {}
+        border: Sequence[str] = [start]
+        for _ in range(depth):
+            self._context.patience.check()
+            found = self._edges(border)
+            edges.update(dict.fromkeys(found))
+            ends = {end for source, _, target in found for end in (source, target)}
+            border = sorted(ends - seen)
+            seen.update(border)
+            reached += border
+            if len(reached) > MOST_NODES:
+                raise refuse(
+                    "depth",
+                    f"more than {MOST_NODES} entities lie within depth {depth}",
+                    "ask for less",
+                )
+        ordered = sorted(edges)
+        return reached, [
+            Edge(source=strawberry.ID(source), target=strawberry.ID(target), predicate=name)
+            for source, name, target in ordered
+        ]
+
+    def _edges(self, ids: Sequence[str]) -> list[tuple[str, str, str]]:
+        found: list[tuple[str, str, str]] = []
+        if self._direction is not Direction.OUTBOUND:
+            found += self._snapshot.edges(ids, inbound=True)
+        if self._direction is not Direction.INBOUND:
+            found += self._snapshot.edges(ids, inbound=False)
+        return [edge for edge in found if edge[1] in self._names and self._wanted(edge)]
+
+    def _wanted(self, edge: tuple[str, str, str]) -> bool:
+        return self._revisions or not any(".rev." in end for end in (edge[0], edge[2]))
+
+
+DEEPEST = 8
+PIECE = 200
+
+
+def _described(context: ResolverContext, ids: Sequence[str]) -> list[Entity]:
+    return [entity_of(thing) for thing in _things(context, ids)]
+
+
+def _things(context: ResolverContext, ids: Sequence[str]) -> Iterator[EntityTriples]:
+    """What the graph says of entities, a piece at a time."""
+    for piece in _pieces(context, ids):
+        yield from context.snapshot.describe(piece)
+
+
+def _pieces(context: ResolverContext, names: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Names a piece at a time, as long as somebody waits for the answer."""
+    for start in range(0, len(names), PIECE):
+        context.patience.check()
+        yield names[start : start + PIECE]
+
+
+def _listed(context: ResolverContext, asked: Filter, first: int, after: str | None) -> list[Entity]:
+    return _described(context, page(context, asked, first, after).ids)
+
+
+@strawberry.type
+class EntityQuery:
+    """What can be asked about the graph."""
+
+    @strawberry.field(description="Entities in id order.")
+    def entities(
+        self,
+        info: Asking,
+        filter: EntityFilter | None = None,  # noqa: A002  # the documented name
+        first: int = PAGE,
+        after: str | None = None,
+    ) -> list[Entity]:
+        """Entities in id order."""
+        wanted = filter.asked() if filter is not None else Filter()
+        return _listed(info.context, wanted, first, after)
+
+    @strawberry.field(description="Entities in id order, in Relay's form.")
+    def entities_connection(
+        self,
+        info: Asking,
+        filter: EntityFilter | None = None,  # noqa: A002  # the documented name
+        first: int = PAGE,
+        after: str | None = None,
+    ) -> EntityConnection:
+        """Entities in id order, in Relay's form."""
+        wanted = filter.asked() if filter is not None else Filter()
+        found = page(info.context, wanted, first, after)
+        nodes = _described(info.context, found.ids)
+        edges = [EntityEdge(cursor=cursor(each.id), node=each) for each in nodes]
+        return EntityConnection(
+            edges=edges,
+            page_info=PageInfo(
+                has_next_page=found.more,
+                has_previous_page=after is not None,
+                start_cursor=edges[0].cursor if edges else None,
+                end_cursor=edges[-1].cursor if edges else None,
+            ),
+        )
+
+    @strawberry.field(description="Entities that carry a predicate, or one below it.")
+    def entities_by_predicate(
+        self, info: Asking, predicate: str, first: int = PAGE, after: str | None = None
+    ) -> list[Entity]:
+        """Entities that carry a predicate."""
+        return _listed(info.context, Filter(carries=predicate), first, after)
+
+    @strawberry.field(description="Entities whose id equals a prefix or lies below it at a dot.")
+    def entities_by_prefix(
+        self, info: Asking, prefix: str, first: int = PAGE, after: str | None = None
+    ) -> list[Entity]:
+        """Entities below an id."""
+        return _listed(info.context, Filter(id_prefix=prefix), first, after)
+
+    @strawberry.field(description="One entity, also a chunk, a revision or a removed document.")
+    def entity(self, info: Asking, id: strawberry.ID) -> Entity | None:  # noqa: A002  # documented
+        """One entity or null."""
+        try:
+            return entity_of(info.context.snapshot.thing(id))
+        except NotFound:
+            return None
+
+    @strawberry.field(description="What can be reached from an entity over links.")
+    def traverse(  # noqa: PLR0917  # GraphQL arguments are always named
+        self,
+        info: Asking,
+        start: strawberry.ID,
+        depth: int = 1,
+        direction: Direction = Direction.OUTBOUND,
+        predicate_prefix: str | None = None,
+        include_revisions: bool = False,
+    ) -> Neighbourhood:
+        """What can be reached from an entity over links; the start comes first."""
+        if not 1 <= depth <= DEEPEST:
+            raise refuse("depth", f"depth is {depth}", f"ask for 1 to {DEEPEST}")
+        walk = Walk(info.context, direction, predicate_prefix, include_revisions=include_revisions)
+        ids, edges = walk.from_(start, depth)
+        found = [thing for thing in _things(info.context, ids) if thing.triples]
+        return Neighbourhood(nodes=[entity_of(thing) for thing in found], edges=edges)
+
+    @strawberry.field(description="The predicates that something in the graph carries.")
+    def predicates(self, info: Asking, prefix: str | None = None) -> list[Predicate]:
+        """The predicates that something in the graph carries."""
+        return [predicate_of(name) for name in info.context.snapshot.predicates(prefix)]
+
+    @strawberry.field(description="The families of ids that documents have.")
+    def collections(self, info: Asking) -> list[str]:
+        """The ids of current documents without their last segment."""
+        return list(info.context.snapshot.registry.collections)
+
+    @strawberry.field(description="The version of the graph that this answer is made from.")
+    def version(self, info: Asking) -> str:
+        """The version of the graph."""
+        return info.context.snapshot.version
+
+    @strawberry.field(
+        description="The SOPs that bind any of some files; all of them without files."
+    )
+    def sops(self, info: Asking, files: list[str] | None = None) -> list[Entity]:
+        """The SOPs that bind any of some files."""
+        snapshot = info.context.snapshot
+        if files is None:
+            ids = [each.id for each in snapshot.catalog.entries if each.category is Category.SOP]
+        else:
+            paths = files_inside(info.context, files)
+            pieces = map(snapshot.why, _pieces(info.context, paths))
+            ids = sorted({rule.id for piece in pieces for each in piece for rule in each.rules})
+        return _described(info.context, ids)
+
+    @strawberry.field(description="Which rules bind each file, and why.")
+    def why(self, info: Asking, files: list[str]) -> list[FileAnswer]:
+        """Which rules bind each file, and why."""
+        paths = files_inside(info.context, files)
+
+        def asked(piece: Sequence[str]) -> list[report.FileAnswer]:
+            info.context.patience.check()
+            return info.context.workspace.why(piece)
+
+        return [file_answer(each) for each in why_within(asked, paths)]
+
+    @strawberry.field(description="Decisions; those derived from a plan if one is named.")
+    def decisions(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[Entity]:
+        """Decisions in id order."""
+        asked = Filter(category=Category.DECISION.value, derived_from=plan_id)
+        ids, _ = info.context.snapshot.select(asked, len(info.context.snapshot.ids) + 1, None)
+        return _described(info.context, ids)
+
+    @strawberry.field(description="What a reviewer of some files must see: whole, or a refusal.")
+    def review_context(
+        self, info: Asking, files: list[str], plan_id: strawberry.ID | None = None
+    ) -> ReviewContext:
+        """What a reviewer must see."""
+        paths = files_inside(info.context, files)
+        if not paths:
+            raise refuse("files", "no file is named", "name the files under review")
+        slug = None if plan_id is None else str(plan_id)
+        if slug is not None and not slug.strip():
+            raise refuse("planId", "no plan is named", "give a plan's id, or leave it out")
+        return review_context(info.context.workspace.review_context(paths, plan=slug))

@@ -1,0 +1,234 @@
+"""GraphQL over a WebSocket: the protocol graphql-transport-ws."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from hornbook.serve.graph_updates import GraphUpdates
+from hornbook.serve.graphql.context import Following
+from hornbook.serve.graphql.executor import Answer, Asked, GraphQLExecutor, Ready
+from hornbook.serve.http.problems import HttpRefusal
+from hornbook.serve.http.request import RequestContext
+from hornbook.serve.http.response import as_json
+from hornbook.serve.http.tokens import CallerCheck
+
+PROTOCOL = "graphql-transport-ws"
+PATIENCE = 10.0
+LARGEST_MESSAGE = 1_048_576
+MOST_OPERATIONS = 20
+
+Message = dict[str, Any]  # what a client sends is checked key by key
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """How operations are made ready and answered, as for any other request."""
+
+    ready: Callable[[Asked], Awaitable[Ready | Answer]]
+    answer: Callable[[Ready, RequestContext], Awaitable[Answer | bytes]]
+
+
+class _Closed(Exception):  # it ends the conversation, which is no error
+    """The conversation is over; the client is told the code."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class Socket:
+    """One conversation."""
+
+    def __init__(
+        self,
+        engine: GraphQLExecutor,
+        desk: GraphUpdates,
+        answering: Answering,
+        visit: RequestContext,
+        *,
+        porter: CallerCheck,
+    ) -> None:
+        self._engine = engine
+        self._desk = desk
+        self._porter = porter
+        self._answering = answering
+        self._visit = visit
+        self._deadline = desk.leases.settings.serve.deadline_seconds
+        self._acknowledged = False
+        self._operations: dict[str, asyncio.Task[None]] = {}
+        self._sending = asyncio.Lock()
+        self._open = ExitStack()
+        self._nameless = ExitStack()
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Talk until one side ends it."""
+        self._receive, self._send = receive, send
+        await receive()  # websocket.connect
+        try:
+            self._nameless.enter_context(self._porter.nameless(self._visit.address))
+        except HttpRefusal:
+            await self._close(1013, "Too many sockets wait to say whose they are")
+            return
+        spoken = PROTOCOL in scope.get("subprotocols", ())
+        accept = {"type": "websocket.accept", "subprotocol": PROTOCOL if spoken else None}
+        await send(accept)
+        try:
+            await self._talk(spoken=spoken)
+        except HttpRefusal as refusal:
+            await self._close(1013, refusal.detail)
+        except _Closed as closed:
+            await self._close(closed.code, closed.reason)
+        finally:
+            self._nameless.close()
+            self._open.close()
+            for task in self._operations.values():
+                task.cancel()
+            await asyncio.gather(*self._operations.values(), return_exceptions=True)
+
+    async def _close(self, code: int, reason: str) -> None:
+        await self._send({"type": "websocket.close", "code": code, "reason": reason[:120]})
+
+    async def _talk(self, *, spoken: bool) -> None:
+        if not spoken:
+            raise _Closed(4406, "Subprotocol not acceptable")
+        closing = asyncio.ensure_future(self._desk.closing.wait())
+        patience: float | None = PATIENCE
+        try:
+            while True:
+                following = asyncio.ensure_future(self._receive())
+                await asyncio.wait(
+                    {closing, following}, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not following.done():
+                    following.cancel()
+                    if closing.done():
+                        raise _Closed(1001, "The server is shutting down")
+                    raise _Closed(4408, "Connection initialisation timeout")
+                event = following.result()
+                if event["type"] == "websocket.disconnect":
+                    return
+                await self._hear(_parsed(event))
+                patience = None if self._acknowledged else PATIENCE
+        finally:
+            closing.cancel()
+
+    async def _hear(self, message: Message) -> None:
+        kind = message.get("type")
+        if kind == "connection_init":
+            await self._greet(message)
+        elif kind == "ping":
+            await self._say({"type": "pong"})
+        elif kind == "subscribe":
+            await self._begin(message)
+        elif kind == "complete":
+            self._end(message)
+        elif kind != "pong":
+            raise _Closed(4400, f"Unexpected message of type {str(kind)[:40]!r} received")
+
+    async def _greet(self, message: Message) -> None:
+        if self._acknowledged:
+            raise _Closed(4429, "Too many initialisation requests")
+        payload = message.get("payload")
+        if payload is not None and not isinstance(payload, dict):
+            raise _Closed(4400, "The payload of connection_init must be an object")
+        given = {str(key).lower(): value for key, value in (payload or {}).items()}
+        if self._visit.caller is None:
+            said = str(given.get("authorization", ""))
+            self._visit.caller = self._porter.caller(said, self._visit.address)
+        if self._visit.caller is None:
+            raise _Closed(4403, "Forbidden: send authorization in the payload")
+        # Only those who may ask take one of the streams.
+        self._open.enter_context(self._desk.stream())
+        self._nameless.close()
+        self._acknowledged = True
+        await self._say({"type": "connection_ack"})
+
+    async def _begin(self, message: Message) -> None:
+        if not self._acknowledged:
+            raise _Closed(4401, "Unauthorized")
+        name, payload = message.get("id"), message.get("payload")
+        if not isinstance(name, str) or not name or not isinstance(payload, dict):
+            raise _Closed(4400, "A subscribe message needs an id and a payload")
+        if name in self._operations:
+            raise _Closed(4409, f"Subscriber for {name[:60]} already exists")
+        if len(self._operations) >= MOST_OPERATIONS:
+            raise _Closed(4429, f"More than {MOST_OPERATIONS} operations at a time")
+        asked = _asked(payload)
+        self._operations[name] = asyncio.ensure_future(self._operation(name, asked))
+
+    def _end(self, message: Message) -> None:
+        task = self._operations.pop(str(message.get("id")), None)
+        if task is not None:
+            task.cancel()
+
+    async def _operation(self, name: str, asked: Asked) -> None:
+        ready = await self._answering.ready(asked)
+        if not isinstance(ready, Ready):
+            found: Any = ready
+        elif ready.kind == "subscription":
+            found = await self._engine.events(ready, Following(self._desk))
+        else:
+            found = await self._answered(ready)
+        if isinstance(found, dict) and "data" not in found:
+            self._operations.pop(name, None)
+            await self._say({"type": "error", "id": name, "payload": found["errors"]})
+            return
+        if isinstance(found, dict | bytes):
+            await self._next(name, found)
+        else:
+            async for answer in found:
+                await self._next(name, answer)
+        self._operations.pop(name, None)
+        await self._say({"type": "complete", "id": name})
+
+    async def _answered(self, ready: Ready) -> Answer | bytes:
+        refusal = self._visit.spend()
+        if refusal is None:
+            try:
+                limit = None if ready.kind == "mutation" else self._deadline
+                async with asyncio.timeout(limit):
+                    return await self._answering.answer(ready, self._visit)
+            except TimeoutError:
+                refusal = HttpRefusal(504, "deadline", f"no answer within {self._deadline} s.")
+        return {
+            "errors": [{"message": refusal.detail, "extensions": {"code": refusal.code.upper()}}]
+        }
+
+    async def _next(self, name: str, answer: Answer | bytes) -> None:
+        payload = json.loads(answer) if isinstance(answer, bytes) else answer
+        await self._say({"type": "next", "id": name, "payload": payload})
+
+    async def _say(self, message: Message) -> None:
+        async with self._sending:
+            # Text frames: some clients read nothing else.
+            await self._send({"type": "websocket.send", "text": as_json(message).decode()})
+
+
+def _parsed(event: Any) -> Message:  # an ASGI message
+    text = event.get("text")
+    if text is None or len(text) > LARGEST_MESSAGE:
+        raise _Closed(4400, "Invalid message: send JSON text of at most 1 MiB")
+    try:
+        message = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise _Closed(4400, "Invalid message: not JSON") from None
+    if not isinstance(message, dict):
+        raise _Closed(4400, "Invalid message: not an object")
+    return message
+
+
+def _asked(payload: Message) -> Asked:
+    text, variables = payload.get("query"), payload.get("variables")
+    name = payload.get("operationName")
+    if not isinstance(text, str) or not isinstance(variables, dict | None):
+        raise _Closed(4400, "The payload of subscribe needs a query, and variables as an object")
+    if not isinstance(name, str | None):
+        raise _Closed(4400, "operationName must be a string")
+    return Asked(text, variables or {}, name)

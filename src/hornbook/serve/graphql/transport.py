@@ -1,0 +1,278 @@
+"""GraphQL over HTTP: queries, mutations, and subscriptions as server-sent events."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from hornbook.serve.console.query_page import query_page
+from hornbook.serve.console.style import PAGE_HEADERS
+from hornbook.serve.graph_updates import GraphUpdates
+from hornbook.serve.graphql.context import Following, ResolverContext
+from hornbook.serve.graphql.executor import Answer, Asked, GraphQLExecutor, Ready
+from hornbook.serve.graphql.fast_path import FastPath
+from hornbook.serve.graphql.shapes import Plain
+from hornbook.serve.graphql.socket import Answering, Socket
+from hornbook.serve.http.event_stream import frame, send_events
+from hornbook.serve.http.request import Deadline, RequestContext, visit_of
+from hornbook.serve.http.response import as_json, best, body_of, send_bytes
+from hornbook.serve.http.tokens import CallerCheck
+
+RESPONSE = "application/graphql-response+json"
+JSON = "application/json"
+EVENTS = "text/event-stream"
+_OFFERED = (RESPONSE, JSON, EVENTS)
+
+
+@dataclass(eq=False)
+class BadRequest(Exception):  # named after what HTTP calls it
+    """A request that is no GraphQL request."""
+
+    status: int
+    message: str
+    allow: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQLRequest:
+    """What is asked for, and the media type of the answer."""
+
+    asked: Asked
+    media_type: str
+    method: str
+
+
+def wanted_form(headers: Mapping[bytes, bytes]) -> str:
+    """The media type that the client wants.
+
+    Raises:
+        BadRequest: We have none that it accepts.
+    """
+    accept = headers.get(b"accept")
+    found = best(accept.decode("latin-1") if accept is not None else None, _OFFERED, JSON)
+    if found is None:
+        raise BadRequest(406, f"we answer as {', '.join(_OFFERED)}: accept one of them.")
+    return found
+
+
+async def read_request(
+    scope: Scope, receive: Receive, headers: Mapping[bytes, bytes]
+) -> GraphQLRequest:
+    """The request.
+
+    Raises:
+        BadRequest: It is none.
+    """
+    method = scope["method"]
+    if method == "POST":
+        form = wanted_form(headers)
+        return GraphQLRequest(_asked(_posted(headers, await body_of(receive))), form, method)
+    if method == "GET":
+        form = wanted_form(headers)
+        return GraphQLRequest(_asked(_parameters(scope["query_string"])), form, method)
+    raise BadRequest(405, f"{method} is not answered here: use POST, or GET to query.", "GET, POST")
+
+
+def _posted(headers: Mapping[bytes, bytes], body: bytes) -> object:
+    kind, *parameters = (
+        each.strip().lower()
+        for each in headers.get(b"content-type", b"").decode("latin-1").split(";")
+    )
+    if kind != JSON:
+        raise BadRequest(415, f"the body is {kind or 'of no type'}: send {JSON}.")
+    for each in parameters:
+        name, _, value = each.partition("=")
+        if name == "charset" and value.strip('"') not in {"utf-8", "utf8"}:
+            raise BadRequest(415, f"the body is in {value}: send UTF-8.")
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise BadRequest(400, f"the body is not JSON ({problem}).") from problem
+
+
+def _parameters(query_string: bytes) -> dict[str, object]:
+    try:
+        text = query_string.decode("ascii")
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=100)
+    except ValueError as problem:
+        raise BadRequest(400, f"the parameters cannot be read ({problem}).") from problem
+    given: dict[str, object] = dict(pairs)
+    for name in ("variables", "extensions"):
+        value = given.get(name)
+        if isinstance(value, str):
+            try:
+                given[name] = msgspec.json.decode(value) if value else None
+            except (msgspec.DecodeError, UnicodeError, RecursionError) as problem:
+                raise BadRequest(400, f"`{name}` is not JSON ({problem}).") from problem
+    return given
+
+
+def _asked(given: object) -> Asked:
+    if not isinstance(given, dict):
+        raise BadRequest(400, "the body is no JSON object: send {query, variables}.")
+    for name, kind, said in (
+        ("query", str, "a string"),
+        ("operationName", str, "a string"),
+        ("variables", dict, "an object"),
+        ("extensions", dict, "an object"),
+    ):
+        value = given.get(name)
+        if (name == "query" and value is None) or not isinstance(value, kind | None):
+            raise BadRequest(400, f"`{name}` is not {said}.")
+    typed: dict[str, Any] = given  # the loop above checked every key that is used
+    return Asked(typed["query"], typed.get("variables") or {}, typed.get("operationName"))
+
+
+# Fields of one name are compared with each other: a thousand of them take a while.
+LONG = 2000
+_COMPLETE = b"event: complete\ndata:\n\n"
+_HTML_HEADERS = [(name.encode(), value.encode()) for name, value in PAGE_HEADERS.items()]
+
+
+class GraphQLRoom:
+    """The application behind `/graphql`."""
+
+    def __init__(
+        self,
+        engine: GraphQLExecutor,
+        desk: GraphUpdates,
+        pool: Executor,
+        *,
+        page: bool,
+        porter: CallerCheck,
+    ) -> None:
+        megabytes = desk.leases.settings.serve.cache_megabytes
+        self._swift = FastPath(engine.schema, megabytes * 1024 * 1024)
+        self._engine = engine
+        self._desk = desk
+        self._pool = pool
+        self._page = page
+        self._porter = porter
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        visit = visit_of(scope)
+        if scope["type"] == "websocket":
+            rooms = Answering(self.ready, self.answer)
+            socket = Socket(self._engine, self._desk, rooms, visit, porter=self._porter)
+            await socket.serve(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        if self._wants_page(scope, headers):
+            await send_bytes(send, 200, "text/html; charset=utf-8", query_page(), _HTML_HEADERS)
+            return
+        try:
+            request = await read_request(scope, receive, headers)
+            await self._serve(request, visit, receive, send)
+        except BadRequest as problem:
+            allow = ((b"allow", problem.allow.encode()),) if problem.allow else ()
+            answer = {"errors": [_error(problem.message, "BAD_REQUEST")]}
+            await send_bytes(send, problem.status, f"{JSON}; charset=utf-8", as_json(answer), allow)
+
+    def _wants_page(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
+        return (
+            self._page
+            and scope["method"] == "GET"
+            and not scope["query_string"]
+            and b"text/html" in headers.get(b"accept", b"")
+        )
+
+    async def _serve(
+        self, request: GraphQLRequest, visit: RequestContext, receive: Receive, send: Send
+    ) -> None:
+        ready = await self.ready(request.asked)
+        if isinstance(ready, Ready):
+            _check_way(ready, request)
+            if request.media_type == EVENTS:
+                await self._stream(ready, visit, receive, send)
+                return
+            answer = await self.answer(ready, visit)
+        else:
+            answer = ready
+        body = answer if isinstance(answer, bytes) else as_json(answer)
+        # Those who take plain JSON are told by the body, not by the status.
+        failed = isinstance(answer, dict) and "data" not in answer and request.media_type != JSON
+        form = RESPONSE if request.media_type == RESPONSE else JSON
+        media_type = f"{form}; charset=utf-8"
+        await send_bytes(send, 400 if failed else 200, media_type, body)
+
+    async def ready(self, asked: Asked) -> Ready | Answer:
+        """What is asked for, ready to be run; a long document that is new is read in a thread."""
+        if len(asked.text) < LONG or self._engine.documents.knows(asked.text):
+            return self._engine.ready(asked)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, self._engine.ready, asked)
+
+    async def answer(self, ready: Ready, visit: RequestContext) -> Answer | bytes:
+        """The answer to a query or mutation: at once if it is ready, else from a thread."""
+        if ready.kind == "mutation":
+            visit.take_time()
+        plan = self._swift.plan(ready)
+        if plan is not None:
+            with self._desk.leases.workspace() as work:
+                context = ResolverContext(work, work.snapshot(), visit.may_write, self._desk)
+                found = self._swift.at_once(plan, context)
+            if found is not None:
+                return found
+        loop = asyncio.get_running_loop()
+        patience = Deadline()
+        task = partial(self._work, ready, plan, visit.may_write, patience)
+        try:
+            return await loop.run_in_executor(self._pool, task)
+        finally:
+            patience.end()  # after the deadline the thread is told, for nothing else stops it
+
+    def _work(
+        self, ready: Ready, plan: Plain | None, may_write: bool, patience: Deadline
+    ) -> Answer | bytes:
+        with self._desk.leases.workspace() as work:
+            context = ResolverContext(work, work.snapshot(), may_write, self._desk, patience)
+            found = self._swift.answer(plan, context) if plan is not None else None
+            return found if found is not None else self._engine.run(ready, context)
+
+    async def _stream(
+        self, ready: Ready, visit: RequestContext, receive: Receive, send: Send
+    ) -> None:
+        with self._desk.stream():
+            found: AsyncIterator[Answer | bytes] | Answer
+            if ready.kind == "subscription":
+                found = await self._engine.events(ready, Following(self._desk))
+                if isinstance(found, dict):
+                    media_type = f"{JSON}; charset=utf-8"
+                    await send_bytes(send, 400, media_type, as_json(found))
+                    return
+                visit.stay()
+            else:
+                found = _one(await self.answer(ready, visit))
+            await send_events(_frames(found), receive, send, last=_COMPLETE)
+
+
+def _check_way(ready: Ready, request: GraphQLRequest) -> None:
+    if ready.kind == "mutation" and request.method == "GET":
+        raise BadRequest(405, "a mutation is never sent by GET: use POST.", "POST")
+    if ready.kind == "subscription" and request.media_type != EVENTS:
+        raise BadRequest(406, f"a subscription needs `Accept: {EVENTS}`, or a WebSocket.")
+
+
+async def _one(answer: Answer | bytes) -> AsyncIterator[Answer | bytes]:
+    yield answer
+
+
+async def _frames(answers: AsyncIterator[Answer | bytes]) -> AsyncIterator[bytes]:
+    try:
+        async for answer in answers:
+            yield frame(answer if isinstance(answer, bytes) else as_json(answer), event="next")
+    finally:
+        close = getattr(answers, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def _error(message: str, code: str) -> dict[str, object]:
+    return {"message": message, "extensions": {"code": code}}

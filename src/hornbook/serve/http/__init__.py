@@ -1,0 +1,1 @@
+"""What every request passes: connections, host check, tokens, limits, bodies, logs."""

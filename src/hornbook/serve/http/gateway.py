@@ -1,0 +1,220 @@
+"""The gate that every request passes: who may come in, how much, how often and how long."""
+
+import asyncio
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hornbook.serve.http.bodies import Bodies
+from hornbook.serve.http.host_check import HostCheck
+from hornbook.serve.http.logs import Metrics, log, route_of
+from hornbook.serve.http.problems import HttpRefusal, Saying
+from hornbook.serve.http.rate_limit import ConcurrencyLimit, RateLimit
+from hornbook.serve.http.request import KEY, RequestContext
+from hornbook.serve.http.tokens import LOCAL, NOBODY, Caller, CallerCheck, address_of
+from hornbook.settings.serve_block import ServeSettings
+
+OPEN = frozenset({"/healthz", "/readyz"})
+# These show no data: a person types the token into them.
+BLANK_PAGES = frozenset({"/graphql", "/docs"})
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_CHALLENGE = {"www-authenticate": 'Bearer realm="hornbook"'}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerParts:
+    """What the gate goes by."""
+
+    doors: HostCheck
+    porter: CallerCheck
+    settings: ServeSettings
+    metrics: Metrics
+    said: Saying
+    """How refusals are put."""
+    rooms: Mapping[str, ASGIApp] = field(default_factory=dict)
+    """Applications that answer below a path of their own, without the framework's routing."""
+
+
+class Gateway:
+    """An ASGI middleware in front of everything else."""
+
+    def __init__(self, app: ASGIApp, house: ServerParts) -> None:
+        self._app = app
+        self._house = house
+        self._turns = ConcurrencyLimit(house.settings.concurrency, house.settings.waiting)
+        self._rates = RateLimit(house.settings.rate_per_minute)
+        self._bodies = Bodies(house.settings.body_bytes)
+        house.metrics.present.set_function(lambda: self._turns.present)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or say why not."""
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        visit = RequestContext(_request_id(headers), None)
+        scope[KEY] = visit
+        answer = _Answer(send, visit.request_id)
+        began = time.perf_counter()
+        try:
+            visit.caller = self._admit(scope, headers)
+            await self._answer(scope, receive, answer, headers)
+        except HttpRefusal as refusal:
+            await self._refuse(refusal, scope, receive, answer)
+        except Exception:  # noqa: BLE001  # the outermost line of a request: told and logged
+            log.exception("a request failed", extra={"facts": {"request_id": visit.request_id}})
+            await self._refuse(_broken(visit.request_id), scope, receive, answer)
+        finally:
+            self._note(scope, answer, visit, time.perf_counter() - began)
+
+    def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
+        refusal = self._house.doors.refuse(scope["method"], scope["path"], headers)
+        if refusal is not None:
+            raise refusal
+        return self._caller(scope, headers)
+
+    def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
+        house = self._house
+        if not house.porter.tokens or scope["path"] in OPEN:
+            return NOBODY if house.porter.tokens else LOCAL
+        given = headers.get(b"authorization", b"").decode("latin-1")
+        caller = house.porter.caller(given, address_of(scope))
+        if caller is None:
+            if _is_blank_page(scope, headers):
+                return NOBODY
+            raise HttpRefusal(
+                401,
+                "token",
+                "the server does not know this token: send `Authorization: Bearer TOKEN`."
+                if given
+                else "a token is needed: send `Authorization: Bearer TOKEN`.",
+                headers=_CHALLENGE,
+            )
+        refusal = self._rates.spend(caller.name)
+        if refusal is not None:
+            raise refusal
+        return caller
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, answer: "_Answer", headers: dict[bytes, bytes]
+    ) -> None:
+        settings = self._house.settings
+        visit: RequestContext = scope[KEY]
+        try:
+            async with asyncio.timeout(settings.deadline_seconds) as visit.deadline:
+                if scope["path"] in OPEN:  # who looks after the server is told at once
+                    await self._app(scope, receive, answer)
+                    return
+                with self._turns.presence(), self._bodies.one() as body:
+                    # Before its turn: who sends slowly keeps nobody else waiting.
+                    if scope["method"] in _WITH_BODY:
+                        receive = await body.read(receive, headers)
+                    async with self._turns.turn() as visit.turn:
+                        app = self._house.rooms.get(scope["path"], self._app)
+                        await app(scope, receive, answer)
+        except TimeoutError:
+            if visit.deadline is None or not visit.deadline.expired():
+                raise
+            raise HttpRefusal(
+                504, "deadline", f"no answer within {settings.deadline_seconds} s: ask for less."
+            ) from None
+
+    async def _refuse(
+        self, refusal: HttpRefusal, scope: Scope, receive: Receive, answer: "_Answer"
+    ) -> None:
+        self._house.metrics.refused.labels(refusal.code).inc()
+        if answer.status is None:
+            told = refusal.put(self._house.said)
+            await told.response(answer.request_id)(scope, receive, answer)
+
+    def _note(self, scope: Scope, answer: "_Answer", visit: RequestContext, seconds: float) -> None:
+        status = answer.status or 499
+        route = route_of(scope["path"])
+        metrics = self._house.metrics
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        metrics.requests.labels(route, method, str(status)).inc()
+        metrics.seconds.labels(route).observe(seconds)
+        if log.isEnabledFor(20):
+            facts = {
+                "request_id": visit.request_id,
+                "method": method,
+                "path": scope["path"],
+                "status": status,
+                "milliseconds": round(seconds * 1000, 2),
+                "caller": visit.caller.name if visit.caller is not None else None,
+            }
+            log.info("request", extra={"facts": facts})
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        app = self._house.rooms.get(scope["path"])
+        refusal = self._house.doors.refuse("WEBSOCKET", scope["path"], headers)
+        if app is None or refusal is not None:
+            await send({"type": "websocket.close", "code": 1008, "reason": ""})
+            return
+        porter, address = self._house.porter, address_of(scope)
+        caller: Caller | None = LOCAL
+        if porter.tokens:
+            given = headers.get(b"authorization", b"").decode("latin-1")
+            try:
+                caller = porter.caller(given, address)
+            except HttpRefusal as wrong:
+                self._house.metrics.refused.labels(wrong.code).inc()
+                await send({"type": "websocket.close", "code": 1008, "reason": ""})
+                return
+        rates = self._rates if porter.tokens else None
+        scope[KEY] = RequestContext(_request_id(headers), caller, rates=rates, address=address)
+        await app(scope, receive, send)
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class _Answer:
+    """The way out: remembers the status, and puts the request's name on every answer."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self.request_id = request_id
+        self.status: int | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [
+                *message.get("headers", ()),
+                (b"x-request-id", self.request_id.encode()),
+                (b"x-content-type-options", b"nosniff"),
+            ]
+        await self._send(message)
+
+
+def _broken(request_id: str) -> HttpRefusal:
+    return HttpRefusal(
+        500, "internal", f"the server failed; its log tells why under request {request_id}."
+    )
+
+
+def _request_id(headers: dict[bytes, bytes]) -> str:
+    given = headers.get(b"x-request-id", b"").decode("latin-1")
+    return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+
+
+def _is_blank_page(scope: Scope, headers: dict[bytes, bytes]) -> bool:
+    """Whether a person opens a page that asks for the token itself; a query is no page."""
+    return (
+        scope["method"] == "GET"
+        and scope["path"] in BLANK_PAGES
+        and not scope["query_string"]
+        and b"text/html" in headers.get(b"accept", b"")
+    )

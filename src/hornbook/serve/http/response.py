@@ -1,0 +1,81 @@
+"""Writes an answer without a framework between."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from starlette.types import Receive, Send
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def as_json(value: object) -> bytes:
+    """A value as JSON; what cannot be UTF-8 is escaped."""
+    try:
+        return _ENCODER.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+async def send_bytes(
+    send: Send, status: int, media_type: str, body: bytes, headers: Headers = ()
+) -> None:
+    """Send a whole answer."""
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [
+                (b"content-type", media_type.encode("latin-1")),
+                (b"content-length", str(len(body)).encode()),
+                *headers,
+            ],
+        }
+    )
+    await send({"type": "http.response.body", "body": body})
+
+
+async def body_of(receive: Receive) -> bytes:
+    """The body of a request, which the gate has read already."""
+    message = await receive()
+    found: bytes = message.get("body", b"")
+    return found
+
+
+_QUALITY = re.compile(r"(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\Z")
+
+
+def best(accept: str | None, offered: Sequence[str], default: str) -> str | None:
+    """The media type that is wanted most; the default where anything will do, None for none."""
+    if accept is None or not accept.strip():
+        return default
+    wanted = [_range(part) for part in accept.split(",") if part.strip()]
+    ranked = []
+    for place, media_type in enumerate(offered):
+        fitting = [(rank, q) for name, q in wanted if (rank := _fits(name, media_type))]
+        rank, quality = max(fitting, default=(0, 0.0))
+        if quality > 0:
+            ranked.append((quality, rank, media_type == default, -place, media_type))
+    return max(ranked)[-1] if ranked else None
+
+
+def _range(part: str) -> tuple[str, float]:
+    name, *parameters = (each.strip() for each in part.split(";"))
+    for each in parameters:
+        key, _, value = each.partition("=")
+        if key.strip().lower() == "q":
+            value = value.strip()
+            return name.lower(), float(value) if _QUALITY.match(value) else 0.0
+    return name.lower(), 1.0
+
+
+def _fits(wanted: str, media_type: str) -> int:
+    """How exactly a range names a media type: 3 by name, 2 by kind, 1 as anything, 0 not at all."""
+    if wanted == media_type:
+        return 3
+    if wanted == media_type.partition("/")[0] + "/*":
+        return 2
+    return 1 if wanted == "*/*" else 0

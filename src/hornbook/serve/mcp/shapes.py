@@ -1,0 +1,249 @@
+"""What the tools take and answer: the source of their JSON schemas."""
+
+from typing import Annotated, Any  # a review, a receipt and gate results are checked, not typed
+
+import msgspec
+from msgspec import Meta, Struct
+
+from hornbook.context.values import LeftOut, Outcome, Reason, Section
+from hornbook.graph.ingest.report import FileAnswer
+from hornbook.plans.plan import Constraints, PlanDecision, PlanTask, Risk
+from hornbook.vocabulary.terms import Category, Severity
+
+MOST_FILES = 200
+PAGE = 50
+LARGEST_PAGE = 500
+
+Text = Annotated[str, Meta(min_length=1, max_length=4096)]
+Files = Annotated[
+    list[Text],
+    Meta(
+        min_length=1,
+        max_length=MOST_FILES,
+        description="Paths relative to the repository's root; they need not exist.",
+    ),
+]
+Model = Annotated[
+    Text | None,
+    Meta(description="A model of the registry or a capability; its window sets the budgets."),
+]
+
+
+class _Arguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of a tool: unknown ones are refused."""
+
+
+class FilesAsked(_Arguments, frozen=True, kw_only=True):
+    """What `rules_for_files` takes."""
+
+    files: Files
+
+
+class FileAnswers(Struct, frozen=True):
+    """What `rules_for_files` answers."""
+
+    files: list[FileAnswer]
+
+
+class ReviewAsked(_Arguments, frozen=True, kw_only=True):
+    """What `review_context` takes."""
+
+    files: Annotated[
+        list[Text] | None,
+        Meta(description="Paths or globs of files to review as they are. Not with diff."),
+    ] = None
+    diff: Annotated[
+        Text | None,
+        Meta(description="A change as BASE..HEAD, judged by BASE's rules. Not with files."),
+    ] = None
+    model: Model = None
+    pass_number: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Only after sop_overflow: which of its passes to make, from 1."),
+    ] = None
+
+
+class ReviewAnswer(Struct, frozen=True):
+    """What `review_context` answers: without `text`, the receipt of a complete context."""
+
+    outcome: Outcome
+    sop_ids: list[str]
+    text: str | None
+    tokens: int
+    counter: str
+    sha256: str | None
+    sections: list[Section]
+    left_out: list[LeftOut]
+    split: list[list[str]]
+    passes: list[list[str]]
+    reasons: list[Reason]
+    reserve: int
+    window: int
+    files: list[str]
+    base: str | None
+    head: str | None
+    merge_base: str | None
+    tree: str | None
+    graph: str | None
+    model: str | None
+    whole_set: list[str]
+    findings: list[str]
+    prompt_sha256: str | None = None
+    schema: str | None = None
+    receipt_sha256: str | None = None
+
+
+class EntityAsked(_Arguments, frozen=True, kw_only=True):
+    """What `get_entity` takes."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=4096, description="The entity's id.")]
+    predicate_prefix: Annotated[
+        Text | None, Meta(description="Only statements whose predicate lies below this.")
+    ] = None
+
+
+class Statement(Struct, frozen=True):
+    """One statement about an entity."""
+
+    predicate: str
+    object: str
+
+
+class EntityAnswer(Struct, frozen=True):
+    """What `get_entity` answers."""
+
+    id: str
+    triples: list[Statement]
+
+
+class SearchAsked(_Arguments, frozen=True, kw_only=True):
+    """What `search_entities` takes."""
+
+    text: Annotated[
+        Text | None,
+        Meta(description="Part of the title, summary, id, keywords or domains; case is ignored."),
+    ] = None
+    category: Annotated[Category | None, Meta(description="Only documents of this kind.")] = None
+    severity: Annotated[Severity | None, Meta(description="Only rules this severe.")] = None
+    applies_to: Annotated[Text | None, Meta(description="A path; only the rules that bind it.")] = (
+        None
+    )
+    id_prefix: Annotated[
+        Text | None, Meta(description="The id equals this or lies below it at a dot.")
+    ] = None
+    predicate_prefix: Annotated[
+        Text | None,
+        Meta(description="The id, or a predicate of the entity, equals this or lies below it."),
+    ] = None
+    derived_from: Annotated[
+        Text | None, Meta(description="The id of what it was derived from.")
+    ] = None
+    include_chunks: Annotated[bool, Meta(description="Also the pieces of documents.")] = False
+    include_revisions: Annotated[bool, Meta(description="Also past texts of documents.")] = False
+    include_triples: Annotated[bool, Meta(description="Also every statement of each.")] = False
+    first: Annotated[
+        int, Meta(ge=1, le=LARGEST_PAGE, description="How many entities a page has at most.")
+    ] = PAGE
+    cursor: Annotated[
+        Text | None, Meta(description="next_cursor of the page before; none for the first page.")
+    ] = None
+
+
+class FoundEntity(Struct, frozen=True, omit_defaults=True):
+    """One entity of a page; chunks and revisions have an id only, and their triples."""
+
+    id: str
+    title: str = ""
+    category: str = ""
+    severity: str = ""
+    path: str = ""
+    summary: str = ""
+    triples: list[Statement] | None = None
+
+
+class SearchAnswer(Struct, frozen=True, omit_defaults=True):
+    """What `search_entities` answers: a page in id order; no cursor after the last."""
+
+    entities: list[FoundEntity]
+    next_cursor: str | None = None
+
+
+class SizeAsked(_Arguments, frozen=True, kw_only=True):
+    """What `size_task` takes."""
+
+    files: Annotated[
+        list[Text],
+        Meta(
+            min_length=1,
+            max_length=MOST_FILES,
+            description="Paths or globs of the files that the task reads or writes.",
+        ),
+    ]
+    description: Annotated[str, Meta(max_length=1_000_000, description="The task in words.")] = ""
+    criteria: Annotated[
+        list[str], Meta(max_length=MOST_FILES, description="Acceptance criteria, one each.")
+    ] = msgspec.field(default_factory=list)
+    model: Model = None
+    window: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="A window in tokens, instead of a model's."),
+    ] = None
+
+
+class CheckAsked(_Arguments, frozen=True, kw_only=True):
+    """What `check_review` takes."""
+
+    review: Annotated[
+        str | dict[str, Any],
+        Meta(description="The review: the object, or the text as the reviewer printed it."),
+    ]
+    receipt: Annotated[
+        dict[str, Any],
+        Meta(description="The receipt that review_context gave for the diff, unchanged."),
+    ]
+    gates: Annotated[
+        dict[str, Any] | None,
+        Meta(description="What `hornbook gates run --json` printed; without it none count."),
+    ] = None
+
+
+class PlanAsked(_Arguments, frozen=True, kw_only=True):
+    """What `plan_status` takes."""
+
+    slug: Annotated[
+        Text | None, Meta(description="The plan; without it the active one, if there is one.")
+    ] = None
+
+
+class PlanLine(Struct, frozen=True):
+    """A plan in a list."""
+
+    slug: str
+    title: str
+    status: str
+
+
+class PlanDetails(Struct, frozen=True):
+    """One plan as it stands."""
+
+    id: str
+    slug: str
+    title: str
+    status: str
+    situation: str
+    mission: str
+    execution: str
+    constraints: Constraints
+    coordination: str
+    decisions: list[PlanDecision]
+    risks: list[Risk]
+    tasks: list[PlanTask]
+    problems: list[str]
+
+
+class PlanStatusAnswer(Struct, frozen=True):
+    """What `plan_status` answers."""
+
+    active: str | None
+    plans: list[PlanLine]
+    plan: PlanDetails | None = None

@@ -1,0 +1,281 @@
+"""The tools that an agent may call, each a thin adapter over the workspace."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any  # answers are JSON of any kind
+
+import msgspec
+from msgspec import Struct
+
+from hornbook.context.assembly import Packet
+from hornbook.context.receipt import receipt
+from hornbook.context.sizing import Sizing
+from hornbook.errors import UsageError
+from hornbook.graph.selection import Filter
+from hornbook.graph.snapshot import EntityTriples, Snapshot
+from hornbook.plans.store import PlanView
+from hornbook.review.check import PrintedReview, read_gates
+from hornbook.review.values import Judgement
+from hornbook.serve.mcp.arguments import cursor_for, place_of, read_arguments, schema_of
+from hornbook.serve.mcp.paths import inside
+from hornbook.serve.mcp.shapes import (
+    CheckAsked,
+    EntityAnswer,
+    EntityAsked,
+    FileAnswers,
+    FilesAsked,
+    FoundEntity,
+    PlanAsked,
+    PlanDetails,
+    PlanLine,
+    PlanStatusAnswer,
+    ReviewAnswer,
+    ReviewAsked,
+    SearchAnswer,
+    SearchAsked,
+    SizeAsked,
+    Statement,
+)
+from hornbook.serve.why import why_within
+from hornbook.vocabulary.names import within
+from hornbook.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool: what it is for, what it takes and answers, and how it asks the workspace."""
+
+    name: str
+    title: str
+    description: str
+    takes: type[Struct]
+    answers: type
+    ask: Callable[[Workspace, Any], object]  # each takes its own arguments
+    read_only: bool = True
+
+    def call(self, work: Workspace, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer as JSON values.
+
+        Raises:
+            HornbookError: The arguments are wrong, or there is no answer.
+        """
+        plain: dict[str, Any] = msgspec.to_builtins(
+            self.ask(work, read_arguments(self.takes, arguments))
+        )
+        return plain
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """What it takes."""
+        return schema_of(self.takes)
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """What it answers."""
+        return schema_of(self.answers)
+
+
+def _rules_for_files(work: Workspace, asked: FilesAsked) -> FileAnswers:
+    return FileAnswers(why_within(work.why, inside(work.root, asked.files)))
+
+
+def packet(work: Workspace, asked: ReviewAsked) -> Packet:
+    """What a reviewer must see, or why it cannot be shown.
+
+    Raises:
+        UsageError: What is to be reviewed is not named, or is named twice.
+    """
+    if bool(asked.files) == bool(asked.diff):
+        found = "both were given" if asked.files else "neither was given"
+        raise UsageError(f"name what is reviewed, either files or diff: {found}.")
+    files = inside(work.root, asked.files or ())
+    whole = work.review_packet(files, diff=asked.diff, model=asked.model)
+    if asked.pass_number is None:
+        return whole
+    passes = whole.passes()
+    if asked.pass_number > len(passes):
+        raise UsageError(f"there are {len(passes)} passes, not {asked.pass_number}: ask for less.")
+    return passes[asked.pass_number - 1]
+
+
+def _review_context(work: Workspace, asked: ReviewAsked) -> dict[str, object]:
+    found = packet(work, asked)
+    if found.context.text is not None:
+        return {**receipt(found.context, found.made_for), "text": found.context.text}
+    return {**asdict(found.context), **asdict(found.made_for)}
+
+
+def _get_entity(work: Workspace, asked: EntityAsked) -> EntityAnswer:
+    found = work.ingested().thing(asked.id)
+    return EntityAnswer(found.id, _statements(found, asked.predicate_prefix))
+
+
+def _search_entities(work: Workspace, asked: SearchAsked) -> SearchAnswer:
+    snapshot = work.ingested()
+    applies_to = inside(work.root, [asked.applies_to])[0] if asked.applies_to else None
+    wanted = Filter(
+        predicate_prefix=asked.predicate_prefix,
+        id_prefix=asked.id_prefix,
+        category=asked.category,
+        severity=asked.severity,
+        applies_to=applies_to,
+        text=asked.text,
+        derived_from=asked.derived_from,
+        include_chunks=asked.include_chunks,
+        include_revisions=asked.include_revisions,
+    )
+    ids, more = snapshot.select(wanted, asked.first, place_of(asked.cursor))
+    triples = {}
+    if asked.include_triples:
+        triples = {thing.id: _statements(thing) for thing in snapshot.describe(ids)}
+    return SearchAnswer(
+        [_found(snapshot, each, triples.get(each)) for each in ids],
+        cursor_for(ids[-1]) if more else None,
+    )
+
+
+def _found(snapshot: Snapshot, entity_id: str, triples: list[Statement] | None) -> FoundEntity:
+    entry = snapshot.by_id.get(entity_id)
+    if entry is None:
+        return FoundEntity(entity_id, triples=triples)
+    return FoundEntity(
+        entry.id,
+        entry.title,
+        entry.category,
+        entry.severity,
+        entry.path,
+        entry.summary,
+        triples,
+    )
+
+
+def _statements(thing: EntityTriples, prefix: str | None = None) -> list[Statement]:
+    return [
+        Statement(name, value)
+        for name, value in thing.triples
+        if prefix is None or within(name, prefix)
+    ]
+
+
+def _size_task(work: Workspace, asked: SizeAsked) -> Sizing:
+    return work.size(
+        inside(work.root, asked.files),
+        description=asked.description,
+        criteria=asked.criteria,
+        model=asked.model,
+        window=asked.window,
+    )
+
+
+def _check_review(work: Workspace, asked: CheckAsked) -> Judgement:
+    printed = asked.review
+    data = printed.encode() if isinstance(printed, str) else msgspec.json.encode(printed)
+    gates = read_gates(msgspec.json.encode(asked.gates)) if asked.gates is not None else None
+    return work.check_review([PrintedReview("review", data)], [asked.receipt], gates=gates)
+
+
+def _plan_status(work: Workspace, asked: PlanAsked) -> PlanStatusAnswer:
+    book = work.plan_book()
+    active = book.active()
+    views = book.views()
+    lines = [PlanLine(each.plan.slug, each.plan.title, each.state.status) for each in views]
+    slug = asked.slug or active
+    return PlanStatusAnswer(active, lines, _plan(work.plan(slug)) if slug is not None else None)
+
+
+def _plan(view: PlanView) -> PlanDetails:
+    plan = view.plan
+    return PlanDetails(
+        id=plan.id,
+        slug=plan.slug,
+        title=plan.title,
+        status=view.state.status,
+        situation=plan.situation,
+        mission=plan.mission,
+        execution=plan.execution,
+        constraints=plan.constraints,
+        coordination=plan.coordination,
+        decisions=list(view.state.current_decisions),
+        risks=list(view.state.risks),
+        tasks=list(view.state.tasks),
+        problems=[problem.message for problem in view.problems],
+    )
+
+
+TOOLS = (
+    Tool(
+        "rules_for_files",
+        "Rules that bind files",
+        "Which of the team's rules bind each file, and the pattern and line that make it so. "
+        "Call it before editing: the files need not exist yet. `tokens` against `reserve` says "
+        "whether all rules of the file fit a review; `not_enforced` lists rules that are known "
+        "but bind nothing, with the reason. Read a rule whole as the resource rule://{id}.",
+        FilesAsked,
+        FileAnswers,
+        _rules_for_files,
+    ),
+    Tool(
+        "review_context",
+        "Context for a review",
+        "Everything that a reviewer of some files, or of a change, must see, in `text`: the "
+        "instructions, every rule that binds, whole, the decisions that stand, and the diff or "
+        "the files. It is never shortened. If it cannot be whole, `outcome` says why (too_big, "
+        "sop_overflow, failed), `text` is null and `split` proposes groups of files to ask for "
+        "one by one; after sop_overflow ask for each of `passes` with pass_number. The answer "
+        "without `text` is the receipt that a review is checked against: keep it unchanged.",
+        ReviewAsked,
+        ReviewAnswer,
+        _review_context,
+    ),
+    Tool(
+        "get_entity",
+        "One entity",
+        "Every statement about one entity of the graph: a document, a chunk (its text is "
+        "source.doc.content), a revision, or what is left of a removed document. Ids come from "
+        "search_entities and rules_for_files.",
+        EntityAsked,
+        EntityAnswer,
+        _get_entity,
+    ),
+    Tool(
+        "search_entities",
+        "Search the graph",
+        "Documents of the graph (rules, decisions, conventions, specifications, source files) in "
+        "id order, a page at a time; all conditions must hold. Pass next_cursor as cursor, with "
+        "the same conditions, for the next page.",
+        SearchAsked,
+        SearchAnswer,
+        _search_entities,
+    ),
+    Tool(
+        "size_task",
+        "Size a task",
+        "Whether a task (its files, description and criteria) fits a model's window, the numbers, "
+        "and every reason why not. Call it before starting a task; split the task if `fits` is "
+        "false.",
+        SizeAsked,
+        Sizing,
+        _size_task,
+    ),
+    Tool(
+        "check_review",
+        "Check a review",
+        "Whether a review is accepted, and what follows: `outcome` is approved, rejected, escalate "
+        "or invalid, `problems` name every defect with its remedy, `route` says who works next. "
+        "Every rule of the receipt must be answered with evidence that exists in the reviewed "
+        "commit; the rules are computed again from git. Nothing is recorded.",
+        CheckAsked,
+        Judgement,
+        _check_review,
+    ),
+    Tool(
+        "plan_status",
+        "Plans and their state",
+        "The plans with their status, and one of them whole: situation, mission, execution, "
+        "constraints (what may be changed and what must not be touched), the decisions that "
+        "stand, risks and tasks. Without a slug it is the active plan.",
+        PlanAsked,
+        PlanStatusAnswer,
+        _plan_status,
+    ),
+)

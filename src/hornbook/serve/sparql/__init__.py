@@ -1,0 +1,1 @@
+"""The SPARQL 1.1 protocol, query only."""

@@ -1,0 +1,200 @@
+"""SPARQL 1.1 Protocol, query only."""
+
+import asyncio
+import queue
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+from starlette.types import Receive, Scope, Send
+
+from hornbook.errors import HornbookError
+from hornbook.graph.sparql import Dataset, Forms, SparqlLimits
+from hornbook.graph.sparql_process import Asker, Question, Reply
+from hornbook.serve.http.problems import HttpRefusal, refusal_of
+from hornbook.serve.http.request import visit_of
+from hornbook.serve.http.response import best, body_of, send_bytes
+from hornbook.settings.serve_block import ServeSettings
+
+FORM = "application/x-www-form-urlencoded"
+QUERY = "application/sparql-query"
+TABLES = {
+    "application/sparql-results+json": "json",
+    "application/json": "json",
+    "application/sparql-results+xml": "xml",
+    "application/xml": "xml",
+    "text/csv": "csv",
+    "text/tab-separated-values": "tsv",
+}
+GRAPHS = {
+    "text/turtle": "turtle",
+    "application/n-triples": "ntriples",
+    "application/rdf+xml": "rdfxml",
+}
+_TABLE, _GRAPH = next(iter(TABLES)), next(iter(GRAPHS))
+_TEXT = frozenset({"text/csv", "text/tab-separated-values", "text/turtle"})
+
+
+class Askers:
+    """Some processes that answer SPARQL, each asked by one thread at a time."""
+
+    def __init__(self, folder: Path, settings: ServeSettings) -> None:
+        self._settings = settings
+        self._threads = ThreadPoolExecutor(settings.sparql_workers, "sparql")
+        self._present = 0
+        self._most = settings.sparql_workers + settings.concurrency
+        self._free: queue.LifoQueue[Asker] = queue.LifoQueue()
+        for _ in range(settings.sparql_workers):
+            self._free.put(Asker(folder, settings.sparql_megabytes))
+
+    async def ask(self, question: Question) -> Reply:
+        """The answer to a question.
+
+        Raises:
+            HornbookError: It is refused or was ended.
+            Refusal: Too many wait already.
+        """
+        if self._present >= self._most:
+            raise HttpRefusal(
+                503,
+                "busy",
+                f"{self._present} SPARQL queries run or wait: try again later.",
+                headers={"retry-after": "2"},
+            )
+        self._present += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, self._ask, question)
+        finally:
+            self._present -= 1
+
+    def _ask(self, question: Question) -> Reply:
+        asker = self._free.get()
+        try:
+            return asker.ask(question, self._settings.sparql_seconds)
+        finally:
+            self._free.put(asker)
+
+    def close(self) -> None:
+        """End the processes; a question that is being asked is given its time first."""
+        self._threads.shutdown(cancel_futures=True)
+        while not self._free.empty():
+            self._free.get().close()
+
+
+class SparqlRoom:
+    """The application behind `/sparql`."""
+
+    def __init__(self, askers: Askers, settings: ServeSettings) -> None:
+        self._askers = askers
+        self._bounds = SparqlLimits(settings.sparql_rows, settings.sparql_bytes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008, "reason": ""})
+            return
+        headers = dict(scope["headers"])
+        text, dataset = await _asked(scope, receive, headers)
+        chosen = _Chosen(headers.get(b"accept"))
+        question = Question(text, chosen.forms, dataset, self._bounds)
+        # It waits for a process, not for this one: meanwhile others may have its turn.
+        visit_of(scope).step_aside()
+        try:
+            reply = await self._askers.ask(question)
+        except HornbookError as error:
+            raise refusal_of(error) from error
+        extra = [(b"vary", b"accept"), (b"etag", f'"{reply.version}"'.encode())]
+        await send_bytes(send, 200, chosen.media_type(reply.form), reply.data, extra)
+
+
+class _Chosen:
+    """The forms that a client accepts: the best one for tables and the best one for graphs."""
+
+    def __init__(self, accept: bytes | None) -> None:
+        said = accept.decode("latin-1") if accept is not None else None
+        self._table = best(said, tuple(TABLES), _TABLE)
+        self._graph = best(said, tuple(GRAPHS), _GRAPH)
+        if self._table is None and self._graph is None:
+            raise HttpRefusal(
+                406, "form", f"we answer as {', '.join((*TABLES, *GRAPHS))}: accept one of them."
+            )
+
+    @property
+    def forms(self) -> Forms:
+        return Forms(
+            TABLES[self._table] if self._table is not None else None,
+            GRAPHS[self._graph] if self._graph is not None else None,
+        )
+
+    def media_type(self, form: str) -> str:
+        found = self._table if form in TABLES.values() else self._graph
+        return f"{found}; charset=utf-8" if found in _TEXT else str(found)
+
+
+async def _asked(
+    scope: Scope, receive: Receive, headers: Mapping[bytes, bytes]
+) -> tuple[str, Dataset]:
+    method = scope["method"]
+    given = _pairs(scope["query_string"])
+    if method == "GET":
+        return _query(given), _dataset(given)
+    if method != "POST":
+        raise HttpRefusal(
+            405, "method", f"{method} is not answered here.", headers={"allow": "GET, POST"}
+        )
+    kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+    body = await body_of(receive)
+    if kind == FORM:
+        posted = _pairs(body)
+        if given:
+            raise HttpRefusal(400, "query", "parameters stand in the URL and in the form: use one.")
+        return _query(posted), _dataset(posted)
+    if kind == QUERY:
+        if any(name == "query" for name, _ in given):
+            raise HttpRefusal(400, "query", "a query stands in the URL and in the body: send one.")
+        return _text(body), _dataset(given)
+    if kind == "application/sparql-update":
+        raise _read_only()
+    raise HttpRefusal(
+        415, "content-type", f"the body is {kind or 'of no type'}: send {FORM} or {QUERY}."
+    )
+
+
+def _pairs(data: bytes) -> list[tuple[str, str]]:
+    try:
+        text = data.decode("ascii")
+        return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=100)
+    except ValueError as problem:
+        raise HttpRefusal(400, "query", f"the parameters cannot be read ({problem}).") from problem
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise HttpRefusal(400, "query", f"the query is not UTF-8 ({problem.reason}).") from problem
+
+
+def _query(pairs: list[tuple[str, str]]) -> str:
+    if any(name == "update" for name, _ in pairs):
+        raise _read_only()
+    found = [value for name, value in pairs if name == "query"]
+    if len(found) != 1:
+        raise HttpRefusal(400, "query", f"found {len(found)} queries: send one as `query`.")
+    return found[0]
+
+
+def _read_only() -> HttpRefusal:
+    return HttpRefusal(
+        403, "read-only", "the graph is read-only here: only SELECT, ASK, CONSTRUCT and DESCRIBE."
+    )
+
+
+def _dataset(pairs: list[tuple[str, str]]) -> Dataset:
+    default = tuple(value for name, value in pairs if name == "default-graph-uri")
+    named = tuple(value for name, value in pairs if name == "named-graph-uri")
+    if not default and not named:
+        return Dataset()
+    return Dataset(default, named)

@@ -1,0 +1,244 @@
+"""Which files a program writes, by its name and arguments."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from hornbook.shell.guard.options import Arguments, arguments
+from hornbook.shell.guard.words import UNKNOWN, WordText
+
+Target = tuple[WordText, str]
+"""A path and how it is written: `file`, `tree` (with all below it), `into` (a folder gets files
+whose names are not known), `folder` (made if it is not there)."""
+
+_EVERY_OPERAND = {
+    "rm": ("", "tree"),
+    "rmdir": ("", "file"),
+    "unlink": ("", "file"),
+    "touch": ("-d -t -r --date --reference", "file"),
+    "mkdir": ("-m --mode -Z", "folder"),
+    "truncate": ("-s -r --size --reference", "file"),
+    "tee": ("", "file"),
+    "shred": ("-n -s --iterations --size", "file"),
+    "mkfifo": ("-m --mode", "file"),
+    "ed": ("-p", "file"),
+    "ex": ("-c", "file"),
+    "gzip": ("-S", "file"),
+    "gunzip": ("-S", "file"),
+    "bzip2": ("", "file"),
+    "xz": ("", "file"),
+    "sponge": ("", "file"),
+    "trash": ("", "tree"),
+}
+_OPERANDS_BEHIND_FIRST = frozenset({"chmod", "chown", "chgrp"})
+_DESTINATION_OPTIONS = "-t --target-directory -S --suffix -m --mode -o --owner -g --group"
+_RSYNC_OPTIONS = (
+    "-e --rsh --exclude --include --filter -f --files-from --exclude-from --include-from "
+    "--backup-dir --log-file --partial-dir --chmod --chown --bwlimit --timeout --port"
+)
+_REMOTE = r"[^/]+:"
+_CURL_SHORT = r"(?s)-[a-zA-Z#]*o(.*)"
+
+
+def targets(program: str, given: Sequence[WordText]) -> list[Target]:
+    """The files that the program writes, as far as its arguments tell."""
+    if program in _EVERY_OPERAND:
+        takes, how = _EVERY_OPERAND[program]
+        return [(each, how) for each in arguments(given, takes).operands]
+    if program in _OPERANDS_BEHIND_FIRST:
+        found = arguments(given, "--reference --from")
+        changed = found.operands[0 if found.has("--reference") else 1 :]
+        return [(each, "tree" if found.has("-R", "--recursive") else "file") for each in changed]
+    reader = _READERS.get(program)
+    return reader(given) if reader else []
+
+
+def _destination(
+    given: Sequence[WordText], takes: str
+) -> tuple[Arguments, list[WordText], list[Target]]:
+    """The arguments, the sources, and where they go; into a folder under their own names."""
+    found = arguments(given, takes)
+    folders = found.values("-t", "--target-directory")
+    if folders:
+        return (
+            found,
+            found.operands,
+            [(_joined(folders[0], each), "file") for each in found.operands],
+        )
+    if len(found.operands) < 2:
+        return found, found.operands[:1], []
+    *sources, last = found.operands
+    if len(sources) > 1 or last.text.endswith("/"):
+        return found, sources, [(_joined(last, each), "file") for each in sources]
+    return found, sources, [(last, "into-or-file:" + _base(sources[0]))]
+
+
+def _base(path: WordText) -> str:
+    name = path.text.rstrip("/").rpartition("/")[2]
+    return UNKNOWN if path.wild or not path.known else name
+
+
+def _joined(folder: WordText, source: WordText) -> WordText:
+    return WordText(f"{folder.text.rstrip('/')}/{_base(source)}", folder.wild)
+
+
+def _copy(given: Sequence[WordText]) -> list[Target]:
+    return _destination(given, _DESTINATION_OPTIONS)[2]
+
+
+def _install(given: Sequence[WordText]) -> list[Target]:
+    found = arguments(given, _DESTINATION_OPTIONS)
+    if found.has("-d", "--directory"):
+        return [(each, "folder") for each in found.operands]
+    return _copy(given)
+
+
+def _move(given: Sequence[WordText]) -> list[Target]:
+    _, sources, written = _destination(given, _DESTINATION_OPTIONS)
+    return [*((each, "tree") for each in sources), *written]
+
+
+def _link(given: Sequence[WordText]) -> list[Target]:
+    """A link opens a second way to its source, so the source counts as written."""
+    found, sources, written = _destination(given, _DESTINATION_OPTIONS)
+    if len(found.operands) == 1:
+        written = [(WordText(_base(found.operands[0])), "file")]
+    symbolic = found.has("-s", "--symbolic") and not found.has("-r", "--relative")
+    if symbolic and written:
+        place = written[0][0].text.rpartition("/")[0]
+        sources = [
+            each if each.text.startswith("/") or not place else WordText(f"{place}/{each.text}")
+            for each in sources
+        ]
+    return [*((each, "file") for each in sources), *written]
+
+
+def _synchronise(given: Sequence[WordText]) -> list[Target]:
+    found = arguments(given, _RSYNC_OPTIONS)
+    if len(found.operands) < 2 or found.has("-n", "--dry-run"):
+        return []
+    last = found.operands[-1]
+    how = "tree" if any(name.startswith("--delete") for name in found.options) else "into"
+    return [] if re.match(_REMOTE, last.text) else [(last, how)]
+
+
+def _secure_copy(given: Sequence[WordText]) -> list[Target]:
+    last = arguments(given, "-P -i -o -F -l -c -J -S").operands[-1:]
+    return [(each, "into") for each in last if not re.match(_REMOTE, each.text)]
+
+
+def _dd(given: Sequence[WordText]) -> list[Target]:
+    return [
+        (WordText(each.text[3:], each.wild), "file") for each in given if each.text[:3] == "of="
+    ]
+
+
+def _sort(given: Sequence[WordText]) -> list[Target]:
+    found = arguments(given, "-o --output -k -t -S -T --key --field-separator")
+    return [(each, "file") for each in found.values("-o", "--output")]
+
+
+def _curl(given: Sequence[WordText]) -> list[Target]:
+    found: list[Target] = []
+    folder = ""
+    remote = False
+    for place, each in enumerate(given):
+        following = given[place + 1] if place + 1 < len(given) else WordText(UNKNOWN)
+        short = re.fullmatch(_CURL_SHORT, each.text)
+        if each.text in {"--output", "--dump-header", "--cookie-jar", "-D", "-c"}:
+            found.append((following, "file"))
+        elif each.text.startswith("--output="):
+            found.append((WordText(each.text[9:]), "file"))
+        elif short and not each.text.startswith("--"):
+            found.append((WordText(short[1]) if short[1] else following, "file"))
+        elif each.text == "--output-dir":
+            folder = following.text + "/"
+        remote = remote or each.text == "--remote-name" or bool(re.match(r"-[a-zA-Z]*O", each.text))
+    if remote:
+        found += [(WordText(_base(each)), "file") for each in given if "://" in each.text]
+    return [(WordText(folder + each.text), how) for each, how in found if each.text != "-"]
+
+
+def _wget(given: Sequence[WordText]) -> list[Target]:
+    found = arguments(
+        given, "-O --output-document -P --directory-prefix -o --output-file -U --header"
+    )
+    named = found.values("-O", "--output-document")
+    if not named and not found.has("--spider"):
+        folder = "".join(f"{each.text}/" for each in found.values("-P", "--directory-prefix")[:1])
+        named = [WordText(folder + _base(each)) for each in found.operands]
+    return [(each, "file") for each in named if each.text != "-"]
+
+
+def _tar(given: Sequence[WordText]) -> list[Target]:
+    rest = list(given)
+    if rest and not rest[0].text.startswith("-"):
+        rest[0] = WordText("-" + rest[0].text)
+    found = arguments(rest, "-f --file -C --directory -T -X --exclude --transform")
+    if found.has("-x", "--extract", "--get"):
+        if found.has("-O", "--to-stdout"):
+            return []
+        return [(each, "into") for each in found.values("-C", "--directory") or [WordText(".")]]
+    if found.has("-c", "--create", "-r", "--append", "-u", "--update"):
+        return [(each, "file") for each in found.values("-f", "--file") if each.text != "-"]
+    return []
+
+
+def _unzip(given: Sequence[WordText]) -> list[Target]:
+    found = arguments(given, "-d -x -P")
+    if found.has("-l", "-p", "-t", "-z", "-Z"):
+        return []
+    return [(each, "into") for each in found.values("-d") or [WordText(".")]]
+
+
+def _zip(given: Sequence[WordText]) -> list[Target]:
+    return [
+        (each, "file") for each in arguments(given, "-x -i -P").operands[:1] if each.text != "-"
+    ]
+
+
+def _patch(given: Sequence[WordText]) -> list[Target]:
+    found = arguments(given, "-i --input -p --strip -d --directory -o --output -r -D -F -B")
+    if found.has("--dry-run"):
+        return []
+    named = found.operands[:1] + found.values("-o", "--output")
+    return [(each, "file") for each in named] or [(WordText(UNKNOWN), "file")]
+
+
+def _stream_editor(given: Sequence[WordText]) -> list[Target]:
+    """`sed`: `-i` may carry a suffix, and the first operand is the script unless `-e` gives it."""
+    in_place = any(re.match(r"-[nErsuz]*i|--in-place", each.text) for each in given)
+    if not in_place:
+        return []
+    plain = [each for each in given if not re.match(r"-[nErsuz]*i|--in-place", each.text)]
+    found = arguments(plain, "-e -f --expression --file -l")
+    scripts = found.has("-e", "-f", "--expression", "--file")
+    operands = found.operands[0 if scripts else 1 :]
+    # The BSD form has the suffix as a word of its own, which an empty word shows.
+    return [(each, "file") for each in operands if each.text]
+
+
+def _unpack_compressed(given: Sequence[WordText]) -> list[Target]:
+    found = arguments(given, "-o")
+    return [(each, "file") for each in found.values("-o")]
+
+
+_READERS: dict[str, Callable[[Sequence[WordText]], list[Target]]] = {
+    "cp": _copy,
+    "mv": _move,
+    "ln": _link,
+    "install": _install,
+    "rsync": _synchronise,
+    "scp": _secure_copy,
+    "dd": _dd,
+    "sort": _sort,
+    "curl": _curl,
+    "wget": _wget,
+    "tar": _tar,
+    "bsdtar": _tar,
+    "unzip": _unzip,
+    "zip": _zip,
+    "patch": _patch,
+    "sed": _stream_editor,
+    "gsed": _stream_editor,
+    "zstd": _unpack_compressed,
+}

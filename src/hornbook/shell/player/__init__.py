@@ -1,0 +1,1 @@
+"""Plays a shell program through without running it: which failures of it would be seen."""

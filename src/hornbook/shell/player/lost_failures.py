@@ -1,0 +1,247 @@
+"""Where in a command's text the failure of a part of it gets lost."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from hornbook.shell.bash_tree import commands, parse, source, words
+from hornbook.shell.player.state import Site
+from hornbook.shell.programs import (
+    SHELLS,
+    ProgramKind,
+    base,
+    inner_shell,
+    is_checker,
+    kind_of,
+    unwrapped,
+)
+
+_FAILS = re.compile(r"(exit|return)\s+[1-9$\"]|\bfalse\b")
+ITSELF = "name the command whose failure must stop a change, and let it end the line"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRefusal:
+    """Why a command is refused: the piece of it, what that does, and what to write instead."""
+
+    piece: str
+    reason: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"`{self.piece}` {self.reason}: {self.remedy}."
+
+
+def is_waived(site: Site) -> bool:
+    """Whether a lost failure is meant: of a preparation with `|| true`, of a server in the back."""
+    node: Node = site.node
+    while (parent := node.parent) is not None:
+        waived = _is_or(parent, node) and _goes_on(parent.children[-1])
+        if waived and site.kind is ProgramKind.PREPARATION:
+            return True
+        sibling = node.next_sibling
+        if sibling is not None and sibling.type == "&" and not is_checker(list(site.words)):
+            return node == site.node
+        node = parent
+    return False
+
+
+def is_retried(site: Site) -> bool:
+    """Whether a loop tries a command until it passes: `NAME && exit 0`, or `&& break`."""
+    parent = site.node.parent
+    if parent is None or parent.type != "list" or parent.children[1].type != "&&":
+        return False
+    ends = source(parent.children[-1]) in {"break", "exit 0"} and parent.children[0] == site.node
+    above = parent.parent
+    return ends and above is not None and above.type == "do_group"
+
+
+def _is_or(parent: Node, node: Node) -> bool:
+    return parent.type == "list" and parent.children[1].type == "||" and node == parent.children[0]
+
+
+def _goes_on(node: Node) -> bool:
+    """Whether a command only says that it goes on, or prepares in another way."""
+    meant = unwrapped(words(node)) if node.type == "command" else []
+    return bool(meant) and kind_of(meant) in {ProgramKind.SILENT, ProgramKind.PREPARATION}
+
+
+def lost(site: Site) -> CommandRefusal:
+    """Where the failure of a site gets lost."""
+    node: Node = site.node
+    while (parent := node.parent) is not None:
+        told = _lost_in(parent, node, site)
+        if told is not None:
+            return told
+        node = parent
+    return CommandRefusal(site.text, "fails without being heard", ITSELF)
+
+
+def _lost_in(parent: Node, node: Node, site: Site) -> CommandRefusal | None:
+    text = site.text
+    after = _after(parent, node)
+    if _is_or(parent, node) and site.kind is not ProgramKind.PREPARATION:
+        right = source(parent.children[-1])
+        if not _FAILS.search(right):
+            return CommandRefusal(
+                f"|| {right}", f"turns the failure of `{text}` into a pass", "remove it"
+            )
+    if parent.type == "pipeline" and after:
+        reason = f"hides the failure of `{text}`"
+        piece = f"| {source(after[-1])}"
+        return CommandRefusal(
+            piece, reason, "write `set -o pipefail` before it, or leave the pipe out"
+        )
+    if parent.type in {"if_statement", "elif_clause", "while_statement"} and _asks(parent, node):
+        remedy = "write the command itself, or `|| exit 1` after it"
+        return CommandRefusal(source(parent), f"swallows the failure of `{text}`", remedy)
+    if parent.type == "command_substitution":
+        return CommandRefusal(
+            source(parent), "is only used for what it prints", "run it as a command"
+        )
+    return _lost_in_sequence(parent, node, text)
+
+
+def _lost_in_sequence(parent: Node, node: Node, text: str) -> CommandRefusal | None:
+    if parent.type not in {
+        "program", "subshell", "compound_statement", "do_group", "if_statement", "else_clause",
+        "elif_clause", "case_item",
+    }:  # fmt: skip
+        return None
+    sibling = node.next_sibling
+    if sibling is not None and sibling.type == "&":
+        return CommandRefusal(f"{source(node)} &", "is not waited for", "leave the `&` out")
+    after = _after(parent, node)
+    if after and parent.type != "if_statement":
+        piece = f"{source(node)}; {source(after[0])}"
+        remedy = "join them with `&&`, or write `set -e` first"
+        return CommandRefusal(piece, f"goes on when `{text}` fails", remedy)
+    if parent.type == "do_group":
+        reason = f"loses the failure of `{text}` in all rounds but the last"
+        return CommandRefusal(source(parent), reason, "write `|| exit 1` after it")
+    return None
+
+
+def _after(parent: Node, node: Node) -> list[Node]:
+    """What follows a node in its parent."""
+    return [
+        child
+        for child in parent.children
+        if child.is_named and child.type != "comment" and child.start_byte >= node.end_byte
+    ]
+
+
+def _asks(parent: Node, node: Node) -> bool:
+    """Whether a node stands in the condition."""
+    marks = [child for child in parent.children if child.type in {"then", "do_group"}]
+    return bool(marks) and node.end_byte <= marks[0].start_byte
+
+
+Told = tuple[str, str, str]
+"""The piece, what it does, and what to write instead."""
+
+
+def disguises(root: Node) -> Iterator[Told]:
+    """Everything by which a check is not what it looks like, in the order of the text.
+
+    Raises:
+        NotShell: A script inside of it cannot be read.
+    """
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type in {"command_substitution", "process_substitution"}:
+            yield from _only_printed(node)
+        elif node.type == "variable_assignment":
+            yield from _other_path(node)
+        elif node.type == "pipeline":
+            yield from _unknown_text(node)
+        elif node.type == "command":
+            yield from _command(node)
+        waiting.extend(reversed(node.children))
+
+
+def _only_printed(node: Node) -> Iterator[Told]:
+    """A check whose output alone is used; an assignment has the status of what it takes."""
+    above = node.parent
+    while above is not None and above.type in {"string", "concatenation"}:
+        above = above.parent
+    if above is not None and above.type == "variable_assignment":
+        return
+    for each in commands(node):
+        meant = unwrapped(words(each))
+        if meant and is_checker(meant):
+            yield source(node), "is only used for what it prints", "run it as a command"
+
+
+def _other_path(node: Node) -> Iterator[Told]:
+    name = node.child_by_field_name("name")
+    if name is not None and source(name) == "PATH":
+        remedy = "set `PATH` in the gate's `environment`"
+        yield source(node), "puts other programs in the place of the checks", remedy
+
+
+def _unknown_text(node: Node) -> Iterator[Told]:
+    """A shell at the end of a pipe runs what nobody has read, unless the text stands there."""
+    parts = [child for child in node.children if child.is_named]
+    last = words(parts[-1]) if parts[-1].type == "command" else []
+    fed = words(parts[0]) if parts[0].type == "command" else []
+    known = len(parts) == 2 and base(fed[0] if fed else "") in {"echo", "printf", "cat"}
+    bare = bool(last) and base(last[0]) in SHELLS and not any("c" in each for each in last[1:])
+    if bare and not known:
+        yield f"| {source(parts[-1])}", "runs a text that is not known", "write the command itself"
+
+
+def _command(node: Node) -> Iterator[Told]:
+    given = words(node)
+    inner = inner_shell(unwrapped(given)) if given and base(given[0]) != "echo" else None
+    if inner is not None and inner.script is not None:
+        yield from disguises(parse(inner.script))
+    for asks, reason, remedy in _DISGUISES.get(base(given[0]) if given else "", ()):
+        if asks(given[1:]):
+            yield source(node), reason, remedy
+
+
+def _returns(option: str) -> bool:
+    return option == "--return" or (
+        option.startswith("-") and not option.startswith("--") and "e" in option
+    )
+
+
+def _always(_options: list[str]) -> bool:
+    return True
+
+
+_RUN_IT = "run it as a command"
+_DISGUISES: dict[str, tuple[tuple[Callable[[list[str]], bool], str, str], ...]] = {
+    "coproc": ((_always, "is not waited for", _RUN_IT),),
+    "setsid": (
+        (lambda options: not {"-f", "--fork"}.isdisjoint(options), "is not waited for", _RUN_IT),
+    ),
+    **dict.fromkeys(("at", "batch"), ((_always, "runs later", _RUN_IT),)),
+    "systemd-run": ((lambda options: "--wait" not in options, "runs somewhere else", _RUN_IT),),
+    "eval": (
+        (
+            lambda options: any("$(" in each or "`" in each for each in options),
+            "runs a text that is not known",
+            "write the command itself",
+        ),
+    ),
+    "script": (
+        (
+            lambda options: not any(map(_returns, options)),
+            "does not end as its command does",
+            "leave `script` out, or add `-e`",
+        ),
+    ),
+    "alias": ((bool, "puts something else in the place of a command", "leave it out"),),
+    "hash": (
+        (
+            lambda options: any(each.startswith("-") and "p" in each for each in options),
+            "puts another program in the place of a check",
+            "leave it out",
+        ),
+    ),
+}

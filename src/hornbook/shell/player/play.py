@@ -1,0 +1,370 @@
+"""Plays a shell program through: which commands would run, and with what it would end.
+
+No command is started. Each command that can say no is a *site*, and a plan says with which status
+it ends. By playing a program with every site passing, and again with one of them failing, one sees
+whether that failure is heard: no list of bad spellings could be complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tree_sitter import Node
+
+from hornbook.shell import programs
+from hornbook.shell.bash_tree import NotShell, parse, source, statements, unquoted, words
+from hornbook.shell.player.commands import Commands
+from hornbook.shell.player.state import LeftLoop, NextRound, Shell, ShellEnded, Site, Where
+from hornbook.shell.programs import Inner, ProgramKind
+
+MOST_STEPS = 5000
+
+
+class Played(Commands):
+    """One playing of a program: `status` is how it ended, `sites` are those that ran."""
+
+    def __init__(
+        self, text: str, plan: dict[Site, int], once: dict[Site, int], values: dict[str, str]
+    ) -> None:
+        """Play `text`; `plan` gives a site's status, `once` that of its first run only.
+
+        Raises:
+            NotShell: The text cannot be followed.
+            Unknown: It ends with a status that cannot be known.
+        """
+        super().__init__(text, plan, once)
+        self._steps = 0
+        self.status = self._program(parse(text), Shell(values=dict(values)), Where())
+
+    # Programs and sequences
+
+    def _program(self, root: Node, shell: Shell, where: Where) -> int:
+        try:
+            status = self._sequence(root, shell, where)
+        except ShellEnded as end:
+            status = end.status
+        if "EXIT" in shell.traps:
+            status = self._trapped(shell.traps.pop("EXIT"), status, shell, where)
+        return status
+
+    def _trapped(self, code: str, status: int, shell: Shell, where: Where) -> int:
+        shell.last = status
+        try:
+            self._text(code, shell, replace(where, tested=True))
+        except ShellEnded as end:
+            return end.status
+        return status
+
+    def _inner(self, inner: Inner, shell: Shell, where: Where) -> int:
+        options = shell.copy()
+        options.errexit, options.pipefail = inner.errexit, inner.pipefail
+        options.functions, options.loops, options.calls = {}, 0, 0
+        text = inner.script or ""
+        outer, self._script = self._script, text
+        try:
+            status = self._program(parse(text), options, replace(where.deeper(), tested=False))
+        finally:
+            self._script = outer
+        return status
+
+    def _text(self, text: str, shell: Shell, where: Where) -> int:
+        """Another text in the same shell."""
+        outer, self._script = self._script, text
+        try:
+            return self._sequence(parse(text), shell, where.deeper())
+        finally:
+            self._script = outer
+
+    def _sequence(self, node: Node, shell: Shell, where: Where) -> int:
+        return self._statements(statements(node), shell, where)
+
+    def _statements(self, found: list[tuple[Node, bool]], shell: Shell, where: Where) -> int:
+        status = 0
+        for statement, background in found:
+            if background:
+                shell.started(self._subshell(statement, shell, where))
+                status = 0
+            else:
+                status = self._run(statement, shell, where)
+            shell.last = status
+        return status
+
+    def _run(self, node: Node, shell: Shell, where: Where) -> int:
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise NotShell("so many commands")
+        play = self._JOINED.get(node.type) or self._SINGLE.get(node.type)
+        if play is None:
+            return 0
+        status = play(self, node, shell, where.deeper())
+        shell.last = status
+        return status
+
+    def _subshell(self, node: Node, shell: Shell, where: Where) -> int:
+        inner = shell.copy()
+        try:
+            return self._run(node, inner, where)
+        except ShellEnded as end:
+            return end.status
+
+    def _checked(self, status: int, shell: Shell, where: Where) -> int:
+        """What `set -e` and an ERR trap make of a status that nobody looks at."""
+        shell.last = status
+        if status and not where.tested:
+            if "ERR" in shell.traps:
+                self._trapped_error(status, shell, where)
+            if shell.errexit:
+                raise ShellEnded(status)
+        return status
+
+    def _trapped_error(self, status: int, shell: Shell, where: Where) -> None:
+        code = shell.traps.pop("ERR")
+        self._text(code, shell, replace(where, tested=True))
+        shell.traps["ERR"] = code
+        shell.last = status
+
+    # What joins commands
+
+    def _list(self, node: Node, shell: Shell, where: Where) -> int:
+        left, sign, right = node.children[0], node.children[1].type, node.children[-1]
+        return self._joined(left, sign, right, shell, where)
+
+    def _joined(self, left: Node, sign: str, right: Node, shell: Shell, where: Where) -> int:
+        judged = len(self._judges())
+        status = self._run(left, shell, replace(where, tested=True))
+        shell.last = status
+        if (status == 0) != (sign == "&&"):
+            return status
+        if sign == "||" and len(self._judges()) > judged:
+            where = replace(where, quiet=True, failed=self._tried(judged))
+        return self._run(right, shell, where)
+
+    def _tried(self, since: int) -> tuple[tuple[str, ...], ...]:
+        return tuple(site.words for site in self._judges()[since:])
+
+    def _judges(self) -> list[Site]:
+        return [site for site in self.sites if site.kind is ProgramKind.JUDGE]
+
+    def _pipeline(self, node: Node, shell: Shell, where: Where) -> int:
+        parts, rest = _pipe(node)
+        if not rest:
+            return self._checked(self._piped(parts, shell, where), shell, where)
+        judged = len(self._judges())
+        status = shell.last = self._piped(parts, shell, replace(where, tested=True))
+        for sign, right in rest:
+            if (status == 0) == (sign == "&&"):
+                tried = self._tried(judged) if sign == "||" else ()
+                around = replace(where, quiet=sign == "||", failed=tried)
+                status = shell.last = self._run(right, shell, around)
+        return status
+
+    def _piped(self, parts: list[Node], shell: Shell, where: Where) -> int:
+        negated = parts[0].type == "negated_command"
+        if negated:
+            parts = [parts[0].children[-1], *parts[1:]]
+            where = replace(where, negated=not where.negated, tested=True)
+        fed = _literal(parts[0]) if len(parts) == 2 else None
+        names = [_leading(part) for part in parts]
+        results = []
+        for place, part in enumerate(parts):
+            around = replace(where, tested=True)
+            if place < len(parts) - 1 and not shell.pipefail:
+                around = replace(around, mild=_is_fed(names[-1], names[place]), quiet=False)
+            elif place == len(parts) - 1 and names[-1] in programs.PASSIVE:
+                around = replace(around, quiet=True)
+            if fed is not None and place == 1 and names[1] in programs.SHELLS:
+                results.append(self._inner(Inner(fed), shell, around))
+            else:
+                results.append(self._subshell(part, shell, around))
+        for place, result in enumerate(results):
+            shell.values[f"PIPESTATUS[{place}]"] = str(result)
+        status = results[-1]
+        if shell.pipefail:
+            status = next((result for result in reversed(results) if result), 0)
+        return int(not status) if negated else status
+
+    def _negated(self, node: Node, shell: Shell, where: Where) -> int:
+        inner = replace(where, negated=not where.negated, tested=True)
+        return int(not self._run(node.children[-1], shell, inner))
+
+    def _grouped(self, node: Node, shell: Shell, where: Where) -> int:
+        if node.children[0].type == "((":
+            return self._arithmetic(node, shell, where)
+        return self._sequence(node, shell, where)
+
+    def _parenthesised(self, node: Node, shell: Shell, where: Where) -> int:
+        if source(node).startswith("((") and source(node).endswith("))"):
+            return self._arithmetic(node, shell, where)  # after `!` the grammar takes it for two
+        inner = shell.copy()
+        try:
+            status = self._sequence(node, inner, where)
+        except ShellEnded as end:
+            status = end.status
+        return self._checked(status, shell, where)
+
+    def _redirected(self, node: Node, shell: Shell, where: Where) -> int:
+        body = node.child_by_field_name("body")
+        if body is None:
+            return 0
+        heredoc = next((each for each in node.children if each.type == "heredoc_redirect"), None)
+        if heredoc is None:
+            return self._run(body, shell, where)
+        return self._heredoc(body, heredoc, shell, where)
+
+    def _heredoc(self, body: Node, heredoc: Node, shell: Shell, where: Where) -> int:
+        """A command with its input in the text; the grammar puts what follows inside of that."""
+        right = heredoc.child_by_field_name("right")
+        sign = heredoc.child_by_field_name("operator")
+        pipe = next((each for each in heredoc.children if each.type == "pipeline"), None)
+        text = next((source(each) for each in heredoc.children if each.type == "heredoc_body"), "")
+        if pipe is not None:
+            reader = next(each for each in pipe.children if each.is_named)
+            if _leading(reader) in programs.SHELLS:
+                return self._inner(Inner(text), shell, where)
+            return self._piped([body, reader], shell, where)
+        inner = replace(where, tested=True) if right is not None else where
+        if _leading(body) in programs.SHELLS:
+            options = programs.inner_shell(words(body)) or programs.Inner()
+            status = self._inner(replace(options, script=text), shell, inner)
+        else:
+            status = self._run(body, shell, inner)
+        if right is None or sign is None or (status == 0) != (sign.type == "&&"):
+            return status
+        return self._run(right, shell, replace(where, quiet=sign.type == "||"))
+
+    # What steers
+
+    def _if(self, node: Node, shell: Shell, where: Where) -> int:
+        asked, branch = _branch(node)
+        if self._statements(asked, shell, replace(where, tested=True)) == 0:
+            return self._statements(branch, shell, where)
+        for child in node.children:
+            if child.type == "else_clause":
+                return self._sequence(child, shell, where)
+            if child.type == "elif_clause":
+                asked, branch = _branch(child)
+                if self._statements(asked, shell, replace(where, tested=True)) == 0:
+                    return self._statements(branch, shell, where)
+        return 0
+
+    def _loop(self, node: Node, shell: Shell, where: Where) -> int:
+        """Two rounds: a failure in the first must still be heard after the second."""
+        asked = node.children_by_field_name("condition") if node.type == "while_statement" else []
+        body = node.child_by_field_name("body")
+        status = 0
+        shell.loops += 1
+        for _ in range(2):
+            waiting = [(each, False) for each in asked if each.is_named]
+            try:
+                self._statements(waiting, shell, replace(where, tested=True, mild=True))
+                status = self._sequence(body, shell, where) if body is not None else 0
+            except NextRound:
+                status = 0
+            except LeftLoop:
+                status = 0
+                break
+        shell.loops -= 1
+        return status
+
+    def _case(self, node: Node, shell: Shell, where: Where) -> int:
+        for item in node.children:
+            if item.type != "case_item":
+                continue
+            parts = [
+                (child, False)
+                for place, child in enumerate(item.children)
+                if child.is_named and item.field_name_for_child(place) != "value"
+            ]
+            if self._is_chosen(node, item, shell, where):
+                return self._statements(parts, shell, where)
+        return 0
+
+    def _is_chosen(self, node: Node, item: Node, shell: Shell, where: Where) -> bool:
+        value, pattern = node.child_by_field_name("value"), source(item.children[0])
+        if pattern == "*":
+            return True
+        if value is not None and value.type == "word" and pattern.isalnum():
+            return source(value) == pattern
+        return not self._asked(item, ProgramKind.QUESTION, where)
+
+    def _function(self, node: Node, shell: Shell, _where: Where) -> int:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is not None and body is not None:
+            shell.functions[source(name)] = body
+        return 0
+
+    # Any is the playing itself, whose class is not complete yet.
+    _JOINED: ClassVar[dict[str, Callable[[Any, Node, Shell, Where], int]]] = {
+        "list": _list,
+        "pipeline": _pipeline,
+        "negated_command": _negated,
+        "compound_statement": _grouped,
+        "subshell": _parenthesised,
+        "redirected_statement": _redirected,
+        "if_statement": _if,
+        "while_statement": _loop,
+        "for_statement": _loop,
+        "c_style_for_statement": _loop,
+        "case_statement": _case,
+        "function_definition": _function,
+    }
+
+
+def _branch(node: Node) -> tuple[list[tuple[Node, bool]], list[tuple[Node, bool]]]:
+    """The condition of an `if` or `elif`, and what is done when it holds."""
+    asked: list[tuple[Node, bool]] = []
+    done: list[tuple[Node, bool]] = []
+    part = asked
+    for child in node.children:
+        if child.type in {"elif_clause", "else_clause"}:
+            break
+        if child.type == "then":
+            part = done
+        elif child.type == "&" and part:
+            part[-1] = (part[-1][0], True)
+        elif child.is_named and child.type != "comment":
+            part.append((child, False))
+    return asked, done
+
+
+def _pipe(node: Node) -> tuple[list[Node], list[tuple[str, Node]]]:
+    """The parts of a pipe, and what is joined to it: after `! a | b` the grammar mixes them up."""
+    parts = [child for child in node.children if child.is_named]
+    rest: list[tuple[str, Node]] = []
+    while parts[-1].type in {"list", "pipeline"}:
+        last = parts.pop()
+        if last.type == "pipeline":
+            parts += [child for child in last.children if child.is_named]
+        else:
+            rest.insert(0, (last.children[1].type, last.children[-1]))
+            parts.append(last.children[0])
+    return parts, rest
+
+
+def _leading(node: Node) -> str:
+    """The name of the command that a part of a pipe runs, if it is a single one."""
+    while node.type == "redirected_statement":
+        inner = node.child_by_field_name("body")
+        if inner is None:
+            return ""
+        node = inner
+    if node.type != "command":
+        return ""
+    meant = programs.unwrapped(words(node))
+    return programs.base(meant[0]) if meant else ""
+
+
+def _literal(node: Node) -> str | None:
+    """What an `echo` or `printf` prints, if that is known."""
+    if node.type != "command" or _leading(node) not in {"echo", "printf"}:
+        return None
+    return " ".join(unquoted(child) for child in node.children[1:] if child.is_named)
+
+
+def _is_fed(last: str, name: str) -> bool:
+    """Whether the last part of a pipe is the judge, and this one only gives it text."""
+    if last in programs.PASSIVE or last in {"grep", "egrep", "rg"}:
+        return name in programs.FEEDERS
+    return True

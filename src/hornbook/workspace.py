@@ -1,0 +1,398 @@
+"""The workspace: one repository's rules, decisions and plans, opened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hornbook.errors import UsageError
+from hornbook.graph.ingest.report import FileAnswer
+from hornbook.graph.repository import Repository
+from hornbook.graph.snapshot import clean_path
+
+
+def _check_gates(settings: GateSettings) -> tuple[str, ...]:
+    """Only settings that somebody wrote are worth loading the room of gates for."""
+    from hornbook.gates.definitions import check_gates  # noqa: PLC0415  # loads presets
+
+    return check_gates(settings)
+
+
+def _no_progress(_name: str, _ended: GateStatus | None) -> None:
+    """Run gates without telling anybody."""
+
+
+if TYPE_CHECKING:
+    from hornbook.context.assembly import Packet
+    from hornbook.context.briefs import Brief
+    from hornbook.context.sizing import Sizing
+    from hornbook.context.values import Context, Pressure
+    from hornbook.gates.effective import GateList
+    from hornbook.gates.proof import GateProof
+    from hornbook.gates.runner import Progress as GateProgress
+    from hornbook.gates.values import GateReport, GateStatus
+    from hornbook.loop.memory import Memory
+    from hornbook.loop.plan_book import PlanBook
+    from hornbook.loop.runs.book import RunBook
+    from hornbook.loop.runs.history import PastRun
+    from hornbook.plans.plan import PlanDecision
+    from hornbook.plans.store import PlanView
+    from hornbook.review.check import PrintedReview
+    from hornbook.review.conventions import Conventions
+    from hornbook.review.history import PastReview, RuleRecord
+    from hornbook.review.record_check import BadRecord
+    from hornbook.review.records import JudgedReview
+    from hornbook.review.values import Judgement
+    from hornbook.settings.values import GateSettings
+
+
+class Workspace(Repository):
+    """One repository with its graph; everything that Hornbook can answer about it.
+
+    ```python
+    with Workspace.open(".") as work:
+        work.ingest()
+        for answer in work.why(["handlers/user.go"]):
+            print(answer.path, [rule.id for rule in answer.rules])
+    ```
+    """
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, _check_gates)
+
+    def why(self, files: Sequence[str | Path], *, at: str | None = None) -> list[FileAnswer]:
+        """The rules that bind each file, existing or not, and why.
+
+        With `at`, the rules are those of that commit. Paths are relative to the root.
+
+        Raises:
+            NotFound: Nothing is ingested yet.
+        """
+        paths = [clean_path(self._inside(str(file))) for file in files]
+        if at is None:
+            return self.ingested().why(paths)
+        from hornbook.graph.commit_graph import graph_at  # noqa: PLC0415  # loads the parsers
+
+        return graph_at(self.root, at).why(paths)
+
+    def size(
+        self,
+        files: Sequence[str | Path],
+        *,
+        description: str = "",
+        criteria: Sequence[str] = (),
+        model: str | None = None,
+        window: int | None = None,
+        plan: str | None = None,
+    ) -> Sizing:
+        """Whether a task fits a model's window, and every reason why not.
+
+        Without files it is sized by all that its plan's constraints let it change.
+
+        Raises:
+            UsageError: There are neither files nor a plan.
+            ConfigError: The window is too small for any task.
+        """
+        from hornbook.context.sizing import size_task  # noqa: PLC0415  # loads the readers
+
+        if not files and plan is None:
+            raise UsageError("no files to size: name them with --files, or a plan with --plan.")
+        files = files or self.plan_book().scope_files(plan)
+        return size_task(
+            self.root,
+            self.settings,
+            self.ingested(),
+            [clean_path(self._inside(str(file))) for file in files],
+            description=description,
+            criteria=criteria,
+            model=model,
+            window=window,
+        )
+
+    def review_context(
+        self,
+        files: Sequence[str | Path] = (),
+        *,
+        diff: str | None = None,
+        model: str | None = None,
+        pressure: Pressure | None = None,
+        plan: str | None = None,
+        task: str | None = None,
+    ) -> Context:
+        """What a reviewer of some files, or of a change, must see: whole, or a refusal.
+
+        `pressure` tells the reviewer how the change came about, `plan` and `task` what it is for.
+        """
+        given = {"plan": plan, "task": task, "model": model}
+        return self.review_packet(files, diff=diff, pressure=pressure, **given).context
+
+    def review_packet(
+        self,
+        files: Sequence[str | Path] = (),
+        *,
+        diff: str | None = None,
+        model: str | None = None,
+        pressure: Pressure | None = None,
+        plan: str | None = None,
+        task: str | None = None,
+    ) -> Packet:
+        """The same with what it was made for, so that a receipt can be written.
+
+        Raises:
+            UsageError: The diff names no change, the model is unknown or the plan not committed.
+        """
+        from hornbook.context.assembly import Contexts  # noqa: PLC0415  # loads the readers
+
+        brief = self._brief(plan, task)
+        if diff is not None:
+            return Contexts(self.root, self.snapshot(), pressure, brief).for_change(diff, model)
+        contexts = Contexts(self.root, self.ingested(), pressure, brief)
+        return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model)
+
+    def develop_context(
+        self,
+        files: Sequence[str | Path] = (),
+        *,
+        description: str = "",
+        criteria: Sequence[str] = (),
+        model: str | None = None,
+        plan: str | None = None,
+        task: str | None = None,
+    ) -> Context:
+        """What a developer of a task must see: the task and its files, no rule's text.
+
+        A task of a plan brings its own description, criteria and files; what is given beside it
+        is added to them. A plan whose tiers fill up is checkpointed by this.
+
+        Raises:
+            UsageError: There is neither a description nor a task.
+        """
+        from hornbook.context.develop import (  # noqa: PLC0415  # loads a parser
+            Situation,
+            development_context,
+        )
+
+        brief = self._brief(plan, task, with_files=not files)
+        commands = tuple(gate.command for gate in self.gates().ready if gate.required)
+        made = development_context(
+            self.root,
+            self.settings,
+            [clean_path(self._inside(str(file))) for file in files],
+            description=description,
+            criteria=criteria,
+            model=model,
+            brief=brief,
+            situation=Situation(gates=commands),
+        )
+        if made.due and brief is not None:
+            self.memory().checkpoint_at_boundary(brief.plan.slug)
+        return made.context
+
+    def check_review(
+        self,
+        reviews: Sequence[PrintedReview],
+        receipts: Sequence[Mapping[str, object]],
+        *,
+        gates: GateReport | None = None,
+        diff: str | None = None,
+        bound_gates: bool = False,
+    ) -> Judgement:
+        """What follows from the reviews of a change; rules, tree and settings come from git.
+
+        With `diff`, the receipts must be for just that change; with `bound_gates` there must be
+        gate results that name its tree, base and head.
+
+        Raises:
+            UsageError: The receipts are for different changes, or git does not have the commits.
+        """
+        from hornbook.review.check import check_reviews  # noqa: PLC0415  # loads the readers
+
+        return check_reviews(self.root, reviews, receipts, gates, diff, bound=bound_gates)
+
+    def record_review(
+        self,
+        judged: JudgedReview,
+        *,
+        at: datetime,
+        run: str | None = None,
+        plan: str | None = None,
+        task: str | None = None,
+    ) -> Path:
+        """Keep a judgement as a record; patterns of an approved one become candidates."""
+        from hornbook.review.records import Occasion, record_review  # noqa: PLC0415  # loads the readers
+
+        return record_review(self.places, judged, Occasion(at, run, plan, task))
+
+    def conventions(self) -> Conventions:
+        """What was learned from reviews, to be listed, promoted and retired."""
+        from hornbook.review.conventions import Conventions  # noqa: PLC0415  # only this needs it
+
+        return Conventions(self.places)
+
+    def reviews(self, revision: str | None = None) -> list[PastReview]:
+        """The recorded reviews, newest first; with a revision, those that it judged.
+
+        Raises:
+            NotFound: Nothing is ingested yet.
+        """
+        from hornbook.review.history import past_reviews  # noqa: PLC0415  # only this needs it
+
+        bad = [each.id for each in self.bad_records()]
+        return past_reviews(self.ingested().store, revision, without=bad)
+
+    def bad_records(self) -> list[BadRecord]:
+        """The recorded reviews that are not as they were written, or not as their runs tell."""
+        from hornbook.review.record_check import bad_records, of_runs, read_records  # noqa: PLC0415  # only this needs it
+
+        records = read_records(self.places)
+        if not of_runs(records):
+            return bad_records(records)
+        with self.run_book() as book:
+            return bad_records(records, book.all_events())
+
+    def past_runs(self, plan: str | None = None) -> list[PastRun]:
+        """The runs that the graph knows, oldest first; with a plan's id, those of it.
+
+        Raises:
+            NotFound: Nothing is ingested yet.
+        """
+        from hornbook.loop.runs.history import past_runs  # noqa: PLC0415  # only this needs it
+
+        return past_runs(self.ingested().store, plan)
+
+    def rule_records(self, since: datetime) -> list[RuleRecord]:
+        """How often each rule was violated, kept or waved away since a time.
+
+        Raises:
+            NotFound: Nothing is ingested yet.
+        """
+        from hornbook.review.history import rule_records  # noqa: PLC0415  # only this needs it
+
+        bad = [each.id for each in self.bad_records()]
+        return rule_records(self.ingested(), since.strftime("%Y-%m-%dT%H:%M:%SZ"), without=bad)
+
+    def gates(self, *, diff: str | None = None) -> GateList:
+        """The effective gates, each value with its origin, and those that are refused.
+
+        With `diff` they are those of the change's base.
+
+        Raises:
+            ConfigError: With everything that is wrong in their definition.
+        """
+        from hornbook.gates.effective import gates_for, gates_now  # noqa: PLC0415  # loads a parser
+
+        return gates_now(self.root) if diff is None else gates_for(self.root, diff)
+
+    def run_gates(
+        self,
+        *,
+        diff: str | None = None,
+        plan: str | None = None,
+        in_place: bool = False,
+        confined: bool | None = None,
+        progress: GateProgress | None = None,
+    ) -> GateReport:
+        """What the gates say to the files here, or with a change to its HEAD, floors included.
+
+        The scope is that of the plan as BASE has it; of a plan that is newer, as its log has it,
+        which is noted. Unless `confined` says so, `gates.confine` says whether they are confined.
+
+        Raises:
+            UsageError: The diff names no change, or a plan is given without one.
+            ConfigError: The definition of the gates is wrong, or the plan at BASE.
+        """
+        from hornbook.gates.change_run import (  # noqa: PLC0415  # loads a parser
+            bounds_by_hand,
+            limits,
+            run_listed,
+        )
+
+        listed = self.gates(diff=diff)
+        scope, notes = limits(
+            self.root, listed, plan, lambda slug: self.plan(slug).plan.constraints
+        )
+        report = run_listed(
+            self.root,
+            listed,
+            span=diff,
+            constraints=scope,
+            in_place=in_place,
+            progress=progress or _no_progress,
+            bounds=bounds_by_hand(listed, confined=confined),
+        )
+        return replace(report, notes=(*notes, *report.notes))
+
+    def prove_gates(self) -> tuple[GateProof, ...]:
+        """Whether each required gate fails when it must, tried on copies of the files here."""
+        from hornbook.gates.change_run import prove_for  # noqa: PLC0415  # loads a parser
+
+        return prove_for(self.root, self.gates().ready)
+
+    def _brief(
+        self, plan: str | None, task: str | None, *, with_files: bool = False
+    ) -> Brief | None:
+        """What a step is told of its plan and task; a task's id names its plan."""
+        if plan is None and task is None:
+            return None
+        book = self.plan_book()
+        return book.brief(plan or book.plan_of(str(task)), task, with_files=with_files)
+
+    def plan_book(self) -> PlanBook:
+        """The plans of the workspace: to begin, commit, check and carry them out."""
+        from hornbook.loop.plan_book import PlanBook  # noqa: PLC0415  # loads SQLAlchemy
+
+        return PlanBook(self.places, self.settings, self.ingested)
+
+    def memory(self) -> Memory:
+        """What outlives a session: checkpoints, recovery, invariants."""
+        from hornbook.loop.memory import Memory  # noqa: PLC0415  # loads SQLAlchemy
+
+        return Memory(self.places, self.settings)
+
+    def run_book(self) -> RunBook:
+        """The runs of the workspace's plans, to be listed, answered and followed; to be closed."""
+        from hornbook.loop.runs.book import RunBook  # noqa: PLC0415  # loads SQLAlchemy
+
+        return RunBook(self.places, self.settings)
+
+    def wake(self, run_id: str) -> bool:
+        """Have whoever works go on with a run that was answered; False if the engine has none."""
+        from hornbook.loop.engine.runs import wake  # noqa: PLC0415  # loads SQLAlchemy
+
+        return wake(self.places, self.settings, run_id)
+
+    def plans(self) -> list[PlanView]:
+        """Every plan: explorations first, then the committed, then the superseded."""
+        return self.plan_book().views()
+
+    def plan(self, slug: str) -> PlanView:
+        """One plan with its decisions, risks and tasks.
+
+        Raises:
+            NotFound: There is none with this slug.
+        """
+        return self.plan_book().view(slug)
+
+    def decisions(self, plan_id: str) -> list[PlanDecision]:
+        """The decisions of a plan that stand; `plan_id` is its id or slug."""
+        return self.plan_book().decisions(plan_id)
+
+    def record_receipt(self, facts: dict[str, object]) -> Path:
+        """Keep a receipt as a record: the next ingest makes it part of the graph."""
+        name = str(facts["receipt_sha256"])[:16]
+        path = self.places.records / "receipts" / f"{name}.json"
+        self.places.prepare()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(facts, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        return path
+
+    def _inside(self, file: str) -> str:
+        """An absolute path below the root as a relative one; others as they are."""
+        path = Path(file)
+        if path.is_absolute() and path.is_relative_to(self.root):
+            return path.relative_to(self.root).as_posix()
+        return file
