@@ -492,6 +492,23 @@ def test_every_page_is_reached_from_the_index() -> None:
     assert {page for page in DOCS.rglob("*.md") if page != index} <= linked
 
 
+def test_what_contributing_names_is_there() -> None:
+    """A path with NAME in it is one to be added; a name in capitals stands in the file beside it."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    steps = [
+        each for each in re.split(r"^(?=\d+\. )", text, flags=re.MULTILINE) if each[0].isdigit()
+    ]
+    for step in steps:
+        paths = [
+            ROOT / each for each in codes(step) if each.startswith("src/") and "NAME" not in each
+        ]
+        assert [path for path in paths if not path.exists()] == []
+        for name in codes(step):
+            if re.fullmatch(r"_?[A-Z]{4,}", name):
+                files = [path for path in paths if path.is_file()]
+                assert any(name in path.read_text(encoding="utf-8") for path in files), name
+
+
 def test_the_index_has_the_groups_of_the_help() -> None:
     titles = re.findall(r"^## (.+)$", text_of("index"), re.MULTILINE)
     groups = [title for title in GROUPS if title != "Deprecated"]
