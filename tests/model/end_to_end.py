@@ -21,9 +21,9 @@ from hornbook.review.values import Ruling
 from hornbook.settings.load import load
 from hornbook.settings.values import Endpoint
 from hornbook.text.tokens import counter
+from tests.kit.git import git
 from tests.model.served import Page, model_server, recorded, require_packages
 from tests.model.stories import BOUND, RULES, SLUG, Story, carried_out
-from tests.test_review_check import git
 
 COUNT = counter("cl100k")
 DEFINITE = {"approved", "asking", "handed_on", "superseded", "stopped", "failed"}
