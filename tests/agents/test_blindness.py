@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook import Workspace
-from hornbook.agents.blindness import RUN, RuleTexts, blindness
+from hornbook.agents.rule_leaks import RUN, RuleTexts, blindness
 from hornbook.commits.worktrees import prepare
 from hornbook.rules.reading import is_rule_file
 from hornbook.settings.agent_block import Sight

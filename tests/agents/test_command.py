@@ -12,13 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.agents.assignment import Answer, Assignment, Limits, Role, Subtask, nowhere
-from hornbook.agents.choice import Workplace, choose_agents
 from hornbook.agents.command import CommandAgent
-from hornbook.agents.confinement import AgentSurroundings
-from hornbook.agents.output import read, said_in
+from hornbook.agents.command_output import (
+    LONGEST,
+    RATE_LIMITED,
+    SERVER_DOWN,
+    read,
+    retry_after,
+    said_in,
+)
+from hornbook.agents.crew import Workplace, choose_agents
 from hornbook.agents.profile import Profile, own_profile, shipped
-from hornbook.agents.retry_after import LONGEST, RATE_LIMITED, SERVER_DOWN, retry_after
-from hornbook.agents.scripted.script import Script
+from hornbook.agents.role_confinement import AgentSurroundings
+from hornbook.agents.script import Script
 from hornbook.errors import ConfigError, UsageError
 from hornbook.process.confinement import Machine
 from hornbook.settings.agent_block import PLACEHOLDERS, SHIPPED, OwnCommand

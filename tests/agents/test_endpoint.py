@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from hornbook.agents.assignment import Answer, Usage
 from hornbook.agents.embedded.developer import EmbeddedDeveloper
-from hornbook.agents.embedded.pace import Pace, Paced, Tempo
-from hornbook.agents.endpoint import ModelEndpoint
+from hornbook.agents.embedded.model_call import Pace, Paced, Tempo
+from hornbook.agents.model_endpoint import ModelEndpoint
 from hornbook.errors import UsageError
 from hornbook.gates.values import GateReport
-from hornbook.review.reader import review_schema
+from hornbook.review.printed_review import review_schema
 from tests.kit.chat_server import Reply, chat_server
 from tests.kit.step_runs import COUNT, act, assignment, gate, report
 from tests.kit.workspaces import write
@@ -217,7 +217,7 @@ def test_an_unknown_provider_and_a_missing_url_are_refused() -> None:
 def test_importing_endpoints_loads_no_model_library() -> None:
     import subprocess
 
-    code = "import sys, hornbook.agents.endpoint; print('pydantic_ai' in sys.modules)"
+    code = "import sys, hornbook.agents.model_endpoint; print('pydantic_ai' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "False"
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from hornbook import Workspace
 from hornbook.agents.assignment import Answer, Assignment, Limits, Role, Subtask, nowhere
-from hornbook.agents.scripted.agent import ScriptedAgent, ScriptedDeath
-from hornbook.agents.scripted.review import cited_lines, write_review
-from hornbook.agents.scripted.script import DEFECTS, KEYS, VERDICTS, Act, Script, parse_script
+from hornbook.agents.script import DEFECTS, KEYS, VERDICTS, Act, Script, parse_script
+from hornbook.agents.scripted_agent import ScriptedAgent, ScriptedDeath, cited_lines, write_review
 from hornbook.commits.change import links
 from hornbook.commits.worktrees import change_set, prepare
 from hornbook.commits.writer import ApprovalProof, make_commit
@@ -26,7 +25,7 @@ from hornbook.gates.floors import Strictness, has_tests, scope
 from hornbook.gates.values import GateStatus
 from hornbook.plans.plan import Constraints
 from hornbook.review.check import PrintedReview
-from hornbook.review.values import Judgement
+from hornbook.review.judgement import Judgement
 from tests.kit import review_cases as cases
 from tests.kit.paths import DOCS
 from tests.kit.workspaces import write
@@ -239,9 +238,9 @@ def test_an_agent_dies_as_told_and_lives_when_asked_again(tmp_path: Path) -> Non
 KILL = """
 import sys
 from pathlib import Path
-from hornbook.agents.protocol import nowhere
+from hornbook.agents.assignment import nowhere
 from hornbook.agents.script import parse_script
-from hornbook.agents.scripted import ScriptedAgent
+from hornbook.agents.scripted_agent import ScriptedAgent
 from hornbook.agents.assignment import Assignment, Role
 place = Path(sys.argv[1])
 agent = ScriptedAgent(parse_script("developer: [{die: kill, answer: done}]", "s"), place / "state")

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.agents.embedded.actions import Misread, StepAction, load_item, read_action
-from hornbook.agents.embedded.checks import (
+from hornbook.agents.embedded.developer import StepSituation, baseline, perform
+from hornbook.agents.embedded.progress import (
     FailedTest,
     Verification,
     is_test_gate,
@@ -19,11 +20,13 @@ from hornbook.agents.embedded.checks import (
     obstacles,
     read_tests,
 )
-from hornbook.agents.embedded.loaded import LoadedFiles
-from hornbook.agents.embedded.perform import StepSituation, baseline, perform
-from hornbook.agents.embedded.records import Result, StepRecord, as_json, from_json
-from hornbook.agents.embedded.task import Phase, StepTask
-from hornbook.agents.embedded.workbench import EditRefused, Workbench, WorkbenchEdit
+from hornbook.agents.embedded.scoped_worktree import (
+    EditRefused,
+    LoadedFiles,
+    Workbench,
+    WorkbenchEdit,
+)
+from hornbook.agents.embedded.step import Phase, Result, StepRecord, StepTask, as_json, from_json
 from hornbook.gates.values import GateReport, GateResult, GateStatus
 from hornbook.plans.plan import Constraints
 from tests.kit.step_runs import act, gate, report
@@ -230,7 +233,7 @@ def test_a_path_that_cannot_be_opened_is_refused(tree: Path, path: str) -> None:
 def test_a_pattern_that_takes_too_long_is_refused(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hornbook.agents.embedded.workbench.SEARCH_SECONDS", 0.05)
+    monkeypatch.setattr("hornbook.agents.embedded.scoped_worktree.SEARCH_SECONDS", 0.05)
     write(tree, {"long.txt": "a" * 4000})
     with pytest.raises(EditRefused, match="takes too long"):
         Workbench(tree).search("(a|aa)+$(?<=b)")

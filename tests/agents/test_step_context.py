@@ -9,7 +9,6 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.agents.embedded.context import StepContext, build, system_prompt
 from hornbook.agents.embedded.fitting import (
     COMPRESSION,
     FittedError,
@@ -24,19 +23,23 @@ from hornbook.agents.embedded.fitting import (
     short_list,
     to_yaml,
 )
-from hornbook.agents.embedded.memory import LOADED_ITEMS, MAX_ITEMS, loaded
-from hornbook.agents.embedded.records import FileEdit, Result, StepRecord
-from hornbook.agents.embedded.schemas import View
-from hornbook.agents.embedded.task import (
+from hornbook.agents.embedded.step import (
+    LOADED_ITEMS,
+    MAX_ITEMS,
     SCHEMA_TOKENS,
     TOKEN_BUDGET,
+    FileEdit,
     Phase,
     Requirement,
+    Result,
     RuleViolation,
+    StepRecord,
     StepTask,
+    loaded,
     phase_of,
     task_of,
 )
+from hornbook.agents.embedded.step_context import StepContext, View, build, system_prompt
 from hornbook.errors import UsageError
 from hornbook.plans.plan import Constraints
 from hornbook.text.tokens import counter

@@ -14,11 +14,10 @@ import pytest
 import yaml
 
 from hornbook.agents.assignment import Answer, Limits, Role
-from hornbook.agents.embedded.records import FileEdit, Result, StepRecord
-from hornbook.agents.embedded.store import StepStore
-from hornbook.agents.embedded.stuck import LoopRules, allowed_steps, progress_steps, stuck
-from hornbook.agents.embedded.task import Phase, StepTask
-from hornbook.agents.embedded.workbench import Workbench
+from hornbook.agents.embedded.progress import LoopRules, allowed_steps, progress_steps, stuck
+from hornbook.agents.embedded.scoped_worktree import Workbench
+from hornbook.agents.embedded.step import FileEdit, Phase, Result, StepRecord, StepTask
+from hornbook.agents.embedded.step_store import StepStore
 from hornbook.errors import StoreError, UsageError
 from hornbook.gates.values import GateReport
 from hornbook.plans.plan import Constraints

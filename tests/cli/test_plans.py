@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hornbook import Workspace
-from hornbook.context.values import Outcome
+from hornbook.context.prompt import Outcome
 from hornbook.errors import ConfigError, NotFound, UsageError
 from hornbook.graph.selection import Filter
 from hornbook.plans.files import parse_decisions

@@ -9,8 +9,8 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.commits.change import change
+from hornbook.context.prompt import Outcome, Pressure
 from hornbook.context.receipt import receipt, verify
-from hornbook.context.values import Outcome, Pressure
 from hornbook.errors import UsageError
 from hornbook.text.tokens import counter
 from tests.kit.workspaces import ERROR_HANDLING, SOPS, with_the_example_sop, write

@@ -7,7 +7,7 @@ from hornbook.context.plan_check import (
     fails,
     success_criteria,
 )
-from hornbook.context.values import Reason
+from hornbook.context.prompt import Reason
 from hornbook.plans.text import parse
 from tests.kit.plans import PLAN
 

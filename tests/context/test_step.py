@@ -4,11 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook import Workspace
-from hornbook.context.develop import Development, DevelopRoom, FileText, assemble_development
-from hornbook.context.packet import Part
-from hornbook.context.step import StepOutput, step_parts
+from hornbook.context.developer_context import (
+    Development,
+    DevelopRoom,
+    FileText,
+    assemble_development,
+)
+from hornbook.context.prompt import Outcome, Part, Unit
+from hornbook.context.step_parts import StepOutput, step_parts
 from hornbook.context.templates.settings import DEFAULTS, Operator, effective
-from hornbook.context.values import Outcome, Unit
 from hornbook.text.tokens import counter
 from tests.kit.workspaces import with_the_example_sop, write
 

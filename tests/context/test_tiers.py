@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from hornbook import Workspace
-from hornbook.context.tier_parts import recent_units
+from hornbook.context.prompt import Outcome
+from hornbook.context.tier_sources import recent_units
 from hornbook.context.tiers import CORE_FILES, TIER_OF, Tier
-from hornbook.context.values import Outcome
 from hornbook.gates.change_run import run_listed
 from hornbook.hooks.session_context import session_context
 from tests.kit.commands import expect

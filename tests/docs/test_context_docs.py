@@ -9,7 +9,7 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.context.recovery import FileState
-from hornbook.context.tier_parts import MOST_ENTRIES
+from hornbook.context.tier_sources import MOST_ENTRIES
 from hornbook.context.tiers import CORE_FILES, LOADED_BY_HOST, TIER_OF, Tier
 from hornbook.hooks.command_judge import refusal
 from hornbook.loop.memory_gates import _MEANING, GATES

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.agents.embedded.crew import EmbeddedCrew
+from hornbook.agents.embedded.embedded_agent import EmbeddedCrew
 from hornbook.errors import ConfigError, UsageError
 from hornbook.gates.change_run import GateBounds, bounds_by_hand, bounds_in_run, run_for
 from hornbook.gates.confined_shell import gate_shell

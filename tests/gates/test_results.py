@@ -10,7 +10,7 @@ import pytest
 from hornbook import Workspace
 from hornbook.gates.values import GateReport, GateResult, GateStatus
 from hornbook.review.check import PrintedReview, read_gates
-from hornbook.review.values import Judgement
+from hornbook.review.judgement import Judgement
 from tests.kit import review_cases as cases
 from tests.kit.git import commit, start
 from tests.kit.reviews import GOOD, Receipt, codes, prepared

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hornbook.review.values import (
+from hornbook.review.judgement import (
     Finding,
     JudgedRule,
     Judgement,

@@ -8,8 +8,8 @@ from hornbook import Workspace
 from hornbook.context.receipt import own_hash, receipt
 from hornbook.gates.values import GateReport
 from hornbook.review.check import PrintedReview
-from hornbook.review.records import JudgedReview
-from hornbook.review.values import Judgement
+from hornbook.review.judgement import Judgement
+from hornbook.review.review_record import JudgedReview
 from tests.kit import review_cases as cases
 
 GOOD = json.dumps(cases.GOOD).encode()

@@ -7,7 +7,7 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.agents.assignment import Answer
-from hornbook.agents.blindness import RuleTexts, unseeing
+from hornbook.agents.rule_leaks import RuleTexts, unseeing
 from hornbook.loop.protocol import StepKind
 from hornbook.loop.runs.book import RunBook
 from tests.kit.fakes import reviews, writes

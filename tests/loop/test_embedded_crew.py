@@ -10,12 +10,12 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.agents.assignment import Assignment, Limits, Role
-from hornbook.agents.embedded.crew import EmbeddedCrew
-from hornbook.context.assembly import room
+from hornbook.agents.embedded.embedded_agent import EmbeddedCrew
+from hornbook.context.review_packet import room
 from hornbook.context.templates.roles import shipped_instructions
 from hornbook.errors import ConfigError, UsageError
 from hornbook.loop.staff import WorkspaceStaff
-from hornbook.review.reader import review_schema
+from hornbook.review.printed_review import review_schema
 from hornbook.settings.load import parse_settings
 from hornbook.settings.values import CAPABILITIES, Endpoint, ModelSettings, Settings
 from hornbook.text.tokens import counter

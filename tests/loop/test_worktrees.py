@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.agents.confinement import AgentSurroundings
+from hornbook.agents.role_confinement import AgentSurroundings
 from hornbook.commits.change import links
 from hornbook.commits.seal import broken
 from hornbook.commits.worktrees import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hornbook.agents.assignment import Role
-from hornbook.agents.confinement import AgentSurroundings, confinement_of
+from hornbook.agents.role_confinement import AgentSurroundings, confinement_of
 from hornbook.gates.confined_shell import GateShell
 from hornbook.gates.runner import run_gates
 from hornbook.gates.values import Gate, GateStatus

@@ -10,11 +10,10 @@ from hornbook import Workspace
 from hornbook.errors import UsageError
 from hornbook.gates.values import GateReport, GateResult, GateStatus
 from hornbook.review import search
-from hornbook.review.case import Case
 from hornbook.review.check import PrintedReview, briefs, read_gates, recomputed
 from hornbook.review.integrity import CODES, WARNINGS
-from hornbook.review.judge import judge
-from hornbook.review.values import JudgedRule, Judgement, Route, Search
+from hornbook.review.judge import Case, judge
+from hornbook.review.judgement import JudgedRule, Judgement, Route, Search
 from tests.kit import review_cases as cases
 from tests.kit.git import commit, git, start
 from tests.kit.paths import DOCS

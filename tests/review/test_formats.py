@@ -17,8 +17,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from hornbook.review.formats import github, junit, sarif
 from hornbook.review.formats import text as words
-from hornbook.review.reader import ANSWER, REVIEW, review_schema, schema_text
-from hornbook.review.values import (
+from hornbook.review.judgement import (
     Finding,
     JudgedRule,
     Judgement,
@@ -28,6 +27,7 @@ from hornbook.review.values import (
     Route,
     Ruling,
 )
+from hornbook.review.printed_review import ANSWER, REVIEW, review_schema, schema_text
 from tests.kit.judgements import (
     APPROVED,
     BASE,

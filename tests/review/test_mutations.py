@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.review.case import Case
 from hornbook.review.check import PrintedReview, briefs, recomputed
-from hornbook.review.judge import judge
-from hornbook.review.values import Judgement
+from hornbook.review.judge import Case, judge
+from hornbook.review.judgement import Judgement
 from tests.kit import review_cases as cases
 from tests.kit.git import commit, start
 from tests.kit.reviews import Receipt, prepared

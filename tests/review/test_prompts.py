@@ -7,9 +7,9 @@ from typing import Any  # receipts are JSON
 import pytest
 
 from hornbook import Workspace
+from hornbook.context.prompt import Pressure
 from hornbook.context.receipt import receipt
-from hornbook.context.values import Pressure
-from hornbook.review.values import Judgement
+from hornbook.review.judgement import Judgement
 from tests.kit import review_cases as cases
 from tests.kit.git import commit, start
 from tests.kit.loops import PLAN

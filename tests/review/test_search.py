@@ -7,8 +7,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbook.review.judgement import JudgedRule, Search
 from hornbook.review.search import Looked, Searches, example, shared_words
-from hornbook.review.values import JudgedRule, Search
 
 RULE = "No Prints\n\nHandlers MUST NOT print; use the `logger`."
 FILES = {

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from hornbook import Workspace
 from hornbook.cli.main import app as command
 from hornbook.review.check import PrintedReview
-from hornbook.review.records import JudgedReview
+from hornbook.review.review_record import JudgedReview
 from tests.kit import review_cases as cases
 from tests.kit.git import commit, start
 from tests.kit.plans import PLAN, with_a_plan

@@ -160,3 +160,8 @@ class Judgement:
     base: str | None = None
     head: str | None = None
     warnings: tuple[ReviewProblem, ...] = ()
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, as people write it: `1 rule`, `2 rules`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from hornbook.context.packet import Part
+from hornbook.context.prompt import Part, Unit
 from hornbook.context.templates.settings import (
     AccumulationFormat,
     ContextSettings,
     FreshContext,
     InheritContext,
 )
-from hornbook.context.values import Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from hornbook.disk import draft_of
 from hornbook.gates.values import GateReport
 from hornbook.review.check import PrintedReview
 from hornbook.review.conventions import Conventions
-from hornbook.review.reader import read
-from hornbook.review.record_check import read_record
-from hornbook.review.values import Judgement, Ruling
-from hornbook.rules.records import RECORD, hashes_of, sealed, unsealed
+from hornbook.review.judgement import Judgement, Ruling
+from hornbook.review.printed_review import read
+from hornbook.review.review_history import read_record
+from hornbook.rules.readers.records import RECORD, hashes_of, sealed, unsealed
 from hornbook.settings.layout import Places
 
 SCHEMA = "hornbook.review.v1"

@@ -9,11 +9,17 @@ from pathlib import Path
 from typing import Final
 
 from hornbook.agents.embedded.fitting import RECENT, to_yaml
-from hornbook.agents.embedded.memory import EXPIRES_AFTER_STEPS, MAX_ITEMS, loaded
-from hornbook.agents.embedded.records import StepRecord, as_json, from_json
-from hornbook.agents.embedded.schemas import View
-from hornbook.agents.embedded.task import StepTask
-from hornbook.agents.embedded.workbench import Workbench, WorkbenchEdit
+from hornbook.agents.embedded.scoped_worktree import Workbench, WorkbenchEdit
+from hornbook.agents.embedded.step import (
+    EXPIRES_AFTER_STEPS,
+    MAX_ITEMS,
+    StepRecord,
+    StepTask,
+    as_json,
+    from_json,
+    loaded,
+)
+from hornbook.agents.embedded.step_context import View
 from hornbook.disk import write_whole
 from hornbook.errors import StoreError, UsageError
 from hornbook.gates.values import GateStatus

@@ -7,16 +7,15 @@ from pathlib import Path
 
 from hornbook.commits import git
 from hornbook.commits.change import Change, change
-from hornbook.context import review as reviewing
-from hornbook.context.briefs import Brief
-from hornbook.context.file_patterns import expanded
-from hornbook.context.packet import fenced
+from hornbook.context import reviewer_context as reviewing
+from hornbook.context.named_files import expanded
+from hornbook.context.plan_brief import Brief
+from hornbook.context.prompt import Context, LeftOut, Pressure, ReviewerBrief, Unit, fenced
 from hornbook.context.receipt import Circumstances
-from hornbook.context.review import Extra, ReviewMaterial, ReviewRoom, Rule
+from hornbook.context.reviewer_context import Extra, ReviewMaterial, ReviewRoom, Rule
 from hornbook.context.templates.roles import instructions
-from hornbook.context.tier_parts import core_tier, with_left_out
+from hornbook.context.tier_sources import core_tier, with_left_out
 from hornbook.context.tiers import Tier
-from hornbook.context.values import Context, LeftOut, Pressure, ReviewerBrief, Unit
 from hornbook.errors import UsageError
 from hornbook.graph.commit_graph import graph_at
 from hornbook.graph.snapshot import Snapshot

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from hornbook.agents.assignment import Agent
 from hornbook.agents.command import CommandAgent
-from hornbook.agents.confinement import AgentSurroundings
 from hornbook.agents.profile import Profile, own_profile, shipped
-from hornbook.agents.scripted.agent import ScriptedAgent
-from hornbook.agents.scripted.script import Script
+from hornbook.agents.role_confinement import AgentSurroundings
+from hornbook.agents.script import Script
+from hornbook.agents.scripted_agent import ScriptedAgent
 from hornbook.errors import UsageError
 from hornbook.process.confinement import Machine
 from hornbook.settings.agent_block import EMBEDDED, RESERVED, SCRIPTED, SHIPPED, OwnCommand

@@ -9,9 +9,8 @@ from typing import Any
 
 from hornbook.commits import git
 from hornbook.commits.seal import fingerprint, patches
-from hornbook.context.packet import Part, fenced
+from hornbook.context.prompt import LeftOut, Part, Section, Unit, fenced
 from hornbook.context.tiers import CORE_FILES, LOADED_BY_HOST, TIER_OF, Contribution, Tier
-from hornbook.context.values import LeftOut, Section, Unit
 from hornbook.rules.reading import is_rule_file
 from hornbook.settings.layout import Places
 

@@ -1,15 +1,16 @@
 """What a step works on: a phase, the shape of its current state, and the task itself."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from hornbook.agents.assignment import Assignment
-from hornbook.agents.embedded.fitting import one_line
+from hornbook.agents.embedded.fitting import RECENT, one_line
 from hornbook.errors import UsageError
+from hornbook.gates.values import GateResult, GateStatus
 from hornbook.plans.plan import Constraints
 
 
@@ -185,3 +186,128 @@ def _listed(told: str, heading: str) -> tuple[str, ...]:
     found = re.search(_LIST.format(re.escape(heading)), told, re.MULTILINE)
     lines = found[1].split("\n") if found else []
     return tuple(line[2:].strip() for line in lines if line.strip())
+
+
+class Result(StrEnum):
+    """How an action ended: `failing` says that it was done and required gates still fail."""
+
+    SUCCESS = "success"
+    FAILING = "failing"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """A file that a step changed: hashes of its bytes; without `before` it was created."""
+
+    path: str
+    before: str | None
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step: the action that was asked for, what came of it, and what it cost.
+
+    `gates` are the results of the gates that ran in it; `loads` is the key under which what it
+    found is shown in the next steps. Step 0 holds the gates before anything was done.
+    """
+
+    step: int
+    action: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    target: str = ""
+    result: Result = Result.SUCCESS
+    summary: str = ""
+    error: str | None = None
+    change: FileEdit | None = None
+    gates: tuple[GateResult, ...] = field(default=())
+    loads: str | None = None
+    tokens: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    at: str = ""
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The parameters by name."""
+        return dict(self.parameters)
+
+
+def as_json(record: StepRecord) -> dict[str, Any]:  # a JSON object
+    """The record as a line of `actions.jsonl` holds it."""
+    return {**asdict(record), "parameters": record.given}
+
+
+def from_json(data: Mapping[str, Any]) -> StepRecord:  # a JSON object
+    """The record that a line of `actions.jsonl` holds.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is not such an object.
+    """
+    change = data.get("change")
+    gates = tuple(
+        GateResult(**{**gate, "status": GateStatus(gate["status"])}) for gate in data["gates"]
+    )
+    return StepRecord(
+        **{
+            **data,
+            "parameters": tuple((str(key), str(item)) for key, item in data["parameters"].items()),
+            "result": Result(data["result"]),
+            "change": None if change is None else FileEdit(**change),
+            "gates": gates,
+        }
+    )
+
+
+MAX_ITEMS: Final = 5
+LOADED_ITEMS: Final = MAX_ITEMS - RECENT
+EXPIRES_AFTER_STEPS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedItem:
+    """What a step asked to see in the steps after it; a pinned item stays until it is cleared."""
+
+    key: str
+    record: StepRecord
+    pinned: bool = False
+
+    def expired(self, step: int) -> bool:
+        """Whether the item is gone by the time that `step` is asked."""
+        return not self.pinned and step - self.record.step > EXPIRES_AFTER_STEPS
+
+
+def loaded(records: Iterable[StepRecord], step: int) -> tuple[LoadedItem, ...]:
+    """What is loaded when `step` is asked, oldest first.
+
+    First in, first out, pinned items aside; what is loaded again is new again.
+    """
+    items: list[LoadedItem] = []
+    for record in records:
+        items = [item for item in items if not item.expired(record.step)]
+        if record.action == "clear_context" and record.error is None:
+            items = [item for item in items if record.given.get("item") not in {None, item.key}]
+        if record.loads is not None:
+            pinned = record.given.get("pinned") == "true"
+            items = [item for item in items if item.key != record.loads]
+            items = _within(items, LOADED_ITEMS - 1)
+            items.append(LoadedItem(record.loads, record, pinned))
+    return tuple(item for item in items if not item.expired(step))
+
+
+def has_room(items: Iterable[LoadedItem], key: str) -> bool:
+    """Whether an item can be loaded: not when every slot is pinned by another."""
+    return sum(item.pinned and item.key != key for item in items) < LOADED_ITEMS
+
+
+def _within(items: list[LoadedItem], most: int) -> list[LoadedItem]:
+    """The items without the oldest ones that are not pinned, until `most` are left."""
+    kept = list(items)
+    while len(kept) > most:
+        oldest = next((item for item in kept if not item.pinned), None)
+        if oldest is None:
+            break
+        kept.remove(oldest)
+    return kept

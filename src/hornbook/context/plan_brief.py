@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from hornbook.context.values import LeftOut, Unit
+from hornbook.context.prompt import LeftOut, Unit
 from hornbook.errors import UsageError
 from hornbook.plans.files import records_of, render_task, risk_id
 from hornbook.plans.plan import Plan, PlanDecision, PlanTask, Risk

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.agents.assignment import Answer
-from hornbook.agents.embedded.pace import Ask
+from hornbook.agents.embedded.model_call import Ask
 
 RUN = 40
 _STRIDE = RUN // 2

@@ -4,9 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from hornbook.context.packet import Part, fewest_groups, lay_out
-from hornbook.context.tier_parts import contributions, in_order
-from hornbook.context.values import Context, LeftOut, Outcome, Reason, Unit
+from hornbook.context.prompt import (
+    Context,
+    LeftOut,
+    Outcome,
+    Part,
+    Reason,
+    Unit,
+    fewest_groups,
+    lay_out,
+)
+from hornbook.context.tier_sources import contributions, in_order
 from hornbook.text.tokens import TokenCounter
 
 NO_RULE = "No rule binds these files."

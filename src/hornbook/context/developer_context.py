@@ -5,13 +5,23 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from hornbook.context.assembly import endpoint
-from hornbook.context.briefs import Brief
-from hornbook.context.file_patterns import expanded
-from hornbook.context.packet import Part, fenced, fewest_groups, lay_out
+from hornbook.context.named_files import expanded
+from hornbook.context.plan_brief import Brief
+from hornbook.context.prompt import (
+    Context,
+    LeftOut,
+    Outcome,
+    Part,
+    Reason,
+    Unit,
+    fenced,
+    fewest_groups,
+    lay_out,
+)
+from hornbook.context.review_packet import endpoint
 from hornbook.context.sizing import room
 from hornbook.context.templates.roles import instructions
-from hornbook.context.tier_parts import (
+from hornbook.context.tier_sources import (
     contributions,
     core_tier,
     in_order,
@@ -20,7 +30,6 @@ from hornbook.context.tier_parts import (
     with_left_out,
 )
 from hornbook.context.tiers import Tier
-from hornbook.context.values import Context, LeftOut, Outcome, Reason, Unit
 from hornbook.errors import UsageError
 from hornbook.settings.values import Settings
 from hornbook.text.tokens import TokenCounter, counter

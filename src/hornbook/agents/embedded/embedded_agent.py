@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment, Record, Role
-from hornbook.agents.blindness import unseeing
-from hornbook.agents.confinement import RULE_FOLDERS
-from hornbook.agents.embedded.context import MOST_TOKENS
 from hornbook.agents.embedded.developer import CALL_SECONDS, EmbeddedDeveloper
-from hornbook.agents.embedded.pace import Ask, Paced, Tempo
-from hornbook.agents.endpoint import ModelEndpoint
+from hornbook.agents.embedded.model_call import Ask, Paced, Tempo
+from hornbook.agents.embedded.step_context import MOST_TOKENS
+from hornbook.agents.model_endpoint import ModelEndpoint
+from hornbook.agents.role_confinement import RULE_FOLDERS
+from hornbook.agents.rule_leaks import unseeing
 from hornbook.errors import UsageError
 from hornbook.gates.change_run import bounds_in_run, told
 from hornbook.gates.effective import gates_now
