@@ -55,7 +55,7 @@ $(MODEL): $(STAMP) requirements-model.lock
 
 # Kills `execute` before and inside of every effect that it has, on both databases: takes hours.
 test-kills: setup
-	HORNBOOK_KILLS=every $(BIN)/pytest -n auto tests/test_loop_kills.py tests/test_loop_routes.py
+	HORNBOOK_KILLS=every $(BIN)/pytest -n auto tests/loop/test_kills.py tests/loop/test_routes.py
 
 demo: setup
 	$(BIN)/python -m tests.demo --port $(PORT)

@@ -27,10 +27,10 @@ def _no_progress(_name: str, _ended: GateStatus | None) -> None:
 
 
 if TYPE_CHECKING:
-    from hornbook.context.assembly import Packet
-    from hornbook.context.briefs import Brief
+    from hornbook.context.plan_brief import Brief
+    from hornbook.context.prompt import Context, Pressure
+    from hornbook.context.review_packet import Packet
     from hornbook.context.sizing import Sizing
-    from hornbook.context.values import Context, Pressure
     from hornbook.gates.effective import GateList
     from hornbook.gates.proof import GateProof
     from hornbook.gates.runner import Progress as GateProgress
@@ -43,10 +43,9 @@ if TYPE_CHECKING:
     from hornbook.plans.store import PlanView
     from hornbook.review.check import PrintedReview
     from hornbook.review.conventions import Conventions
-    from hornbook.review.history import PastReview, RuleRecord
-    from hornbook.review.record_check import BadRecord
-    from hornbook.review.records import JudgedReview
-    from hornbook.review.values import Judgement
+    from hornbook.review.judgement import Judgement
+    from hornbook.review.review_history import BadRecord, PastReview, RuleRecord
+    from hornbook.review.review_record import JudgedReview
     from hornbook.settings.values import GateSettings
 
 
@@ -145,7 +144,7 @@ class Workspace(Repository):
         Raises:
             UsageError: The diff names no change, the model is unknown or the plan not committed.
         """
-        from hornbook.context.assembly import Contexts  # noqa: PLC0415  # loads the readers
+        from hornbook.context.review_packet import Contexts  # noqa: PLC0415  # loads the readers
 
         brief = self._brief(plan, task)
         if diff is not None:
@@ -171,7 +170,7 @@ class Workspace(Repository):
         Raises:
             UsageError: There is neither a description nor a task.
         """
-        from hornbook.context.develop import (  # noqa: PLC0415  # loads a parser
+        from hornbook.context.developer_context import (  # noqa: PLC0415  # loads a parser
             Situation,
             development_context,
         )
@@ -223,7 +222,7 @@ class Workspace(Repository):
         task: str | None = None,
     ) -> Path:
         """Keep a judgement as a record; patterns of an approved one become candidates."""
-        from hornbook.review.records import Occasion, record_review  # noqa: PLC0415  # loads the readers
+        from hornbook.review.review_record import Occasion, record_review  # noqa: PLC0415  # loads the readers
 
         return record_review(self.places, judged, Occasion(at, run, plan, task))
 
@@ -239,14 +238,14 @@ class Workspace(Repository):
         Raises:
             NotFound: Nothing is ingested yet.
         """
-        from hornbook.review.history import past_reviews  # noqa: PLC0415  # only this needs it
+        from hornbook.review.review_history import past_reviews  # noqa: PLC0415  # only this needs it
 
         bad = [each.id for each in self.bad_records()]
         return past_reviews(self.ingested().store, revision, without=bad)
 
     def bad_records(self) -> list[BadRecord]:
         """The recorded reviews that are not as they were written, or not as their runs tell."""
-        from hornbook.review.record_check import bad_records, of_runs, read_records  # noqa: PLC0415  # only this needs it
+        from hornbook.review.review_history import bad_records, of_runs, read_records  # noqa: PLC0415  # only this needs it
 
         records = read_records(self.places)
         if not of_runs(records):
@@ -270,7 +269,7 @@ class Workspace(Repository):
         Raises:
             NotFound: Nothing is ingested yet.
         """
-        from hornbook.review.history import rule_records  # noqa: PLC0415  # only this needs it
+        from hornbook.review.review_history import rule_records  # noqa: PLC0415  # only this needs it
 
         bad = [each.id for each in self.bad_records()]
         return rule_records(self.ingested(), since.strftime("%Y-%m-%dT%H:%M:%SZ"), without=bad)

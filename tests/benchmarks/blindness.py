@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from hornbook.agents.blindness import RuleTexts, in_files
+from hornbook.agents.rule_leaks import RuleTexts, in_files
 from hornbook.commits.change import changed_names
 from hornbook.rules.reading import is_rule_file
 

@@ -5,17 +5,16 @@ Run with `python -m tests.benchmarks.chunking` from the root of the checkout.
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 
 from markdown_it import MarkdownIt
 
 from hornbook.rules.chunks.chunk import chunk
 from hornbook.text.tokens import additive_boundary, counter
+from tests.kit.paths import CORPUS
 
 DOCUMENTS = 40
 ROUNDS = 5
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 
 _VOCABULARY = """the a of error handler must should never always request service caller timeout retry
 log context package module function returns value when because before after each every test review

@@ -13,7 +13,8 @@ from pathlib import Path
 from hornbook.loop.engine.engine import Engine, EngineScope, Options
 from hornbook.loop.engine.runs import Request, RunPhase
 from hornbook.loop.protocol import StepKind, StepOutcome
-from tests.engines import ROOT, RUN, engine_process, prepare
+from tests.kit.engines import RUN, engine_process, prepare
+from tests.kit.paths import ROOT
 
 STEPS = 200
 ROUNDS = 3

@@ -14,10 +14,10 @@ import uvicorn
 
 from hornbook import Workspace
 from hornbook.serve.mcp.http import Receive, Scope, Send
-from tests.mcp_service import application, listening_socket
-from tests.workspaces import with_the_example_sop
+from tests.kit.mcp_service import application, listening_socket
+from tests.kit.paths import ROOT
+from tests.kit.workspaces import with_the_example_sop
 
-ROOT = Path(__file__).parents[2]
 ROUNDS = 15
 CALLS = 100
 NEWEST, HANDSHAKE = "2026-07-28", "2025-11-25"

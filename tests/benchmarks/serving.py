@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 from hornbook import Workspace
 from tests.benchmarks.oxigraph import HEADERS, oxigraph, page_query
-from tests.test_serve_running import free_port, serving
+from tests.kit.serve_process import free_port, serving
 
 TICK = os.sysconf("SC_CLK_TCK")
 ROUNDS = 5

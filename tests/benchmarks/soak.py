@@ -22,8 +22,8 @@ from pathlib import Path
 
 from hornbook import Workspace
 from tests.benchmarks.soak_clients import JSON, Client, clients
-from tests.benchmarks.soak_ground import FOLDER, Ground, Seen
-from tests.test_serve_running import serving
+from tests.benchmarks.soak_workspace import FOLDER, Ground, Seen
+from tests.kit.serve_process import serving
 
 AT_ONCE = 5
 # The server, two that answer SPARQL, and the one with which Python keeps track of them.

@@ -13,7 +13,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
 from tests.benchmarks.mcp_calls import HANDSHAKE, NEWEST, call
-from tests.benchmarks.soak_ground import Ground, Seen, numbers_in, rule_id
+from tests.benchmarks.soak_workspace import Ground, Seen, numbers_in, rule_id
 
 PAGE = 20
 # A reviewer gets no rules whose file is newer than the graph: that is refused, and counted apart.

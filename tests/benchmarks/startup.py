@@ -11,10 +11,9 @@ import time
 from pathlib import Path
 
 from hornbook.hooks.compiler import compile_guard
-from tests.hooking import guarded, payload
-from tests.workspaces import with_the_example_sop
-
-ROOT = Path(__file__).parents[2]
+from tests.kit.hook_calls import guarded, payload
+from tests.kit.paths import ROOT
+from tests.kit.workspaces import with_the_example_sop
 
 
 def best(arguments: list[str], folder: Path, rounds: int = 7, stdin: bytes = b"") -> float:

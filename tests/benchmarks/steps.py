@@ -4,7 +4,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.step_runs import long_run
+from tests.kit.step_runs import long_run
 
 
 def measure() -> dict[str, float]:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.serving import on_a_port, workspace
+from tests.kit.servers import on_a_port, workspace
 
 HERE = Path(__file__).parent
 MODULES = Path(sys.prefix) / "conformance"

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any  # what the suite writes is JSON
 
 from hornbook import Workspace
-from tests.mcp_service import serving
-from tests.workspaces import with_the_example_sop, write
+from tests.kit.mcp_service import serving
+from tests.kit.paths import SOURCES
+from tests.kit.workspaces import with_the_example_sop, write
 
-SOURCES = Path(__file__).parents[2] / "src"
 PACKAGES = {
     "@modelcontextprotocol/conformance": "0.2.0-alpha.12",
     "@modelcontextprotocol/inspector": "2.12.0",

@@ -12,18 +12,18 @@ from typing import Any
 import jsonschema
 import pytest
 
-from hornbook.agents.blindness import RuleTexts
-from hornbook.agents.embedded.stuck import LoopRules
+from hornbook.agents.embedded.progress import LoopRules
+from hornbook.agents.rule_leaks import RuleTexts
 from hornbook.loop.runs.book import breaches
 from hornbook.plans.events import verify
-from hornbook.review.reader import review_schema
-from hornbook.review.values import Ruling
+from hornbook.review.judgement import Ruling
+from hornbook.review.printed_review import review_schema
 from hornbook.settings.load import load
 from hornbook.settings.values import Endpoint
 from hornbook.text.tokens import counter
+from tests.kit.git import git
 from tests.model.served import Page, model_server, recorded, require_packages
 from tests.model.stories import BOUND, RULES, SLUG, Story, carried_out
-from tests.test_review_check import git
 
 COUNT = counter("cl100k")
 DEFINITE = {"approved", "asking", "handed_on", "superseded", "stopped", "failed"}

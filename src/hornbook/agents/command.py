@@ -12,10 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment, Record, Role
-from hornbook.agents.confinement import AgentSurroundings, confinement_of
-from hornbook.agents.output import PrintedAnswer, Said, read, said_in, tail
+from hornbook.agents.command_output import PrintedAnswer, Said, read, retry_after, said_in, tail
 from hornbook.agents.profile import Profile
-from hornbook.agents.retry_after import retry_after
+from hornbook.agents.role_confinement import AgentSurroundings, confinement_of
 from hornbook.disk import temporary_folder
 from hornbook.process.confinement import Confined, Machine, confine, this_machine
 from hornbook.process.runner import Finished, ended_by, environment, run_command

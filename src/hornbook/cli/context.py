@@ -13,9 +13,9 @@ from hornbook.cli.rules import FILE_NAME, json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
-    from hornbook.context.assembly import Packet
+    from hornbook.context.prompt import Context
+    from hornbook.context.review_packet import Packet
     from hornbook.context.sizing import Sizing
-    from hornbook.context.values import Context
     from hornbook.workspace import Workspace
 
 files_option = click.option(

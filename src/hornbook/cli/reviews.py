@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from hornbook.gates.values import GateReport
     from hornbook.review.conventions import Watched
-    from hornbook.review.record_check import BadRecord
-    from hornbook.review.values import Judgement
+    from hornbook.review.judgement import Judgement
+    from hornbook.review.review_history import BadRecord
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 existing_file = click.Path(path_type=Path, dir_okay=False)
@@ -56,7 +56,7 @@ def prepare(
     as_json: bool,
 ) -> None:
     """Write the packet for a reviewer. Exit 1 if it cannot be whole."""
-    from hornbook.review.reader import review_schema
+    from hornbook.review.printed_review import review_schema
     from hornbook.workspace import Workspace
 
     with Workspace.open(root) as work:
@@ -124,7 +124,7 @@ def check(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     Exit 0 only if the change is approved.
     """
     from hornbook.review.check import PrintedReview
-    from hornbook.review.records import JudgedReview
+    from hornbook.review.review_record import JudgedReview
     from hornbook.workspace import Workspace
 
     printed = [PrintedReview(str(path), _answer(path)) for path in reviews]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hornbook.context.values import Reason
+from hornbook.context.prompt import Reason
 from hornbook.plans.plan import PlanTask
 from hornbook.plans.scope import PlanScope, ScopeGlob
 from hornbook.plans.tasks import TaskList, mentions, read_tasks

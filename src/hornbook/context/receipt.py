@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any  # receipts are read as they come
 
-from hornbook.context.values import Context, ReviewerBrief
-from hornbook.rules.records import RECEIPT, seal_of
+from hornbook.context.prompt import Context, ReviewerBrief
+from hornbook.rules.readers.records import RECEIPT, seal_of
 
 SCHEMA = "hornbook.receipt.v1"
 

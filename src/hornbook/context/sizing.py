@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hornbook.context.assembly import endpoint
-from hornbook.context.file_patterns import expanded
-from hornbook.context.values import Reason
+from hornbook.context.named_files import expanded
+from hornbook.context.prompt import Reason
+from hornbook.context.review_packet import endpoint
 from hornbook.errors import ConfigError, UsageError
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.code.generated import PATTERNS, is_generated

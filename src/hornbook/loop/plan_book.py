@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.commits import git
-from hornbook.context.briefs import Brief, brief_of
-from hornbook.context.file_patterns import is_glob, matching
+from hornbook.context.named_files import is_glob, matching
+from hornbook.context.plan_brief import Brief, brief_of
 from hornbook.context.plan_check import PlanSurroundings, check_plan, fails, task_files
 from hornbook.context.sizing import Sizing, size_task
 from hornbook.errors import ConfigError, NotFound, UsageError

@@ -6,10 +6,10 @@ from functools import cached_property
 from pathlib import Path
 
 from hornbook.agents.assignment import Agent, Answer, Assignment, Record, Role, nowhere
-from hornbook.agents.choice import Chosen, Crew, Workplace, choose_agents
-from hornbook.agents.confinement import AgentSurroundings
-from hornbook.agents.embedded.crew import EmbeddedCrew
-from hornbook.agents.scripted.script import Script, parse_script
+from hornbook.agents.crew import Chosen, Crew, Workplace, choose_agents
+from hornbook.agents.embedded.embedded_agent import EmbeddedCrew
+from hornbook.agents.role_confinement import AgentSurroundings
+from hornbook.agents.script import Script, parse_script
 from hornbook.context.templates.roles import instructions
 from hornbook.errors import UsageError
 from hornbook.gates.change_run import made_by

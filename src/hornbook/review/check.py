@@ -8,15 +8,15 @@ from pathlib import Path
 import msgspec
 
 from hornbook.commits.change import Change, change
-from hornbook.context.assembly import bound_rules, edited_rules
 from hornbook.context.receipt import SCHEMA
+from hornbook.context.review_packet import bound_rules, edited_rules
 from hornbook.errors import UsageError
 from hornbook.gates.values import GateReport
 from hornbook.graph.commit_graph import graph_at
 from hornbook.graph.snapshot import Snapshot
-from hornbook.review.case import Case, ReviewBrief
 from hornbook.review.integrity import Reviewed, Standard
-from hornbook.review.judge import judge
+from hornbook.review.judge import Case, ReviewBrief, judge
+from hornbook.review.judgement import JudgedRule, Judgement, ReviewProblem, Route, Ruling
 from hornbook.review.receipt_check import (
     Expected,
     differences,
@@ -27,7 +27,6 @@ from hornbook.review.receipt_check import (
     prompt_warnings,
 )
 from hornbook.review.tree import CommitTree
-from hornbook.review.values import JudgedRule, Judgement, ReviewProblem, Route, Ruling
 from hornbook.rules.code.parsing import grammar_of
 from hornbook.rules.reading import is_rule_file
 from hornbook.vocabulary.terms import Activation, Severity

@@ -14,10 +14,10 @@ import msgspec
 
 from hornbook.commits import git
 from hornbook.errors import BadGlob, NotFound, StoreError, UsageError
-from hornbook.review.reader import read
-from hornbook.review.record_check import read_record
-from hornbook.review.values import Judgement, LearnedPattern, Ruling
-from hornbook.rules.records import broken_seals, printed_in, sealed, unsealed
+from hornbook.review.judgement import Judgement, LearnedPattern, Ruling
+from hornbook.review.printed_review import read
+from hornbook.review.review_history import read_record
+from hornbook.rules.readers.records import broken_seals, printed_in, sealed, unsealed
 from hornbook.settings.layout import Places
 from hornbook.text.globs import parse
 from hornbook.vocabulary.terms import Standing

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
-from hornbook.review.reader import is_blank
+from hornbook.review.judgement import Citation, JudgedRule, SopEntry, Status
+from hornbook.review.printed_review import is_blank
 from hornbook.review.search import Looked, Searches
 from hornbook.review.tree import Tree
-from hornbook.review.values import Citation, JudgedRule, SopEntry, Status
 
 LONGEST_PATH = 1024
 MOST = 200

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from hornbook.review.evidence import find, resolve, shown
-from hornbook.review.search import Searches
-from hornbook.review.tree import Tree
-from hornbook.review.values import (
+from hornbook.review.judgement import (
     Citation,
     JudgedRule,
     Review,
@@ -18,6 +16,8 @@ from hornbook.review.values import (
     Status,
     Verdict,
 )
+from hornbook.review.search import Searches
+from hornbook.review.tree import Tree
 from hornbook.vocabulary.terms import Severity
 
 FEWEST_ALIKE = 3

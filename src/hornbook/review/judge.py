@@ -1,14 +1,19 @@
-"""Derives the outcome of one or several reviews of a change."""
+"""Derives the outcome of a change from its reviews, its gates and what the change itself says."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from hornbook.gates.values import GateStatus
-from hornbook.review.case import Case, Checked, ReviewBrief, gates_stop
+from hornbook.gates.values import GateReport, GateStatus
 from hornbook.review.evidence import shown
-from hornbook.review.formats.text import disagreements, explanation
-from hornbook.review.integrity import ESCALATING, IntegrityCheck, alike_over_passes, shared
-from hornbook.review.reader import read
-from hornbook.review.values import (
+from hornbook.review.integrity import (
+    ESCALATING,
+    IntegrityCheck,
+    Reviewed,
+    Standard,
+    alike_over_passes,
+    shared,
+)
+from hornbook.review.judgement import (
     Citation,
     Finding,
     JudgedRule,
@@ -22,7 +27,61 @@ from hornbook.review.values import (
     SopEntry,
     Status,
     Verdict,
+    counted,
 )
+from hornbook.review.printed_review import read
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewBrief:
+    """What one review had to answer: the rules of its packet, and what was printed.
+
+    `name` tells reviews apart when there are several.
+    """
+
+    name: str
+    rule_ids: frozenset[str]
+    printed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A change to be judged: its rules, its tree, what gates and the change itself say.
+
+    `doubts` are problems that no review can mend, such as a receipt that was edited;
+    `questions` are facts that only a person can judge; `outside` are changed files that lie
+    outside the root, which no rule here can bind. `warnings` weigh nothing and are told.
+    """
+
+    rules: tuple[JudgedRule, ...]
+    reviewed: Reviewed
+    standard: Standard = field(default=Standard())
+    gates: GateReport | None = None
+    edited: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    doubts: tuple[ReviewProblem, ...] = ()
+    questions: tuple[str, ...] = ()
+    warnings: tuple[ReviewProblem, ...] = ()
+    base: str | None = None
+    head: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One review, read and checked; `places` has the first place cited for each rule."""
+
+    brief: ReviewBrief
+    review: Review | None
+    problems: tuple[ReviewProblem, ...]
+    notes: tuple[str, ...]
+    places: Mapping[str, Citation]
+    warnings: tuple[ReviewProblem, ...] = ()
+
+
+def gates_stop(gates: GateReport | None) -> bool:
+    """Whether gates were run and did not pass, whatever they say they add up to."""
+    return gates is not None and not gates.holds
+
 
 ROUTES = {
     RejectionType.FIXABLE: Route.DEVELOPER,
@@ -42,33 +101,23 @@ _FURTHEST = (
 def judge(case: Case, briefs: Sequence[ReviewBrief]) -> Judgement:
     """The outcome that follows from the reviews; a derivation can only forbid an approval."""
     checked = [_check(case, brief) for brief in briefs]
-    problems = [*case.doubts, *_unanswered(case, briefs)]
-    for each in checked:
-        several = len(briefs) > 1
-        problems += [_named(p, each.brief) if several else p for p in each.problems]
     together = list(_over_passes(checked))
-    known = {problem.code for problem in problems}
-    stamps = dict.fromkeys(each for entries in together for each in alike_over_passes(entries))
-    problems += [each for each in stamps if each.code not in known]
-    same = dict.fromkeys(
-        each for entries in together for each in shared(entries, case.reviewed.tree)
-    )
-    told = [warning for each in checked for warning in _told(each, len(briefs))]
+    problems = _problems(case, checked, together)
     reviews = [each.review for each in checked if each.review is not None]
     outcome = _outcome(case, problems, reviews)
-    kind = _rejection_type(case, reviews) if outcome is Ruling.REJECTED else None
+    kind = _rejection_type(reviews) if outcome is Ruling.REJECTED else None
     return Judgement(
         outcome=outcome,
         rejection_type=kind,
         route=_route(outcome, kind),
         problems=tuple(problems),
         findings=tuple(_findings(case, checked)),
-        explanation=tuple(explanation(case, checked, outcome, problems)),
+        explanation=tuple(_explanation(case, checked, outcome, problems)),
         feedback="\n\n".join(dict.fromkeys(review.feedback for review in reviews)),
         patterns=_patterns(reviews) if outcome is Ruling.APPROVED else (),
-        disagreements=tuple(disagreements(checked)),
+        disagreements=tuple(_disagreements(checked)),
         notes=tuple(note for each in checked for note in each.notes),
-        warnings=tuple(dict.fromkeys((*case.warnings, *told, *same))),
+        warnings=tuple(dict.fromkeys(_warnings(case, checked, together))),
         rules=case.rules,
         base=case.base,
         head=case.head,
@@ -82,23 +131,54 @@ def _check(case: Case, brief: ReviewBrief) -> Checked:
     rules = {rule.id: rule for rule in case.rules if rule.id in brief.rule_ids}
     check = IntegrityCheck(rules, case.reviewed, case.standard)
     problems = (*reading.problems, *check.problems(reading.review))
-    return Checked(
-        brief,
-        reading.review,
-        problems,
-        tuple(reading.notes),
-        check.places,
-        tuple(check.warnings),
-    )
+    warnings = tuple(check.warnings)
+    return Checked(brief, reading.review, problems, tuple(reading.notes), check.places, warnings)
 
 
-def _told(checked: Checked, reviews: int) -> list[ReviewProblem]:
-    """What a review's warnings are; of several reviews, each with its name."""
-    return [_named(w, checked.brief) if reviews > 1 else w for w in checked.warnings]
+def _problems(
+    case: Case, checked: Sequence[Checked], together: Sequence[Sequence[SopEntry]]
+) -> list[ReviewProblem]:
+    """Everything that keeps the reviews from being accepted, each problem of a kind once."""
+    found = [*case.doubts, *_unanswered(case, [each.brief for each in checked])]
+    for each in checked:
+        found += _named(each.problems, each.brief, len(checked))
+    known = {problem.code for problem in found}
+    stamps = dict.fromkeys(each for entries in together for each in alike_over_passes(entries))
+    return [*found, *(each for each in stamps if each.code not in known)]
+
+
+def _warnings(
+    case: Case, checked: Sequence[Checked], together: Sequence[Sequence[SopEntry]]
+) -> Iterator[ReviewProblem]:
+    yield from case.warnings
+    for each in checked:
+        yield from _named(each.warnings, each.brief, len(checked))
+    for entries in together:
+        yield from shared(entries, case.reviewed.tree)
+
+
+def _named(
+    problems: Sequence[ReviewProblem], brief: ReviewBrief, reviews: int
+) -> Iterator[ReviewProblem]:
+    """The problems of a review; where there are several reviews, each says whose it is."""
+    for each in problems:
+        message = f"{brief.name}: {each.message}" if reviews > 1 else each.message
+        yield ReviewProblem(each.code, each.sop_id, message)
+
+
+def _entries(checked: Sequence[Checked]) -> Iterator[tuple[Checked, SopEntry]]:
+    """What every review that could be read says of each rule."""
+    for each in checked:
+        for entry in each.review.entries if each.review is not None else ():
+            yield each, entry
 
 
 def _over_passes(checked: Sequence[Checked]) -> Iterator[list[SopEntry]]:
-    """What the passes of a review say together; nothing where there is one packet only."""
+    """What the passes of a review say together; nothing where there is one packet only.
+
+    A pass may have been reviewed several times. The first reviews of all passes are read as one
+    review, then the second ones, and so on; a pass with fewer reviews repeats its last.
+    """
     passes: dict[frozenset[str], list[Review]] = {}
     for each in checked:
         if each.review is not None:
@@ -119,10 +199,6 @@ def _unanswered(case: Case, briefs: Sequence[ReviewBrief]) -> Iterator[ReviewPro
         yield ReviewProblem("unparsable", None, "There is no review: nothing was looked at.")
 
 
-def _named(problem: ReviewProblem, brief: ReviewBrief) -> ReviewProblem:
-    return ReviewProblem(problem.code, problem.sop_id, f"{brief.name}: {problem.message}")
-
-
 def _outcome(case: Case, problems: Sequence[ReviewProblem], reviews: Sequence[Review]) -> Ruling:
     if any(problem.code not in ESCALATING for problem in problems):
         return Ruling.INVALID
@@ -133,7 +209,7 @@ def _outcome(case: Case, problems: Sequence[ReviewProblem], reviews: Sequence[Re
     return Ruling.APPROVED
 
 
-def _rejection_type(case: Case, reviews: Sequence[Review]) -> RejectionType:
+def _rejection_type(reviews: Sequence[Review]) -> RejectionType:
     kinds = {review.rejection_type for review in reviews if review.verdict is Verdict.REJECTED}
     return next((kind for kind in _FURTHEST if kind in kinds), RejectionType.FIXABLE)
 
@@ -150,11 +226,11 @@ def _patterns(reviews: Sequence[Review]) -> tuple[LearnedPattern, ...]:
 
 def _findings(case: Case, checked: Sequence[Checked]) -> Iterator[Finding]:
     """What the judgement rests on: each rule's answers in id order, gates, edited rules."""
+    answers = list(_entries(checked))
     for rule in case.rules:
-        for each in checked:
-            for entry in each.review.entries if each.review is not None else ():
-                if entry.sop_id == rule.id:
-                    yield from _answers(rule, entry, each.places.get(rule.id))
+        for each, entry in answers:
+            if entry.sop_id == rule.id:
+                yield from _answers(rule, entry, each.places.get(rule.id))
     yield from _of_no_rule(case)
 
 
@@ -175,13 +251,75 @@ def _of_no_rule(case: Case) -> Iterator[Finding]:
 def _answers(rule: JudgedRule, entry: SopEntry, place: Citation | None) -> Iterator[Finding]:
     path, line = (place.path, place.start) if place is not None else (None, None)
     violated = entry.status is Status.VIOLATED and entry.violations
-    for said in entry.violations if violated else (_said(entry),):
+    for said in entry.violations if violated else (_evidence_of(entry),):
         yield Finding(rule.id, rule.severity, str(entry.status), path, line, said)
 
 
-def _said(entry: SopEntry) -> str:
+def _evidence_of(entry: SopEntry) -> str:
     said = entry.evidence.strip() or ", ".join(map(shown, entry.citations))
     if entry.search is None:
         return said
     where = ", ".join(entry.search.paths) or "every changed file"
     return " ".join(filter(None, (said, f"[search for {entry.search.pattern!r} in {where}]")))
+
+
+def _disagreements(checked: Sequence[Checked]) -> Iterator[str]:
+    """Where reviewers over the same rules differ."""
+    statuses: dict[str, dict[str, str]] = {}
+    for each, entry in _entries(checked):
+        statuses.setdefault(entry.sop_id, {})[each.brief.name] = entry.status
+    verdicts = {
+        each.brief.name: str(each.review.verdict) for each in checked if each.review is not None
+    }
+    about = {rule_id: statuses[rule_id] for rule_id in sorted(statuses)}
+    if len({each.brief.rule_ids for each in checked}) == 1:
+        about["verdict"] = verdicts
+    for what, answers in about.items():
+        if len(set(answers.values())) > 1:
+            yield f"{what}: " + ", ".join(f"{name} says {said}" for name, said in answers.items())
+
+
+def _explanation(
+    case: Case, checked: Sequence[Checked], outcome: Ruling, problems: Sequence[ReviewProblem]
+) -> Iterator[str]:
+    """What the outcome rests on, a sentence each."""
+    yield _coverage_line(case, checked)
+    yield _gates_line(case)
+    if outcome is Ruling.INVALID:
+        keeps = "keeps" if len(problems) == 1 else "keep"
+        yield f"{counted(len(problems), 'problem')} {keeps} the review from being accepted"
+    rejecting = [
+        each.brief.name for each in checked if each.review and each.review.verdict == "rejected"
+    ]
+    if outcome is Ruling.REJECTED and rejecting:
+        yield f"rejected by {', '.join(rejecting)}"
+    yield from case.questions
+
+
+def _gates_line(case: Case) -> str:
+    if case.gates is None:
+        return "no gate results were given, so none count"
+    if gates_stop(case.gates):
+        required = [gate for gate in case.gates.gates if gate.required]
+        failed = [gate.name for gate in required if gate.status is not GateStatus.PASSED]
+        nobody = "they say so themselves" if case.gates.gates else "none ran"
+        return f"the gates did not pass ({', '.join(failed) or nobody})"
+    ran = [gate for gate in case.gates.gates if gate.status is not GateStatus.SKIPPED]
+    loose = any(warning.code == "unbound_gates" for warning in case.warnings)
+    besides = ", by results that do not say which tree they are of" if loose else ""
+    return f"{counted(len(ran), 'gate')} passed{besides}"
+
+
+def _coverage_line(case: Case, checked: Sequence[Checked]) -> str:
+    if not case.rules:
+        return "no rule binds these files, so there was none to answer"
+    statuses: dict[str, set[Status]] = {}
+    for _, entry in _entries(checked):
+        statuses.setdefault(entry.sop_id, set()).add(entry.status)
+    answered = [rule for rule in case.rules if rule.id in statuses]
+    violated = [rule for rule in answered if Status.VIOLATED in statuses[rule.id]]
+    blocking = sum(case.standard.blocks(rule.severity) for rule in violated)
+    flagged = len(violated) - blocking
+    text = f"{len(answered)} of {len(case.rules)} rules are answered"
+    text += f", {blocking} violated so that they block" if blocking else ""
+    return text + (f", {flagged} violated and flagged" if flagged else "")

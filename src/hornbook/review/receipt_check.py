@@ -11,16 +11,15 @@ import msgspec
 
 from hornbook.commits import git
 from hornbook.commits.change import Change
-from hornbook.context.assembly import Contexts, Packet
-from hornbook.context.packet import fenced
+from hornbook.context.prompt import Context, Outcome, ReviewerBrief, Unit, fenced
 from hornbook.context.receipt import own_hash
-from hornbook.context.values import Context, Outcome, ReviewerBrief, Unit
+from hornbook.context.review_packet import Contexts, Packet
 from hornbook.errors import UsageError
 from hornbook.gates.change_run import judge
 from hornbook.gates.effective import GateList, GateState, gates_for_change
 from hornbook.gates.values import GateReport, GateResult, GateStatus
 from hornbook.graph.snapshot import Snapshot
-from hornbook.review.values import ReviewProblem
+from hornbook.review.judgement import ReviewProblem
 from hornbook.settings.load import CONFIG, FOREIGN_CONFIG
 
 Receipt = Mapping[str, object]

@@ -8,7 +8,7 @@ from typing import TypeVar
 import regex
 
 from hornbook.errors import BadGlob
-from hornbook.review.values import JudgedRule, Search
+from hornbook.review.judgement import JudgedRule, Search
 from hornbook.text.globs import parse_set
 
 _ESCAPE = re.compile(r"\\.", re.DOTALL)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hornbook.errors import UsageError
-from hornbook.review.values import Judgement
+from hornbook.review.judgement import Judgement
 from hornbook.workspace import Workspace
 
 MOST = 20

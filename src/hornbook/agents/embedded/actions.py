@@ -9,7 +9,7 @@ from typing import Final
 
 import yaml
 
-from hornbook.agents.embedded.task import Phase
+from hornbook.agents.embedded.step import Phase
 
 
 @dataclass(frozen=True, slots=True)

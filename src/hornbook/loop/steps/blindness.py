@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hornbook.agents.assignment import Assignment
-from hornbook.agents.blindness import Leak, RuleTexts, in_files
+from hornbook.agents.rule_leaks import Leak, RuleTexts, in_files
 from hornbook.commits.change import changed_names
 from hornbook.errors import UsageError
 from hornbook.graph.commit_graph import graph_at

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from hornbook.context.assembly import Contexts
+from hornbook.context.prompt import Outcome
+from hornbook.context.review_packet import Contexts
 from hornbook.context.sizing import size_task
-from hornbook.context.values import Outcome
 from hornbook.graph.commit_graph import graph_at
 from hornbook.loop.decomposition import Child, as_tasks, child_of, split, uncovered
 from hornbook.loop.steps.services import StepRun

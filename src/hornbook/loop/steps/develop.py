@@ -8,9 +8,9 @@ from pathlib import Path
 from hornbook.agents.assignment import Answer, Assignment, Limits, Role
 from hornbook.commits.change import change
 from hornbook.commits.writer import keep_blob
-from hornbook.context.assembly import bound_rules
-from hornbook.context.develop import DevelopmentContext, Situation, development_context
-from hornbook.context.values import Context, Outcome
+from hornbook.context.developer_context import DevelopmentContext, Situation, development_context
+from hornbook.context.prompt import Context, Outcome
+from hornbook.context.review_packet import bound_rules
 from hornbook.errors import PlanHeld, UsageError
 from hornbook.gates.effective import gates_for_change
 from hornbook.graph.commit_graph import graph_at

@@ -8,9 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.agents.assignment import Assignment, Role
-from hornbook.context.assembly import Contexts, Packet, endpoint
+from hornbook.context.prompt import Outcome, Pressure
 from hornbook.context.receipt import receipt
-from hornbook.context.values import Outcome, Pressure
+from hornbook.context.review_packet import Contexts, Packet, endpoint
 from hornbook.errors import UsageError
 from hornbook.graph.commit_graph import graph_at
 from hornbook.loop.protocol import StepKind
@@ -26,10 +26,10 @@ from hornbook.plans.files import write_if_changed
 from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from hornbook.plans.run_records import spent
 from hornbook.review.check import PrintedReview, check_reviews
-from hornbook.review.reader import read, review_schema
-from hornbook.review.records import JudgedReview, Occasion, record_review
-from hornbook.review.values import Judgement, Ruling
-from hornbook.rules.records import RECORD
+from hornbook.review.judgement import Judgement, Ruling
+from hornbook.review.printed_review import read, review_schema
+from hornbook.review.review_record import JudgedReview, Occasion, record_review
+from hornbook.rules.readers.records import RECORD
 
 OVERFLOW = frozenset({Outcome.TOO_BIG})
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hornbook.commits import git
-from hornbook.context.file_patterns import is_glob, matching
+from hornbook.context.named_files import is_glob, matching
 from hornbook.errors import NotFound
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import Staff, StepKind, StepOutcome, Worktrees

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from hornbook.review.formats.plain_text import clipped, inside, one_line, plain
 from hornbook.review.formats.text import headline, place, what_next
-from hornbook.review.plain_text import clipped, inside, one_line, plain
-from hornbook.review.values import Finding, Judgement, ReviewProblem, Ruling
+from hornbook.review.judgement import Finding, Judgement, ReviewProblem, Ruling
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 SILENT = frozenset({"passed", "not_applicable"})

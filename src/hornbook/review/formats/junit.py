@@ -2,9 +2,9 @@
 
 from xml.etree import ElementTree as ET
 
+from hornbook.review.formats.plain_text import one_line, plain
 from hornbook.review.formats.text import OUTCOMES, place
-from hornbook.review.plain_text import one_line, plain
-from hornbook.review.values import Finding, JudgedRule, Judgement, ReviewProblem, Ruling
+from hornbook.review.judgement import Finding, JudgedRule, Judgement, ReviewProblem, Ruling
 
 SUITE = "hornbook.review"
 COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}

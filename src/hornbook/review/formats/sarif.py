@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from urllib.parse import quote
 
+from hornbook.review.formats.plain_text import clipped, inside, one_line, plain
 from hornbook.review.formats.text import OUTCOMES
-from hornbook.review.plain_text import clipped, inside, one_line, plain
-from hornbook.review.values import Finding, JudgedRule, Judgement, ReviewProblem, Ruling
+from hornbook.review.judgement import Finding, JudgedRule, Judgement, ReviewProblem, Ruling
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from hornbook.errors import BadGlob
 from hornbook.rules.document import Pattern, Problems
 from hornbook.rules.readers.protocol import Reading, SourceFile
-from hornbook.rules.records import (
+from hornbook.rules.readers.records import (
     DAMAGED,
     RECEIPT,
     RecordKind,

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import strawberry
 
-from hornbook.context import values as model
+from hornbook.context import prompt as model
 from hornbook.graph.ingest import report
 from hornbook.serve.graph_updates import Version
 

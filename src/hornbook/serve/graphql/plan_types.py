@@ -8,7 +8,7 @@ from strawberry.scalars import JSON
 
 from hornbook.plans import plan as model
 from hornbook.plans.events import Event
-from hornbook.review import history, values
+from hornbook.review import judgement, review_history
 from hornbook.serve.graphql.answer_types import Problem
 
 if TYPE_CHECKING:  # they load SQLAlchemy, which a query in process need not wait for
@@ -252,17 +252,17 @@ def run_event(event: Event) -> RunEvent:
     )
 
 
-def past_review(found: history.PastReview) -> PastReview:
+def past_review(found: review_history.PastReview) -> PastReview:
     """A recorded review as a GraphQL answer."""
     return PastReview(**{**asdict(found), "receipts": list(found.receipts)})
 
 
-def rule_record(found: history.RuleRecord) -> RuleRecord:
+def rule_record(found: review_history.RuleRecord) -> RuleRecord:
     """A rule's record as a GraphQL answer."""
     return RuleRecord(**asdict(found))
 
 
-def judgement_of(found: values.Judgement) -> Judgement:
+def judgement_of(found: judgement.Judgement) -> Judgement:
     """A judgement as a GraphQL answer."""
     return Judgement(
         outcome=found.outcome,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any  # arguments are text, but are read like those of tools
 
-from hornbook.context.values import Context
+from hornbook.context.prompt import Context
 from hornbook.errors import NotFound, UsageError
 from hornbook.serve.mcp.arguments import read_arguments
 from hornbook.serve.mcp.shapes import ReviewAsked

@@ -5,7 +5,7 @@ from typing import Annotated, Any  # a review, a receipt and gate results are ch
 import msgspec
 from msgspec import Meta, Struct
 
-from hornbook.context.values import LeftOut, Outcome, Reason, Section
+from hornbook.context.prompt import LeftOut, Outcome, Reason, Section
 from hornbook.graph.ingest.report import FileAnswer
 from hornbook.plans.plan import Constraints, PlanDecision, PlanTask, Risk
 from hornbook.vocabulary.terms import Category, Severity

@@ -7,15 +7,15 @@ from typing import Any  # answers are JSON of any kind
 import msgspec
 from msgspec import Struct
 
-from hornbook.context.assembly import Packet
 from hornbook.context.receipt import receipt
+from hornbook.context.review_packet import Packet
 from hornbook.context.sizing import Sizing
 from hornbook.errors import UsageError
 from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples, Snapshot
 from hornbook.plans.store import PlanView
 from hornbook.review.check import PrintedReview, read_gates
-from hornbook.review.values import Judgement
+from hornbook.review.judgement import Judgement
 from hornbook.serve.mcp.arguments import cursor_for, place_of, read_arguments, schema_of
 from hornbook.serve.mcp.paths import inside
 from hornbook.serve.mcp.shapes import (

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from hornbook.context.prompt import Context
 from hornbook.context.receipt import Circumstances
-from hornbook.context.values import Context
 from hornbook.graph.ingest.report import FileAnswer
 from hornbook.serve.paths import MOST_FILES
 

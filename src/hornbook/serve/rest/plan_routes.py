@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from hornbook.errors import UsageError
 from hornbook.loop.runs.book import RunLine
 from hornbook.loop.runs.log import Followed
-from hornbook.review.values import Judgement
+from hornbook.review.judgement import Judgement
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.http.event_stream import MEDIA_TYPE, frame, send_events
 from hornbook.serve.http.problems import HttpRefusal

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi import Path as InPath
 
+from hornbook.context.prompt import Context
 from hornbook.context.sizing import Sizing
-from hornbook.context.values import Context
 from hornbook.errors import UsageError
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.serve.graph_updates import GraphUpdates

@@ -1,0 +1,310 @@
+"""Reads what a command printed: an answer, what it cost, or why there is none."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from hornbook.agents.assignment import Subtask, Usage
+from hornbook.agents.profile import JsonReading, Profile
+from hornbook.settings.agent_block import Output
+
+_SHOWN = 2000
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+_SCALE = {"k": 1_000, "m": 1_000_000}
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedAnswer:
+    """What was read: `text` or `error` may be missing, never filled with a guess."""
+
+    text: str
+    error: str | None
+    usage: Usage
+    files: tuple[str, ...] | None
+
+
+def read(profile: Profile, printed: str, folder: str) -> PrintedAnswer:
+    """What a command's output says, by its profile; paths are made relative to the folder."""
+    if profile.output is Output.TEXT:
+        return _plain(profile, printed)
+    objects = list(_objects(printed, profile.output))
+    if not objects:
+        return PrintedAnswer("", f"it printed no JSON: {tail(printed)}", Usage(), None)
+    costs = _numbers(objects, profile.cost)
+    usage = Usage(
+        int(sum(_numbers(objects, profile.input_tokens))),
+        int(sum(_numbers(objects, profile.output_tokens))),
+        int(sum(_numbers(objects, profile.steps))),
+        sum(costs) if costs else None,
+    )
+    named = [str(each) for reading in profile.files for each in _found(objects, reading)]
+    files = tuple(sorted({_relative(path, folder) for path in named})) if profile.files else None
+    return PrintedAnswer(
+        _first(objects, profile.text), _first(objects, profile.error) or None, usage, files
+    )
+
+
+def tail(text: str) -> str:
+    """The end of what was printed, for a message."""
+    plain = _ANSI.sub("", text).strip()
+    return "…" + plain[-_SHOWN:] if len(plain) > _SHOWN else plain or "nothing"
+
+
+def _plain(profile: Profile, printed: str) -> PrintedAnswer:
+    text = _ANSI.sub("", printed).strip()
+    cost = _matched(profile.cost_pattern, text)
+    usage = Usage(
+        int(sum(_matched(profile.input_pattern, text))),
+        int(sum(_matched(profile.output_pattern, text))),
+        cost=sum(cost) if cost else None,
+    )
+    failed = re.findall(profile.failure, text, re.MULTILINE) if profile.failure else []
+    return PrintedAnswer(text, "\n".join(failed) or None, usage, None)
+
+
+def _matched(pattern: str, text: str) -> list[float]:
+    return [_number(found) for found in re.findall(pattern, text)] if pattern else []
+
+
+def _number(text: str) -> float:
+    scale = _SCALE.get(text[-1:].lower(), 1)
+    return float(text.rstrip("kKmM").replace(",", "")) * scale
+
+
+def _objects(printed: str, output: Output) -> Iterator[dict[str, object]]:
+    """Every JSON object of the output; lines that are none are progress or warnings."""
+    if output is Output.JSON:
+        whole = _parsed(printed)
+        if whole is None:
+            whole = _after_noise(printed)
+        for each in whole if isinstance(whole, list) else [whole]:
+            if isinstance(each, dict):
+                yield each
+        return
+    for line in printed.splitlines():
+        found = _parsed(line)
+        if isinstance(found, dict):
+            yield found
+
+
+def _after_noise(printed: str) -> object:
+    """The last JSON document that begins a line and runs to the end of the output."""
+    for begin in re.finditer(r"^[\[{]", printed, re.MULTILINE):
+        found = _parsed(printed[begin.start() :])
+        if found is not None:
+            return found
+    return None
+
+
+def _parsed(text: str) -> object:
+    try:
+        found: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _first(objects: Sequence[dict[str, object]], readings: Iterable[JsonReading]) -> str:
+    """The first reading that finds something, as text."""
+    for reading in readings:
+        found = [_text(each) for each in _found(objects, reading)]
+        found = [each for each in found if each.strip()]
+        if found:
+            return "".join(found) if reading.take == "join" else found[-1]
+    return ""
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _numbers(objects: Sequence[dict[str, object]], readings: Iterable[JsonReading]) -> list[float]:
+    found = (each for reading in readings for each in _found(objects, reading))
+    return [
+        float(each)
+        for each in found
+        if isinstance(each, int | float) and not isinstance(each, bool) and each >= 0
+    ]
+
+
+def _found(objects: Sequence[dict[str, object]], reading: JsonReading) -> Iterator[object]:
+    steps = reading.path.split(".")
+    for each in objects:
+        if all(list(_at(each, path.split("."))) == [value] for path, value in reading.where):
+            yield from _at(each, steps)
+
+
+def _at(value: object, steps: Sequence[str]) -> Iterator[object]:
+    if not steps:
+        yield value
+        return
+    step, *rest = steps
+    if step == "*":
+        inside = value.values() if isinstance(value, dict) else value
+        for each in inside if isinstance(inside, Iterable) and not isinstance(inside, str) else ():
+            yield from _at(each, rest)
+    elif isinstance(value, dict) and step in value:
+        yield from _at(value[step], rest)
+
+
+def _relative(path: str, folder: str) -> str:
+    pure = PurePath(path)
+    return pure.relative_to(folder).as_posix() if pure.is_relative_to(folder) else pure.as_posix()
+
+
+KEYS = ("continuation", "decisions", "risks", "files", "escalate")
+_FENCE = re.compile(r"^(`{3,}|~{3,})json[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_DECISION = ("decision", "reason", "impact")
+_RISK = ("id", "severity", "text")
+
+Triple = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the forms of an answer say; `problems` names what could not be read."""
+
+    subtask: Subtask | None = None
+    decisions: tuple[Triple, ...] = ()
+    risks: tuple[Triple, ...] = ()
+    files: tuple[str, ...] | None = None
+    escalation: str | None = None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Form:
+    subtask: Subtask | None = None
+    decisions: list[Triple] = field(default_factory=list)
+    risks: list[Triple] = field(default_factory=list)
+    files: list[str] | None = None
+    escalation: str | None = None
+    problems: list[str] = field(default_factory=list)
+
+
+def said_in(text: str) -> Said:
+    """Read every fenced JSON object that has one of our keys; any other JSON is prose."""
+    form = _Form()
+    for found in _json_objects(text, form.problems):
+        unknown = sorted(found.keys() - set(KEYS))
+        if unknown:
+            form.problems.append(f"unknown key {', '.join(unknown)}: known are {', '.join(KEYS)}.")
+        if "continuation" in found:
+            _continue(found["continuation"], form)
+        form.decisions += _triples(found.get("decisions", []), "decisions", _DECISION, form)
+        form.risks += _triples(found.get("risks", []), "risks", _RISK, form)
+        if "files" in found:
+            form.files = (form.files or []) + _texts(found["files"], "files", form)
+        if "escalate" in found:
+            form.escalation = str(found["escalate"]).strip() or "the agent gave no reason"
+    return Said(
+        form.subtask,
+        tuple(form.decisions),
+        tuple(form.risks),
+        None if form.files is None else tuple(form.files),
+        form.escalation,
+        tuple(form.problems),
+    )
+
+
+def _json_objects(text: str, problems: list[str]) -> Iterator[dict[str, object]]:
+    for fence in _FENCE.finditer(text):
+        try:
+            found = json.loads(fence[2])
+        except ValueError as problem:
+            if any(f'"{key}"' in fence[2] for key in KEYS):
+                problems.append(f"a form is not JSON: {problem}.")
+            continue
+        if isinstance(found, dict) and not found.keys().isdisjoint(KEYS):
+            yield found
+
+
+def _continue(value: object, form: _Form) -> None:
+    if not isinstance(value, dict) or not str(value.get("description") or "").strip():
+        form.problems.append("`continuation` has no description: say what is to be done first.")
+        return
+    unknown = sorted(value.keys() - {"description", "files", "criteria"})
+    if unknown:
+        form.problems.append(f"unknown key {', '.join(unknown)} in `continuation`.")
+    if form.subtask is not None:
+        form.problems.append("`continuation` stands twice: ask for one subtask at a time.")
+        return
+    files = _texts(value.get("files", []), "continuation.files", form)
+    criteria = _texts(value.get("criteria", []), "continuation.criteria", form)
+    form.subtask = Subtask(str(value["description"]).strip(), tuple(files), tuple(criteria))
+
+
+def _texts(value: object, name: str, form: _Form) -> list[str]:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return list(value)
+    form.problems.append(f"`{name}` is no list of texts.")
+    return []
+
+
+def _triples(value: object, name: str, keys: tuple[str, ...], form: _Form) -> list[Triple]:
+    if not isinstance(value, list):
+        form.problems.append(f"`{name}` is no list.")
+        return []
+    found: list[Triple] = []
+    for entry in value:
+        if isinstance(entry, dict) and all(str(entry.get(key) or "").strip() for key in keys):
+            first, second, third = (str(entry[key]).strip() for key in keys)
+            found.append((first, second, third))
+        else:
+            form.problems.append(f"an entry of `{name}` lacks one of {', '.join(keys)}.")
+    return found
+
+
+RATE_LIMITED = 60.0
+SERVER_DOWN = 15.0
+LONGEST = 6 * 3600.0
+_RATE = re.compile(
+    r"rate.?limit|too many requests|quota exceeded|resource.?exhausted|overloaded"
+    r"|(?:status|code|http|error|api)\W.{0,12}\b(?:429|529)\b"
+    r"|usage limit|(?:reached|hit) your .{0,20}limit",
+    re.IGNORECASE,
+)
+_SERVER = re.compile(
+    r"(?:status|code|http|error|api)\W.{0,12}\b50[0234]\b|internal server error|bad gateway"
+    r"|service (?:is |temporarily )?unavailable"
+    r"|gateway time-?out|server_error|\bECONNRE(?:SET|FUSED)\b|\bETIMEDOUT\b",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"(?:retry[-_ ]?after[\"':=\s]{0,4}|(?:try again|retry|retrying|wait|resets?) "
+    r"(?:in|for|after) (?:about )?)"
+    r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)?\b",
+    re.IGNORECASE,
+)
+_UNTIL = re.compile(r"\|(\d{10})\b")
+
+
+def retry_after(words: str, now: float) -> float | None:
+    """Seconds to wait before asking again; none if waiting does not help.
+
+    `words` is what a failed call said, `now` the time in seconds since 1970.
+    """
+    if _RATE.search(words):
+        patience = RATE_LIMITED
+    elif _SERVER.search(words):
+        patience = SERVER_DOWN
+    else:
+        return None
+    until = _UNTIL.search(words)
+    if until is not None:
+        patience = float(until[1]) - now
+    after = _AFTER.search(words)
+    if after is not None:
+        patience = float(after[1]) * _unit(after[2] or "s")
+    return min(max(patience, 0.0), LONGEST)
+
+
+def _unit(name: str) -> float:
+    lower = name.lower()
+    if lower.startswith(("ms", "milli")):
+        return 0.001
+    return {"m": 60.0, "h": 3600.0}.get(lower[0], 1.0)

@@ -1,0 +1,173 @@
+"""Who develops and who reviews: agents by name, each with a model."""
+
+import shutil
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+from hornbook.agents.assignment import Agent
+from hornbook.agents.command import CommandAgent
+from hornbook.agents.profile import Profile, own_profile, shipped
+from hornbook.agents.role_confinement import AgentSurroundings
+from hornbook.agents.script import Script
+from hornbook.agents.scripted_agent import ScriptedAgent
+from hornbook.errors import UsageError
+from hornbook.process.confinement import Machine
+from hornbook.settings.agent_block import EMBEDDED, RESERVED, SCRIPTED, SHIPPED, OwnCommand
+from hornbook.settings.values import Endpoint, Models
+
+Builder = Callable[[], Agent]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An agent and the model it is asked for; none leaves that to the agent.
+
+    `models` says of every endpoint that it can be asked for how that is called to it.
+    """
+
+    agent: Agent
+    model: str | None = None
+    models: Mapping[str, str] = field(default_factory=dict)
+
+    def model_of(self, asked: str | None, endpoints: Collection[str]) -> str | None:
+        """The model to ask for where `asked` names an endpoint, a model, or nothing.
+
+        An endpoint that is not this agent's says nothing to it: then it is the chosen model.
+        """
+        if asked is None or asked == "default":
+            return self.model
+        if asked in self.models:
+            return self.models[asked]
+        return self.model if asked in endpoints else asked
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """Who does what; `notes` are what a person should know about the choice."""
+
+    developer: Chosen
+    reviewer: Chosen
+    planner: Chosen
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What agents need to know of where they work: `logs` keeps what they print.
+
+    `script` is for the scripted agent; `builders` makes agents that are no command lines.
+    """
+
+    logs: Path
+    surroundings: AgentSurroundings | None = None
+    machine: Machine | None = None
+    script: Script | None = None
+    builders: Mapping[str, Builder] | None = None
+
+
+def choose_agents(
+    own: Mapping[str, OwnCommand], name: str, models: Models, workplace: Workplace
+) -> Crew:
+    """The developer and the reviewer that a name stands for: `claude`, or `claude,codex`.
+
+    `models` are those that the team configured. The reviewer gets a model other than the
+    developer's when there are two that its command can ask for; it also plans, with the model
+    for planning.
+
+    Raises:
+        UsageError: There is no such agent, or its command is not installed.
+    """
+    first, _, second = (part.strip() for part in name.partition(","))
+    developing = _candidates(own, first, models, "developing")
+    reviewing = _candidates(own, second or first, models, "reviewing")
+    planning = _candidates(own, second or first, models, "planning")
+    mine = next(iter(developing.values()), None)
+    other = next((each for each in reviewing.values() if not _same(each, mine)), None)
+    theirs = other if mine is not None and other else next(iter(reviewing.values()), None)
+    notes = []
+    if first == (second or first) and first != SCRIPTED and (mine is None or _same(theirs, mine)):
+        notes.append(
+            f"{first} develops and reviews with the same model: configure a second one under "
+            "`models`, or name two agents (`--agent claude,codex`)."
+        )
+
+    def chosen(name: str, best: Endpoint | None, able: Mapping[str, Endpoint]) -> Chosen:
+        # a command knows models, one of ours the endpoints themselves
+        by_model = _profile(own, name) is not None
+        named = {each: found.model if by_model else each for each, found in able.items()}
+        model = next((named[each] for each, found in able.items() if found is best), None)
+        return Chosen(_agent(own, name, workplace, best), model, named)
+
+    return Crew(
+        chosen(first, mine, developing),
+        chosen(second or first, theirs, reviewing),
+        chosen(second or first, next(iter(planning.values()), None), planning),
+        tuple(notes),
+    )
+
+
+def _same(one: Endpoint | None, other: Endpoint | None) -> bool:
+    """Whether two endpoints ask the same model."""
+    if one is None or other is None:
+        return one is other
+    return (one.provider, one.model) == (other.provider, other.model)
+
+
+def _candidates(
+    own: Mapping[str, OwnCommand], name: str, models: Models, capability: str
+) -> dict[str, Endpoint]:
+    """Every endpoint that an agent can ask for, by name, best first."""
+    profile = _profile(own, name)
+    ordered = dict.fromkeys((*models.capabilities.get(capability, ()), *models.endpoints))
+    known = {each: models.endpoints[each] for each in ordered if each in models.endpoints}
+    if profile is None:
+        return {} if name == SCRIPTED else known
+    return {
+        each: endpoint
+        for each, endpoint in known.items()
+        if endpoint.provider in profile.providers and _takes_model(profile)
+    }
+
+
+def _takes_model(profile: Profile) -> bool:
+    """Whether a model can be named when the command is called."""
+    parts = (*profile.model, *profile.developer, *profile.reviewer)
+    return any("{model}" in part for part in parts)
+
+
+def _profile(own: Mapping[str, OwnCommand], name: str) -> Profile | None:
+    if name in own:
+        return own_profile(name, own[name])
+    return shipped(name) if name in SHIPPED else None
+
+
+def _agent(
+    own: Mapping[str, OwnCommand],
+    name: str,
+    workplace: Workplace,
+    model: Endpoint | None,
+) -> Agent:
+    builders = workplace.builders or {}
+    if name in builders:
+        return builders[name]()
+    if name == SCRIPTED:
+        return ScriptedAgent(workplace.script or Script(), workplace.logs)
+    profile = _profile(own, name)
+    if profile is None:
+        known = sorted({*RESERVED, *own, *builders} - ({EMBEDDED} - builders.keys()))
+        near = get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
+        raise UsageError(f"no agent {name!r}: {hint}")
+    if shutil.which(profile.program) is None:
+        raise UsageError(
+            f"agent {name}: {profile.program} is not installed or not on PATH: {profile.install}."
+        )
+    return CommandAgent(
+        profile,
+        workplace.logs,
+        workplace.surroundings,
+        workplace.machine,
+        provider=model.provider if model else "",
+    )

@@ -1,1 +1,0 @@
-"""Agents that do what a script says, the same each time: for trying the loop without a model."""

@@ -1,0 +1,428 @@
+"""Finds the one review in what a model printed: bare, fenced, or with prose around it."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from math import isfinite
+from typing import (
+    Any,  # a JSON schema is a tree of any values
+    TypeVar,
+)
+
+from hornbook.review.judgement import (
+    Citation,
+    LearnedPattern,
+    RejectionType,
+    Review,
+    ReviewProblem,
+    Search,
+    SopEntry,
+    Status,
+    Verdict,
+)
+
+LARGEST = 1_048_576
+KEYS = ("verdict", "rejection_type", "sop_review", "confidence", "feedback", "patterns")
+MOST_TRIES = 2000
+_OPENING = re.compile(r"\{\s*[\"']")
+_TRAILING_COMMA = re.compile(r",\s*([}\]])")
+_BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
+
+
+class UnreadableReview(ValueError):
+    """What was printed holds no review, or more than one: the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Twice(Exception):
+    key: str
+
+
+def extract(data: bytes) -> dict[str, object]:
+    """The JSON object that is the review.
+
+    Objects that have none of a review's keys are prose: a quoted snippet, an empty `{}`.
+
+    Raises:
+        Unreadable: There is none, there are several, or it is not JSON.
+    """
+    text = _text(data)
+    found = list(_objects(text))
+    reviews = [each for each in found if isinstance(each, dict)]
+    broken = [each for each in found if isinstance(each, UnreadableReview)]
+    if len(reviews) + len(broken) > 1:
+        raise UnreadableReview(
+            f"it holds {len(reviews) + len(broken)} objects that look like a review: "
+            "answer with one JSON object and nothing else."
+        )
+    if broken:
+        raise broken[0]
+    if not reviews:
+        raise UnreadableReview(
+            "it holds no JSON object with a verdict: answer with one JSON object "
+            f"that has {', '.join(KEYS[:5])}."
+        )
+    try:
+        json.dumps(reviews[0], ensure_ascii=False).encode()
+    except UnicodeEncodeError as problem:
+        raise UnreadableReview(
+            "it holds half of a character (a lone surrogate): write it whole."
+        ) from problem
+    return reviews[0]
+
+
+def _text(data: bytes) -> str:
+    if not data.strip():
+        raise UnreadableReview("it is empty: the reviewer answered nothing.")
+    if len(data) > LARGEST:
+        raise UnreadableReview(
+            f"it has {len(data)} bytes, at most {LARGEST} are read: answer with the JSON only."
+        )
+    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as problem:
+        raise UnreadableReview(
+            f"it is not UTF-8 ({problem.reason}): save it as UTF-8."
+        ) from problem
+
+
+def _objects(text: str) -> Iterator[dict[str, object] | UnreadableReview]:
+    """Every outermost object with a review's key, and every broken one that was to be a review."""
+    decoder = json.JSONDecoder(object_pairs_hook=_once)
+    opening, tries, looked = _OPENING.search(text), 0, 0
+    while opening is not None:
+        place, end = opening.start(), opening.start() + 1
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError, _Twice) as problem:
+            stop = problem.pos if isinstance(problem, json.JSONDecodeError) else len(text)
+            tries, looked = tries + 1, looked + stop - place
+            if _meant(text, place, stop):
+                yield _broken(text, problem)
+                end = max(end, stop)
+        else:
+            if not value.keys().isdisjoint(KEYS):
+                yield value
+        if tries > MOST_TRIES or looked > 8 * LARGEST:
+            yield UnreadableReview("its braces are too tangled to read: answer with the JSON only.")
+            return
+        opening = _OPENING.search(text, end)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _Twice(key)
+        found[key] = value
+    return found
+
+
+def _meant(text: str, start: int, stop: int) -> bool:
+    """Whether a broken object was to be a review: one of the keys stands where it was read."""
+    head = text[start : stop + 40]
+    return any(f'"{key}"' in head or f"'{key}'" in head for key in KEYS)
+
+
+def _broken(text: str, problem: Exception) -> UnreadableReview:
+    if isinstance(problem, _Twice):
+        return UnreadableReview(f"`{problem.key}` stands twice in one object: say it once.")
+    if isinstance(problem, RecursionError):
+        return UnreadableReview("it is nested too deeply: a review has four levels.")
+    if not isinstance(problem, json.JSONDecodeError):
+        return UnreadableReview(f"it is not JSON ({problem}).")
+    where = f"line {problem.lineno}, column {problem.colno}"
+    comma = _TRAILING_COMMA.match(text, text.rfind(",", 0, problem.pos + 1))
+    if comma is not None and comma.end() >= problem.pos:
+        return UnreadableReview(f"trailing comma before `{comma[1]}`, {where}: remove it.")
+    if problem.pos >= len(text.rstrip()) or problem.msg.startswith("Unterminated"):
+        return UnreadableReview(f"it ends in the middle, {where}: the answer was cut off.")
+    if text[problem.pos : problem.pos + 1] == "'":
+        return UnreadableReview(f"single quotes, {where}: JSON has double quotes.")
+    return UnreadableReview(f"it is not JSON, {where}: {problem.msg[:1].lower()}{problem.msg[1:]}.")
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+MOST_PATTERNS = 20
+_ENTRY_KEYS = ("sop_id", "status", "evidence", "violations", "citations", "search")
+_INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u2800\u3164\u115f\u1160\uffa0")
+
+
+@dataclass(slots=True)
+class ReviewReading:
+    """A review as far as it could be read, and what is wrong with its form.
+
+    `notes` are worth knowing and cost nothing: keys that mean nothing here.
+    """
+
+    review: Review | None = None
+    problems: list[ReviewProblem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def complain(self, code: str, message: str, sop_id: str | None = None) -> None:
+        """Note a problem."""
+        self.problems.append(ReviewProblem(code, sop_id, message))
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be seen."""
+    return all(
+        letter.isspace() or letter in _INVISIBLE or unicodedata.category(letter) in {"Cc", "Cf"}
+        for letter in text
+    )
+
+
+def read(data: bytes) -> ReviewReading:
+    """The review that a model printed; `review` is None when there is none to speak of."""
+    reading = ReviewReading()
+    try:
+        facts = extract(data)
+    except UnreadableReview as problem:
+        reading.complain("unparsable", f"The review cannot be read: {problem}")
+        return reading
+    _unknown(reading, facts, KEYS, "")
+    reading.review = Review(
+        verdict=_verdict(reading, facts),
+        rejection_type=_rejection_type(reading, facts),
+        entries=_entries(reading, facts),
+        confidence=_confidence(reading, facts),
+        feedback=_feedback(reading, facts),
+        patterns=_patterns(reading, facts),
+    )
+    return reading
+
+
+def _verdict(reading: ReviewReading, facts: dict[str, object]) -> Verdict:
+    found = facts.get("verdict")
+    verdict = _choice(found, Verdict)
+    if verdict is None:
+        code = "verdict_mismatch" if isinstance(found, str) else "unparsable"
+        said = f"`verdict` is {found!r}" if "verdict" in facts else "`verdict` is missing"
+        reading.complain(code, f"{said}: write approved or rejected.")
+    # What is no verdict is no approval.
+    return verdict or Verdict.REJECTED
+
+
+def _rejection_type(reading: ReviewReading, facts: dict[str, object]) -> RejectionType | None:
+    found = facts.get("rejection_type")
+    kind = _choice(found, RejectionType)
+    approves = facts.get("verdict") == Verdict.APPROVED
+    known = ", ".join(RejectionType)
+    if approves and found is not None:
+        reading.complain(
+            "unexpected_rejection_type",
+            f"The review approves with `rejection_type` {_short(found)}: write null, or reject.",
+        )
+    elif not approves and kind is None:
+        said = "missing" if found is None else _short(found)
+        reading.complain(
+            "missing_rejection_type",
+            f"The review rejects and `rejection_type` is {said}: write one of {known}.",
+        )
+    return kind
+
+
+def _confidence(reading: ReviewReading, facts: dict[str, object]) -> float | None:
+    found = facts.get("confidence")
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        try:
+            number = float(found)
+        except OverflowError:
+            number = float("inf")
+        if isfinite(number) and 0 <= number <= 1:
+            return number
+    said = f"is {_short(found)}" if "confidence" in facts else "is missing"
+    reading.complain("bad_confidence", f"`confidence` {said}: write a number from 0 to 1.")
+    return None
+
+
+def _feedback(reading: ReviewReading, facts: dict[str, object]) -> str:
+    found = facts.get("feedback")
+    if isinstance(found, str) and not is_blank(found):
+        return found
+    said = "is missing" if "feedback" not in facts else "is blank"
+    if "feedback" in facts and not isinstance(found, str):
+        said = f"is {_short(found)}, not a text"
+    reading.complain("missing_feedback", f"`feedback` {said}: say what to do, or why it is good.")
+    return ""
+
+
+def _entries(reading: ReviewReading, facts: dict[str, object]) -> tuple[SopEntry, ...]:
+    found = facts.get("sop_review")
+    if not isinstance(found, list):
+        said = f"is {_short(found)}" if "sop_review" in facts else "is missing"
+        reading.complain("unparsable", f"`sop_review` {said}: write a list, an entry a rule.")
+        return ()
+    read_entries = (_entry(reading, each, place) for place, each in enumerate(found))
+    return tuple(each for each in read_entries if each is not None)
+
+
+def _entry(reading: ReviewReading, facts: object, place: int) -> SopEntry | None:
+    where = f"sop_review[{place}]"
+    if not isinstance(facts, dict):
+        reading.complain("unparsable", f"`{where}` is {_short(facts)}: write an object.")
+        return None
+    sop_id = facts.get("sop_id")
+    if not isinstance(sop_id, str):
+        reading.complain("unparsable", f"`{where}` has no `sop_id`: name the rule it is about.")
+        return None
+    _unknown(reading, facts, _ENTRY_KEYS, f"{where}.")
+    form = _Form(reading, sop_id)
+    status = _choice(facts.get("status"), Status)
+    if status is None:
+        form.wrong("status", facts.get("status"), f"one of {', '.join(Status)}")
+        return None
+    return SopEntry(
+        sop_id=sop_id,
+        status=status,
+        evidence=form.text(facts, "evidence"),
+        violations=form.texts(facts, "violations"),
+        citations=form.citations(facts),
+        search=form.search(facts),
+    )
+
+
+class _Form:
+    """Reads the fields of one rule's entry; what is wrong is said with the rule's id."""
+
+    def __init__(self, reading: ReviewReading, sop_id: str) -> None:
+        self._reading = reading
+        self._sop_id = sop_id
+
+    def wrong(self, key: str, found: object, wanted: str) -> None:
+        self._reading.complain(
+            "unparsable", f"`{key}` is {_short(found)}: write {wanted}.", self._sop_id
+        )
+
+    def text(self, facts: dict[str, object], key: str) -> str:
+        found = facts.get(key)
+        if found is None:
+            return ""
+        if not isinstance(found, str):
+            self.wrong(key, found, "a text")
+            return ""
+        return found
+
+    def texts(self, facts: dict[str, object], key: str) -> tuple[str, ...]:
+        found = facts.get(key)
+        if found is None:
+            return ()
+        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+            self.wrong(key, found, "a list of texts")
+            return ()
+        return tuple(each for each in found if not is_blank(each))
+
+    def citations(self, facts: dict[str, object]) -> tuple[Citation, ...]:
+        found = facts.get("citations")
+        if found is None:
+            return ()
+        if not isinstance(found, list):
+            self.wrong("citations", found, "a list of {path, start, end, quote}")
+            return ()
+        read_ones = (self._citation(each) for each in found)
+        return tuple(each for each in read_ones if each is not None)
+
+    def _citation(self, found: object) -> Citation | None:
+        if not isinstance(found, dict):
+            self.wrong("citations", found, "objects with path, start, end, quote")
+            return None
+        path, start, quote = found.get("path"), found.get("start"), found.get("quote", "")
+        end = start if found.get("end") is None else found["end"]
+        if not isinstance(path, str) or not isinstance(quote, str | None):
+            self.wrong("citations", found, "path and quote as texts")
+            return None
+        if not _is_whole(start) or not _is_whole(end):
+            self.wrong("citations", found, "start and end as line numbers")
+            return None
+        return Citation(path.removeprefix("./"), int(str(start)), int(str(end)), quote or "")
+
+    def search(self, facts: dict[str, object]) -> Search | None:
+        found = facts.get("search")
+        if found is None:
+            return None
+        wanted = '{"pattern": "regular expression", "paths": ["glob"]}'
+        if not isinstance(found, dict) or not isinstance(found.get("pattern"), str):
+            self.wrong("search", found, wanted)
+            return None
+        paths = found.get("paths", [])
+        if isinstance(paths, str):
+            paths = [paths]
+        if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
+            self.wrong("search", found, wanted)
+            return None
+        return Search(str(found["pattern"]), tuple(paths))
+
+
+def _patterns(reading: ReviewReading, facts: dict[str, object]) -> tuple[LearnedPattern, ...]:
+    found = facts.get("patterns")
+    if found is None:
+        return ()
+    read_ones = []
+    for each in found if isinstance(found, list) else [found]:
+        facts_of = each if isinstance(each, dict) else {}
+        texts = [facts_of.get(key) for key in ("name", "pattern", "applies_to")]
+        if not all(isinstance(text, str) and not is_blank(text) for text in texts):
+            reading.notes.append(
+                f"a pattern is ignored: {_short(each)} is not {{name, pattern, applies_to}}."
+            )
+            continue
+        read_ones.append(LearnedPattern(*map(str, texts)))
+    if len(read_ones) > MOST_PATTERNS:
+        said = f"{len(read_ones) - MOST_PATTERNS} patterns are ignored: {MOST_PATTERNS} are read."
+        reading.notes.append(said)
+    return tuple(read_ones[:MOST_PATTERNS])
+
+
+def _unknown(
+    reading: ReviewReading, facts: dict[str, object], known: tuple[str, ...], at: str
+) -> None:
+    for key in sorted(facts.keys() - set(known)):
+        near = get_close_matches(key, known, 1)
+        hint = f"did you mean `{near[0]}`?" if near else "it means nothing here."
+        reading.notes.append(f"unknown key `{at}{key}`: {hint}")
+
+
+def _choice(found: object, kind: type[Choice]) -> Choice | None:
+    return kind(found) if isinstance(found, str) and found in list(kind) else None
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+REVIEW = "review.v1.json"
+ANSWER = "review-validator.v1.json"
+
+
+def review_schema(sop_ids: Iterable[str]) -> dict[str, Any]:
+    """The schema of a review over these rules: each is answered, and no other can be.
+
+    It holds to what constrained decoding of model providers knows: every key is required,
+    none may be added. That each rule is answered once is for the check to see.
+    """
+    ids = sorted(set(sop_ids))
+    schema: dict[str, Any] = json.loads(schema_text(REVIEW))
+    del schema["$id"]
+    answers = schema["properties"]["sop_review"]
+    answers |= {"minItems": len(ids), "maxItems": len(ids)}
+    if ids:
+        schema["$defs"]["entry"]["properties"]["sop_id"]["enum"] = ids
+    return schema
+
+
+@cache
+def schema_text(name: str) -> str:
+    """The text of a shipped schema."""
+    return files("hornbook.review").joinpath("schemas", name).read_text(encoding="utf-8")

@@ -1,0 +1,156 @@
+"""What recorded reviews say over time: which rules are violated, and which nobody cites."""
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hornbook.graph.snapshot import Snapshot
+from hornbook.graph.statements import entity
+from hornbook.graph.store import GraphStore
+from hornbook.plans.events import Event
+from hornbook.plans.run_kinds import CHECKED
+from hornbook.rules.readers.records import RECORD, broken_seals
+from hornbook.settings.layout import Places
+from hornbook.vocabulary import predicates as p
+
+
+@dataclass(frozen=True, slots=True)
+class PastReview:
+    """A recorded review: its outcome and when it was given."""
+
+    id: str
+    outcome: str
+    at: str
+    receipts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRecord:
+    """How often a rule was kept, violated or waved away, and when it was last looked at."""
+
+    id: str
+    violated: int
+    passed: int
+    not_applicable: int
+    last: str | None
+    doubted: int = 0
+    """How many of these answers carry a warning, such as evidence outside the change."""
+
+
+def past_reviews(
+    store: GraphStore, revision: str | None = None, *, without: Collection[str] = ()
+) -> list[PastReview]:
+    """The recorded reviews, newest first; with a revision, those that it judged.
+
+    Those `without` are left out: their records cannot be believed.
+    """
+    if revision is not None:
+        rows = store.rows("reviews_under", revision=entity(revision))
+        found = {review: PastReview(review, outcome, at) for review, outcome, at in rows}
+    else:
+        found = {}
+        for review, outcome, at, receipt in store.rows("reviews"):
+            known = found.get(review, PastReview(review, outcome, at))
+            receipts = tuple(sorted({*known.receipts, *filter(None, (receipt,))}))
+            found[review] = PastReview(review, outcome, at, receipts)
+    for review in without:
+        found.pop(review, None)
+    return sorted(found.values(), key=lambda each: (each.at, each.id), reverse=True)
+
+
+def rule_records(
+    snapshot: Snapshot, since: str, *, without: Collection[str] = ()
+) -> list[RuleRecord]:
+    """Every rule in force with its answers since a time, the most violated first.
+
+    A rule with no `last` was not cited since then. Reviews `without` do not count.
+    """
+    counts: dict[str, Counter[str]] = {rule.id: Counter() for rule in snapshot.rules.enforced}
+    last: dict[str, str] = {}
+    for rule, answer, review, at in snapshot.store.rows("rule_answers"):
+        if at >= since and rule in counts and review not in without:
+            counts[rule][answer] += 1
+            last[rule] = max(at, last.get(rule, ""))
+    return sorted(
+        (_record(rule, counts[rule], last) for rule in counts),
+        key=lambda each: (-each.violated, -each.passed - each.not_applicable, each.id),
+    )
+
+
+def _record(rule: str, counted: Counter[str], last: dict[str, str]) -> RuleRecord:
+    return RuleRecord(
+        id=rule,
+        violated=counted[p.REVIEW_VIOLATED.name],
+        passed=counted[p.REVIEW_PASSED.name],
+        not_applicable=counted[p.REVIEW_NOT_APPLICABLE.name],
+        last=last.get(rule),
+        doubted=counted[p.REVIEW_DOUBTED.name],
+    )
+
+
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A recorded review that cannot be believed: where it lies, and why."""
+
+    id: str
+    path: str
+    message: str
+
+
+def read_records(places: Places) -> dict[str, Record | None]:
+    """The recorded reviews by id; none for a file that is no record."""
+    paths = sorted((places.records / "reviews").glob("*.json"))
+    return {f"review.{path.stem}": read_record(path) for path in paths}
+
+
+def read_record(path: Path) -> Record | None:
+    """What a record says; none if the file is none."""
+    try:
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def of_runs(records: Mapping[str, Record | None]) -> bool:
+    """Whether a record says that it is of a run, so that events may tell of it."""
+    return any(record is not None and record.get("run") for record in records.values())
+
+
+def bad_records(
+    records: Mapping[str, Record | None], events: Iterable[Event] = ()
+) -> list[BadRecord]:
+    """The records that are not as they were written, and why.
+
+    `events` are those of the runs that are known here. A record of a run that is not among them
+    is only held against its own hashes.
+    """
+    known = list(events)
+    runs = {event.data.get("run") for event in known}
+    told = {str(e.data.get("record")): e.data.get(RECORD) for e in known if e.kind == CHECKED}
+    return [
+        BadRecord(name, f".hornbook/records/reviews/{name.removeprefix('review.')}.json", said)
+        for name, record in records.items()
+        for said in ["; ".join(_wrong(name, record, runs, told))]
+        if said
+    ]
+
+
+def _wrong(
+    name: str, record: Record | None, runs: set[object], told: Mapping[str, object]
+) -> Iterator[str]:
+    if record is None:
+        yield "it is not JSON as Hornbook writes it"
+        return
+    if record.get("id") != name:
+        yield f"it is the record of {record.get('id')}"
+    yield from broken_seals(record)
+    if record.get("run") in runs and record.get("run") is not None and name not in told:
+        yield f"no event of run {record['run']} tells of it"
+    if told.get(name) is not None and told[name] != record.get(RECORD):
+        yield "it is not what the event of its run has the hash of"

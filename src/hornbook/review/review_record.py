@@ -1,0 +1,156 @@
+"""Keeps reviews and what was learned from them as records: files first, the graph from there."""
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from hornbook.disk import draft_of
+from hornbook.gates.values import GateReport
+from hornbook.review.check import PrintedReview
+from hornbook.review.conventions import Conventions
+from hornbook.review.judgement import Judgement, Ruling
+from hornbook.review.printed_review import read
+from hornbook.review.review_history import read_record
+from hornbook.rules.readers.records import RECORD, hashes_of, sealed, unsealed
+from hornbook.settings.layout import Places
+
+SCHEMA = "hornbook.review.v1"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """What a review belongs to: when it was judged, in which run, for which plan and task."""
+
+    at: datetime
+    run: str | None = None
+    plan: str | None = None
+    task: str | None = None
+    number: int | None = None
+    """Which review of its run it is; the record of the same one is written once."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedReview:
+    """A judgement with everything that it was made from."""
+
+    judgement: Judgement
+    reviews: Sequence[PrintedReview]
+    receipts: Sequence[Mapping[str, object]]
+    gates: GateReport | None = None
+
+
+def record_review(places: Places, judged: JudgedReview, occasion: Occasion) -> Path:
+    """Write the record of a judgement, sealed, and its patterns as candidates if it approved.
+
+    A run's reviews are numbered; a record is never written over. What lies in the place of a
+    numbered one and says something else was not written by its run: that is replaced.
+    """
+    folder = places.records / "reviews"
+    places.prepare()
+    folder.mkdir(parents=True, exist_ok=True)
+    receipts = [str(each.get("receipt_sha256", ""))[:16] for each in judged.receipts]
+    run = occasion.run or (receipts[0] if receipts else "")
+    if not _NAME.fullmatch(run):
+        run = "without-receipt"
+    at = occasion.at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    facts = _facts(replace(judged, gates=_told_here(judged.gates, places)), occasion, at)
+    path, review_id = _kept(folder, run, occasion.number, facts)
+    if judged.judgement.outcome is Ruling.APPROVED:
+        Conventions(places).learn(judged.judgement, review_id, at)
+    return path
+
+
+def _kept(
+    folder: Path, run: str, number: int | None, facts: Mapping[str, object]
+) -> tuple[Path, str]:
+    """Where a record is kept, and its id; with a number it may be there already."""
+    place = number or 1
+    while True:
+        path, review_id = folder / f"{run}.{place}.json", f"review.{run}.{place}"
+        record = sealed({"id": review_id, **facts})
+        text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+        draft = draft_of(path)
+        draft.write_text(text, encoding="utf-8", errors="backslashreplace")
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            if number is None:
+                place += 1
+                continue
+            if not _is(path, record):
+                draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+        return path, review_id
+
+
+def _is(path: Path, record: Mapping[str, object]) -> bool:
+    """Whether a file is the record, though perhaps of another time."""
+    known = read_record(path)
+    if known is None or unsealed(known):
+        return False
+    ours, theirs = (
+        {key: value for key, value in each.items() if key not in {"at", RECORD}}
+        for each in (record, known)
+    )
+    return ours == theirs
+
+
+def _told_here(gates: GateReport | None, places: Places) -> GateReport | None:
+    """Results whose logs are named from the root: records are kept, and read elsewhere."""
+    if gates is None:
+        return None
+    root = str(places.root) + os.sep
+    results = (replace(e, log=e.log and e.log.removeprefix(root)) for e in gates.gates)
+    return replace(gates, gates=tuple(results))
+
+
+def _facts(judged: JudgedReview, occasion: Occasion, at: str) -> dict[str, object]:
+    judgement = judged.judgement
+    statuses: dict[str, list[str]] = {rule.id: [] for rule in judgement.rules}
+    for printed in judged.reviews:
+        review = read(printed.data).review
+        for entry in review.entries if review is not None else ():
+            if entry.sop_id in statuses and entry.status not in statuses[entry.sop_id]:
+                statuses[entry.sop_id].append(str(entry.status))
+    facts = {
+        "schema": SCHEMA,
+        "at": at,
+        "outcome": judgement.outcome,
+        "rejection_type": judgement.rejection_type,
+        "route": judgement.route,
+        "base": judgement.base,
+        "head": judgement.head,
+        "run": occasion.run,
+        "plan": occasion.plan,
+        "task": occasion.task,
+        "receipts": [
+            f"receipt.{str(each.get('receipt_sha256', ''))[:16]}" for each in judged.receipts
+        ],
+        "rules": [
+            {
+                "id": rule.id,
+                "severity": rule.severity,
+                "revision": rule.revision,
+                "statuses": statuses[rule.id],
+            }
+            for rule in judgement.rules
+        ],
+        "findings": [asdict(finding) for finding in judgement.findings],
+        "problems": [asdict(problem) for problem in judgement.problems],
+        "warnings": [asdict(warning) for warning in judgement.warnings],
+        "feedback": judgement.feedback,
+        "gates": asdict(judged.gates) if judged.gates is not None else None,
+        "reviews": [
+            {"name": printed.name, "printed": printed.data.decode("utf-8", "replace")}
+            for printed in judged.reviews
+        ],
+    }
+    plain = json.loads(json.dumps(facts))
+    receipts = [str(each.get("receipt_sha256", "")) for each in judged.receipts]
+    return {**facts, "hashes": {**hashes_of(plain), "receipts": receipts}}

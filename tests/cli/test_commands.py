@@ -1,0 +1,246 @@
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hornbook.cli.main import app
+from tests.kit.commands import answer, run
+from tests.kit.workspaces import ERROR_HANDLING, SOPS, with_the_example_sop, write
+
+ERRORS = "source.doc.sops.error-handling"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return with_the_example_sop(tmp_path)
+
+
+def test_ingest_answers_with_the_documented_keys(root: Path) -> None:
+    found = answer(root, "ingest", "--json")
+    keys = [
+        "added",
+        "changed",
+        "removed",
+        "unchanged",
+        "documents",
+        "chunks",
+        "triples",
+        "problems",
+        "seconds",
+    ]
+    assert set(keys) <= set(found)
+    assert (found["added"], found["documents"]) == (2, 2)
+
+
+def test_why_answers_with_the_documented_keys(root: Path) -> None:
+    answer(root, "ingest", "--json")
+    (file,) = answer(root, "why", "handlers/user.go", "--json")["files"]
+    assert set(file) == {"path", "rules", "tokens", "reserve", "fits", "not_enforced"}
+    assert set(file["rules"][0]) == {
+        "id",
+        "path",
+        "title",
+        "category",
+        "severity",
+        "activation",
+        "pattern",
+        "pattern_line",
+        "revision",
+        "tokens",
+    }
+
+
+def test_paths_are_relative_to_the_current_folder(root: Path) -> None:
+    answer(root, "ingest", "--json")
+    (root / "handlers").mkdir()
+    (file,) = answer(root / "handlers", "why", "user.go", "--json")["files"]
+    assert file["path"] == "handlers/user.go"
+
+
+def test_a_root_may_be_named_from_outside(root: Path, tmp_path_factory: Any) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    answer(elsewhere, "--root", str(root), "ingest", "--json")
+    (file,) = answer(elsewhere, "--root", str(root), "why", "a.go", "--json")["files"]
+    assert [rule["id"] for rule in file["rules"]] == [ERRORS]
+    done = run(elsewhere, "why", "a.go", "--json", HORNBOOK_ROOT=str(root))
+    assert json.loads(done.stdout)["files"] == [file]
+
+
+def test_match_tells_which_paths_fit(root: Path) -> None:
+    found = answer(root, "match", "*.go", "a/b.go", "c.py", "--json", code=1)
+    assert found == {"pattern": "*.go", "matched": ["a/b.go"], "unmatched": ["c.py"]}
+    assert run(root, "match", "*.go", "a.go").returncode == 0
+
+
+def test_a_bad_pattern_is_a_usage_error_with_the_remedy(root: Path) -> None:
+    done = run(root, "match", "[ab", "a")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "[ab" in done.stderr
+
+
+def test_chunks_tile_the_body(root: Path) -> None:
+    path = root / SOPS / "error-handling.md"
+    found = answer(root, "chunks", str(path), "--json")
+    body = "".join(chunk["content"] for chunk in found["chunks"]).encode()
+    import hashlib
+
+    assert hashlib.sha256(body).hexdigest() == found["body_sha256"]
+    for chunk in found["chunks"]:
+        assert path.read_bytes()[chunk["start"] : chunk["end"]].decode() == chunk["content"]
+
+
+def test_tokens_are_counted_by_the_named_counter(root: Path) -> None:
+    write(root, {"a.txt": "x" * 10})
+    found = answer(root, "tokens", "a.txt", "--counter", "heuristic", "--json")
+    assert found == {"counter": "heuristic", "files": [{"path": "a.txt", "tokens": 3}], "total": 3}
+    assert run(root, "tokens", "a.txt", "--counter", "nope").returncode == 2
+
+
+def test_show_and_history_tell_of_an_entity(root: Path) -> None:
+    answer(root, "ingest", "--json")
+    write(root, {f"{SOPS}/error-handling.md": ERROR_HANDLING + "3. More\n"})
+    answer(root, "ingest", "--json")
+    assert answer(root, "show", ERRORS, "--json")["id"] == ERRORS
+    revisions = answer(root, "history", ERRORS, "--json")["revisions"]
+    assert [each["event"] for each in revisions] == ["added", "changed"]
+    past = answer(root, "show", revisions[0]["revision"], "--json")
+    assert past["text"] == ERROR_HANDLING
+
+
+def test_what_is_not_there_exits_with_one(root: Path) -> None:
+    done = run(root, "show", "no.such.thing")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no.such.thing" in done.stderr
+
+
+def test_query_prints_data_and_errors(root: Path) -> None:
+    answer(root, "ingest", "--json")
+    text = '{ entities(filter: { predicatePrefix: "source.doc.sops" }) { id } }'
+    assert len(answer(root, "query", "--text", text)["data"]["entities"]) == 2
+    assert len(answer(root, "query", "-", sent=text)["data"]["entities"]) == 2
+    assert answer(root, "query", "--text", "{ nope }", code=1)["errors"]
+    asked = "query ($id: ID!) { entity(id: $id) { id } }"
+    variables = json.dumps({"id": ERRORS})
+    found = answer(root, "query", "--text", asked, "--variables", variables)
+    assert found == {"data": {"entity": {"id": ERRORS}}}
+
+
+def test_sparql_answers_in_the_format_asked_for(root: Path) -> None:
+    answer(root, "ingest", "--json")
+    text = "SELECT ?glob WHERE { ?s source.doc:applies_to ?glob } ORDER BY ?glob"
+    done = run(root, "sparql", "--text", text, "--format", "csv")
+    assert done.stdout.split() == ["glob", "**/*_test.go", "*.go", "handlers/**"]
+    assert run(root, "sparql", "--text", "DROP ALL").returncode == 2
+    assert run(root, "sparql", "--text", text, "--format", "nope").returncode == 2
+
+
+def test_export_writes_to_a_file(root: Path) -> None:
+    answer(root, "ingest", "--json")
+    out = root / "graph.nq"
+    assert run(root, "export", "--output", str(out)).returncode == 0
+    assert out.read_text() == run(root, "export").stdout
+
+
+def test_init_creates_and_never_overwrites(root: Path) -> None:
+    first = answer(root, "init", "--examples", "--json")
+    assert ".hornbook/config.yaml" in first["created"]
+    assert first["formats"]["hornbook"] > 2
+    config = root / ".hornbook/config.yaml"
+    config.write_text("reserve: 5000\n")
+    assert answer(root, "init", "--examples", "--json")["created"] == []
+    assert config.read_text() == "reserve: 5000\n"
+
+
+def test_the_config_that_init_writes_is_valid_with_every_key_set(root: Path) -> None:
+    run(root, "init")
+    config = root / ".hornbook/config.yaml"
+    lines = config.read_text().splitlines()
+    keys = [
+        line[2:]
+        for line in lines
+        if line.startswith("# ")
+        and ": " in line
+        and line[2:].split(":")[0].islower()
+        and " " not in line[2:].split(":")[0]
+    ]
+    config.write_text("\n".join(keys))
+    assert run(root, "ingest").returncode == 0
+
+
+def test_strict_fails_on_problems_and_plain_ingest_does_not(root: Path) -> None:
+    assert run(root, "ingest", "--strict").returncode == 0
+    write(root, {f"{SOPS}/bad.md": "---\nseverity: eror\n---\n# Bad\n"})
+    assert run(root, "ingest").returncode == 0
+    assert run(root, "ingest", "--strict").returncode == 1
+
+
+def test_a_wrong_setting_is_a_configuration_error_with_line_and_nearest_name(root: Path) -> None:
+    write(root, {".hornbook/config.yaml": "largest_file: 1000\nreserv: 5\ncounter: nope\n"})
+    done = run(root, "why", "a.go")
+    assert done.returncode == 2
+    assert "line 2" in done.stderr
+    assert "`reserve`" in done.stderr
+    assert "line 3" in done.stderr
+
+
+def test_watch_follows_edits_creations_and_deletions(root: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "hornbook", "ingest", "--watch"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=root,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("2 documents")
+        assert "watching" in process.stderr.readline()
+        wait = time.monotonic() + 30
+        write(root, {f"{SOPS}/new.md": "---\napplies_to: '*.rs'\n---\n# New\n"})
+        line = ""
+        turn = 0
+        while "documents" not in line and time.monotonic() < wait:
+            line = process.stdout.readline()
+        assert line.startswith("3 documents"), line
+        (root / SOPS / "new.md").unlink()
+        line = ""
+        while "documents" not in line and time.monotonic() < wait:
+            line = process.stdout.readline()
+            turn += 1
+        assert line.startswith("2 documents"), line
+    finally:
+        process.send_signal(2)
+        assert process.wait(20) == 0
+        process.stdout.close()  # type: ignore[union-attr]
+        process.stderr.close()  # type: ignore[union-attr]
+
+
+def test_help_works_without_a_workspace(tmp_path: Path) -> None:
+    done = run(tmp_path, "--help")
+    assert done.returncode == 0
+    for name in app.commands:
+        assert name in done.stdout
+        assert run(tmp_path, name, "--help").returncode == 0
+    assert not (tmp_path / ".hornbook").exists()
+
+
+def test_people_get_a_table_without_colour_in_a_pipe(root: Path) -> None:
+    run(root, "ingest")
+    done = run(root, "why", "handlers/user.go")
+    assert ERRORS in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "error-handling.md:3" in done.stdout
+
+
+def test_an_empty_workspace_says_what_to_do(tmp_path: Path) -> None:
+    review = ("context", "review", "--files", "a")
+    for command in (("why", "a.go"), ("size", "--files", "a.go"), review):
+        done = run(tmp_path, *command)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "hornbook ingest" in done.stderr

@@ -1,0 +1,112 @@
+"""`gates list` and `init --gates`, as a new user would try them."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from hornbook.gates.reports import schema
+from tests.kit.commands import answer, run
+from tests.kit.workspaces import write
+
+GO = {"go.mod": "module x\n", "web/package.json": '{"scripts": {"test": "vitest run"}}'}
+
+
+def test_init_writes_gates_that_are_listed(tmp_path: Path) -> None:
+    write(tmp_path, GO)
+    told = answer(tmp_path, "init", "--gates", "auto", "--json")
+    assert told["gates"]["written"]
+    assert ".hornbook/config.yaml" in told["created"]
+    listed = answer(tmp_path, "gates", "list", "--json")
+    Draft202012Validator(schema()).validate(listed)
+    states = {gate["name"]: gate["status"] for gate in listed["gates"]}
+    assert (states["go-test"], states["go-lint"]) == ("ready", "disabled")
+    assert listed["file"] == ".hornbook/config.yaml"
+    assert all(gate["origins"].keys() >= {"name", "command"} for gate in listed["gates"])
+
+
+@pytest.mark.parametrize("preset", ["go", "python", "typescript", "rust"])
+def test_init_writes_the_preset_that_is_named(tmp_path: Path, preset: str) -> None:
+    assert run(tmp_path, "init", "--gates", preset).returncode == 0
+    assert f"gates:\n  preset: {preset}\n" in (tmp_path / ".hornbook/config.yaml").read_text()
+    assert run(tmp_path, "gates", "list").returncode == 0
+
+
+def test_init_never_overwrites_but_shows_the_block(tmp_path: Path) -> None:
+    write(tmp_path, {".hornbook/config.yaml": "reserve: 5000\n"})
+    done = run(tmp_path, "init", "--gates", "rust")
+    assert done.returncode == 0
+    assert (tmp_path / ".hornbook/config.yaml").read_text() == "reserve: 5000\n"
+    assert ".hornbook/config.yaml is there already and stays as it is" in done.stdout
+    assert "gates:\n  preset: rust\n" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["--gates", "none"]])
+def test_init_without_gates_configures_none(tmp_path: Path, arguments: list[str]) -> None:
+    write(tmp_path, GO)
+    assert run(tmp_path, "init", *arguments).returncode == 0
+    done = run(tmp_path, "gates", "list")
+    assert done.returncode == 1
+    assert done.stdout.startswith("No gate is configured in .hornbook/config.yaml")
+
+
+def test_init_says_when_nothing_fits(tmp_path: Path) -> None:
+    done = run(tmp_path, "init", "--gates", "auto")
+    assert "no gates configured: found none of go.mod" in done.stdout
+    assert answer(tmp_path, "init", "--gates", "auto", "--json")["gates"] == {
+        "block": "",
+        "written": False,
+    }
+
+
+def test_nothing_configured_is_told_and_no_success(tmp_path: Path) -> None:
+    found = answer(tmp_path, "gates", "list", "--json", code=1)
+    Draft202012Validator(schema()).validate(found)
+    assert (found["gates"], found["file"]) == ([], None)
+    assert "No gate is configured: there is no .hornbook/config.yaml" in found["message"]
+
+
+def test_a_gate_that_cannot_fail_is_refused_with_its_reason(tmp_path: Path) -> None:
+    config = (
+        "gates:\n  preset: go\n  overrides:\n    - {name: test, command: go test ./... || true}\n"
+    )
+    write(tmp_path, {".hornbook/config.yaml": config})
+    done = run(tmp_path, "gates", "list")
+    assert done.returncode == 1
+    told = "test is refused: `|| true` turns the failure of `go test ./...` into a pass: remove it."
+    assert told in done.stdout
+    found = answer(tmp_path, "gates", "list", "--json", code=1)
+    Draft202012Validator(schema()).validate(found)
+    assert {gate["name"]: gate["status"] for gate in found["gates"]}["test"] == "refused"
+
+
+def test_a_wrong_definition_is_a_configuration_error(tmp_path: Path) -> None:
+    write(tmp_path, {".hornbook/config.yaml": "gates:\n  preset: gol\n  extra: 1\n"})
+    done = run(tmp_path, "gates", "list")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "line 2: no preset `gol`: did you mean `go`?" in done.stderr
+    assert "line 3: unknown setting `gates.extra`" in done.stderr
+
+
+def test_a_change_is_listed_with_the_commits_that_count(tmp_path: Path) -> None:
+    write(tmp_path, {".hornbook/config.yaml": "gates: {preset: go}\n"})
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True)
+    write(tmp_path, {".hornbook/config.yaml": "reserve: 10%\n"})
+    found = answer(tmp_path, "gates", "list", "--diff", "HEAD..HEAD", "--json")
+    assert found["base"] == found["head"]
+    assert len(found["gates"]) == 5
+    done = run(tmp_path, "gates", "list", "--diff", "HEAD..HEAD")
+    assert f"as defined at {found['base']}" in done.stdout
+    assert run(tmp_path, "gates", "list", "--diff", "nowhere..HEAD").returncode == 2
+
+
+def test_control_characters_of_a_command_do_not_steer_the_terminal(tmp_path: Path) -> None:
+    config = {"gates": {"additional": [{"name": "a", "command": "pytest \x1b[2J || true"}]}}
+    write(tmp_path, {".hornbook/config.yaml": json.dumps(config)})
+    done = run(tmp_path, "gates", "list")
+    assert done.returncode == 1
+    assert "\x1b" not in done.stdout

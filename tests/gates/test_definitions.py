@@ -1,0 +1,412 @@
+"""Gates as a team defines them: presets, overrides, additions, and every slip told at once."""
+
+import json
+import subprocess
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from hornbook import Workspace
+from hornbook.errors import ConfigError
+from hornbook.gates.definitions import PRESETS, define, preset_gates
+from hornbook.gates.detect import Stack, block
+from hornbook.gates.effective import GateList, GateState, gate_settings
+from hornbook.gates.refusals import refusals
+from hornbook.gates.reports import schema
+from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
+from hornbook.settings.load import parse_settings, template
+from hornbook.settings.values import Additional, GateSettings, Override, PresetChoice
+from tests.kit.paths import PACKAGE
+from tests.kit.workspaces import write
+
+SOURCE = """\
+gates:
+  preset: go  # Uses built-in Go preset
+  overrides:
+    - name: coverage
+      required: true  # Override: make coverage required
+      threshold: 80
+  additional:
+    - name: custom-check
+      command: "./scripts/check-migrations.sh"
+      required: true
+"""
+
+
+def gates_of(text: str) -> dict[str, Gate]:
+    return {gate.name: gate for gate in define(parse_settings(text.encode()).gates).gates}
+
+
+def problems_of(text: str) -> list[str]:
+    with pytest.raises(ConfigError) as raised:
+        parse_settings(text.encode())
+    return raised.value.problems
+
+
+# Presets
+
+
+def test_the_go_preset_is_that_of_the_source_documents() -> None:
+    told = [(gate.name, gate.command, gate.required, gate.threshold) for gate in preset_gates("go")]
+    assert told == [
+        ("build", "go build ./...", True, None),
+        ("vet", "go vet ./...", True, None),
+        ("lint", "golangci-lint run", True, None),
+        ("test", "go test ./...", True, None),
+        ("coverage", "go test -coverprofile=coverage.out ./...", False, 80),
+    ]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_states_what_a_gate_has_and_can_fail(name: str) -> None:
+    path = PACKAGE / "gates" / "presets" / f"{name}.yaml"
+    known = {each.name for each in fields(Gate)} - {"origins"}
+    for entry in yaml.safe_load(path.read_text(encoding="utf-8")):
+        assert entry.keys() <= known
+        assert {"name", "command", "required", "timeout"} <= entry.keys()
+    definitions = define(GateSettings(preset=(PresetChoice(name),)))
+    assert definitions.problems == ()
+    assert {"build", "test", "coverage"} <= {gate.name for gate in definitions.gates}
+    for gate in definitions.gates:
+        assert refusals(gate.command, name=gate.name) == []
+
+
+def test_the_block_of_the_source_documents_is_read_as_it_stands() -> None:
+    gates = gates_of(SOURCE)
+    assert list(gates) == ["build", "vet", "lint", "test", "coverage", "custom-check"]
+    assert (gates["coverage"].required, gates["coverage"].threshold) == (True, 80)
+    assert gates["custom-check"].command == "./scripts/check-migrations.sh"
+
+
+def test_every_value_has_its_origin() -> None:
+    gates = gates_of(SOURCE)
+    assert dict(gates["coverage"].origins) == {
+        "name": "preset go",
+        "command": "preset go",
+        "required": ".hornbook/config.yaml, line 5 (overrides)",
+        "threshold": ".hornbook/config.yaml, line 6 (overrides)",
+        "timeout": "preset go",
+        "folder": "preset go",
+        "after": "preset go",
+        "creates": "preset go",
+    }
+    assert dict(gates["custom-check"].origins)["command"] == (
+        ".hornbook/config.yaml, line 9 (additional)"
+    )
+    assert dict(gates["custom-check"].origins)["timeout"] == "default"
+
+
+def test_several_presets_get_names_of_their_own_and_folders() -> None:
+    gates = gates_of(
+        "gates:\n  preset:\n    - {preset: go, folder: backend}\n"
+        "    - {preset: typescript, folder: web}\n    - {preset: typescript, folder: apps/admin}\n"
+    )
+    assert gates["go-test"].folder == "backend"
+    assert gates["go-test"].after == ("go-build",)
+    assert gates["typescript-web-test"].folder == "web"
+    assert gates["typescript-apps-admin-test"].folder == "apps/admin"
+    assert gates["go-coverage"].creates == ("coverage.out",)
+    assert "test" not in gates
+
+
+def test_one_preset_in_a_folder_keeps_plain_names() -> None:
+    gates = gates_of("gates:\n  preset: {preset: rust, folder: engine/}\n")
+    assert list(gates) == ["build", "lint", "test", "coverage"]
+    assert {gate.folder for gate in gates.values()} == {"engine"}
+
+
+def test_a_preset_is_a_name_a_mapping_or_a_list() -> None:
+    assert list(gates_of("gates: {preset: [go]}")) == list(gates_of("gates: {preset: go}"))
+    assert "python-types" in gates_of("gates: {preset: [go, {preset: python}]}")
+
+
+def test_a_gate_is_switched_off_visibly_and_nobody_waits_for_it() -> None:
+    settings = parse_settings(
+        b"gates:\n  preset: go\n  overrides:\n    - {name: build, enabled: false}\n"
+    ).gates
+    definitions = define(settings)
+    assert [gate.name for gate in definitions.disabled] == ["build"]
+    assert "build" not in {gate.name for gate in definitions.gates}
+    assert {gate.name: gate.after for gate in definitions.gates}["test"] == ()
+    origin = dict(definitions.disabled[0].origins)["enabled"]
+    assert origin == ".hornbook/config.yaml, line 4 (overrides)"
+
+
+def test_every_key_of_a_gate_can_be_overridden() -> None:
+    gate = gates_of(
+        "gates:\n  preset: go\n  overrides:\n    - name: test\n      command: go test -race ./...\n"
+        "      timeout: 60\n      folder: api\n      environment: {CGO_ENABLED: 1}\n"
+        "      after: [vet]\n      creates: [out/report.xml]\n"
+    )["test"]
+    assert (gate.command, gate.timeout, gate.folder) == ("go test -race ./...", 60, "api")
+    assert gate.environment == (("CGO_ENABLED", "1"),)
+    assert gate.after == ("vet",)
+    assert gate.creates == ("out/report.xml",)
+
+
+# Slips
+
+SLIPS = [
+    ("gates: {preset: golang}", "line 1: no preset `golang`: "),
+    ("gates: {presets: go}", "line 1: unknown setting `gates.presets`: did you mean `preset`?"),
+    ("gates: [go]", "line 1: `gates` is 'no mapping': write `key: value` lines below it."),
+    ("gates: {preset: 3.5}", "no preset `3.5`"),
+    ("gates: {preset: [go, go]}", "preset `go` stands twice for that folder."),
+    ("gates: {preset: {preset: go, dir: x}}", "unknown setting `gates.preset[0].dir`"),
+    ("gates: {preset: {folder: x}}", "`gates.preset[0]` lacks preset."),
+    (
+        "gates: {preset: {preset: go, folder: ../x}}",
+        "`folder` is '../x': write a path below the root.",
+    ),
+    ("gates: {preset: {preset: go, folder: /x}}", "`folder` is '/x': write a path below the root."),
+    (
+        "gates: {preset: go, overrides: [{name: tset}]}",
+        "no gate `tset` to override: did you mean `test`?",
+    ),
+    ("gates: {overrides: [{name: test}]}", "no gate `test` to override: no preset is chosen."),
+    ("gates: {preset: go, overrides: {test: {}}}", "`gates.overrides` is 'no list': write a list"),
+    ("gates: {preset: go, overrides: [test]}", "`gates.overrides[0]` is 'no mapping'"),
+    ("gates: {preset: go, overrides: [{required: true}]}", "`gates.overrides[0]` lacks name."),
+    (
+        "gates: {preset: go, overrides: [{name: test}, {name: test}]}",
+        "`test` is overridden twice",
+    ),
+    (
+        "gates: {preset: go, overrides: [{name: test, requird: true}]}",
+        "unknown setting `gates.overrides[0].requird`: did you mean `required`?",
+    ),
+    (
+        "gates: {preset: go, overrides: [{name: test, required: maybe}]}",
+        "`gates.overrides[0].required` is 'maybe': write true or false.",
+    ),
+    (
+        "gates: {preset: go, overrides: [{name: test, command: ''}]}",
+        "gate `test` has no command: write one, or switch it off (`enabled: false`).",
+    ),
+    (
+        "gates: {preset: go, overrides: [{name: coverage, threshold: 101}]}",
+        "`threshold` is 101: write a percentage, 0 to 100.",
+    ),
+    (
+        "gates: {preset: go, overrides: [{name: coverage, threshold: -1}]}",
+        "`gates.overrides[0].threshold` is -1: write a whole number.",
+    ),
+    (
+        "gates: {preset: go, overrides: [{name: test, timeout: 0}]}",
+        "`timeout` is 0: write seconds, 1 to 86400.",
+    ),
+    ("gates: {additional: [{name: x}]}", "`gates.additional[0]` lacks command."),
+    ("gates: {additional: [{command: x}]}", "`gates.additional[0]` lacks name."),
+    ("gates: {additional: [{name: a b, command: x}]}", "a name has letters, digits"),
+    (
+        "gates: {preset: go, additional: [{name: test, command: x}]}",
+        "there is a gate `test` already: rename this one, or override it.",
+    ),
+    (
+        "gates: {additional: [{name: a, command: x}, {name: a, command: y}]}",
+        "there is a gate `a` already",
+    ),
+    (
+        "gates: {preset: go, additional: [{name: a, command: x, after: [buidl]}]}",
+        "gate `a` comes after `buidl`, which is none: did you mean `build`?",
+    ),
+    (
+        "gates: {additional: [{name: a, command: x, after: [b]}, {name: b, command: x, after: [a]}]}",
+        "gates wait for each other: a after b after a.",
+    ),
+    ("gates: {additional: [{name: a, command: x, after: [a]}]}", "wait for each other: a after a."),
+    ("gates: {additional: [{name: a, command: x, creates: ['a[']}]}", "gate `a`: pattern 'a['"),
+    ("gates: {additional: [{name: a, command: x, creates: ['!a']}]}", "starts with `!`"),
+    (
+        "gates: {additional: [{name: a, command: x, environment: {'1x': y}}]}",
+        "'1x' is no name of a variable",
+    ),
+    ("gates: {additional: [{name: a, command: [x]}]}", "`gates.additional[0].command` is ['x']"),
+    ("gates: {additional: [{name: a, name: b, command: x}]}", "stands twice"),
+    (
+        "gates: {preset: rust, overrides: [{name: build, enabled: false}, {name: lint, enabled: false}, {name: test, enabled: false}, {name: coverage, enabled: false}]}",
+        "every gate is switched off",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), SLIPS)
+def test_a_slip_is_refused_with_its_remedy(text: str, told: str) -> None:
+    assert any(told in problem for problem in problems_of(text)), problems_of(text)
+
+
+def test_all_slips_are_told_at_once_with_file_and_line() -> None:
+    found = problems_of(
+        "gates:\n  preset: golng\n  additional:\n    - name: a\n      command: x\n"
+        "      threshold: 200\n    - name: b\n      comand: y\nreserv: 1\n"
+    )
+    assert [problem.partition(": ")[0] for problem in sorted(found)] == [
+        ".hornbook/config.yaml, line 2",
+        ".hornbook/config.yaml, line 6",
+        ".hornbook/config.yaml, line 7",
+        ".hornbook/config.yaml, line 8",
+        ".hornbook/config.yaml, line 9",
+    ]
+
+
+names = st.sampled_from(["build", "vet", "lint", "test", "coverage"])
+
+
+@given(st.dictionaries(names, st.tuples(st.booleans(), st.integers(0, 100), st.integers(1, 999))))
+def test_an_override_changes_what_it_states_and_nothing_else(
+    changes: dict[str, tuple[bool, int, int]],
+) -> None:
+    overrides = tuple(
+        Override(name, required=required, threshold=threshold, timeout=timeout)
+        for name, (required, threshold, timeout) in changes.items()
+    )
+    plain = define(GateSettings(preset=(PresetChoice("go"),))).gates
+    merged = define(GateSettings(preset=(PresetChoice("go"),), overrides=overrides)).gates
+    for before, after in zip(plain, merged, strict=True):
+        assert (after.name, after.command, after.after, after.creates) == (
+            before.name, before.command, before.after, before.creates,
+        )  # fmt: skip
+        said = (after.required, after.threshold, after.timeout)
+        assert said == changes.get(before.name, (before.required, before.threshold, before.timeout))
+
+
+def test_settings_made_in_python_are_checked_too() -> None:
+    settings = GateSettings(additional=(Additional("a", " "),))
+    assert define(settings).problems == (
+        "gates: gate `a` has no command: write one, or switch it off (`enabled: false`).",
+    )
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_what_init_writes_is_read_back(preset: str) -> None:
+    text = template(block([Stack(preset), Stack(preset, "a b")]))
+    settings = parse_settings(text.encode()).gates
+    assert [(each.preset, each.folder) for each in settings.preset] == [
+        (preset, "."),
+        (preset, "a b"),
+    ]
+    assert parse_settings(template().encode()).gates == GateSettings()
+
+
+# Where definitions come from
+
+
+def test_another_tools_gates_are_read_where_there_is_no_file_of_ours(tmp_path: Path) -> None:
+    write(tmp_path, {".semspec/config.yaml": "models: {a: b}\nmodels: 3\n" + SOURCE})
+    with Workspace.open(tmp_path) as work:
+        found = work.gates()
+    assert found.file == ".semspec/config.yaml"
+    coverage = next(each.gate for each in found.gates if each.gate.name == "coverage")
+    assert dict(coverage.origins)["required"] == ".semspec/config.yaml, line 7 (overrides)"
+
+
+def test_our_file_wins_even_if_it_says_nothing_and_that_is_said(tmp_path: Path) -> None:
+    write(tmp_path, {".semspec/config.yaml": SOURCE, ".hornbook/config.yaml": "reserve: 10%\n"})
+    with Workspace.open(tmp_path) as work:
+        found = work.gates()
+    assert (found.gates, found.file, found.sound) == ((), ".hornbook/config.yaml", False)
+    assert ".semspec/config.yaml is read only where" in found.message
+
+
+def test_slips_in_another_tools_gates_stop_only_gates(tmp_path: Path) -> None:
+    write(tmp_path, {".semspec/config.yaml": "gates: {preset: java}\n"})
+    with Workspace.open(tmp_path) as work:
+        work.ingest()
+        with pytest.raises(ConfigError, match=r"\.semspec/config\.yaml, line 1: no preset `java`"):
+            work.gates()
+
+
+def test_settings_are_read_from_bytes() -> None:
+    files = {".semspec/config.yaml": SOURCE.encode()}
+    settings, file = gate_settings(files.get)
+    assert (settings.preset[0].preset, file) == ("go", ".semspec/config.yaml")
+    assert gate_settings(lambda _path: None) == (GateSettings(), None)
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        gate_settings({".semspec/config.yaml": b"\xff"}.get)
+
+
+def git(root: Path, *arguments: str) -> str:
+    who = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(
+        ["git", "-C", str(root), *who, *arguments], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def test_a_change_is_judged_by_the_gates_of_its_base(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            ".hornbook/config.yaml": "gates:\n  additional:\n    - {name: check, command: ./check.sh}\n",
+            "check.sh": "#!/bin/sh\npytest\n",
+        },
+    )
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "one")
+    base = git(tmp_path, "rev-parse", "HEAD")
+    write(
+        tmp_path, {".hornbook/config.yaml": "gates:\n  preset: go\n", "check.sh": "#!/bin/sh\n:\n"}
+    )
+    git(tmp_path, "commit", "-qam", "two")
+    with Workspace.open(tmp_path) as work:
+        now, then = work.gates(), work.gates(diff="HEAD~1..HEAD")
+    assert [each.gate.name for each in now.gates] == ["build", "vet", "lint", "test", "coverage"]
+    assert (then.base, then.head) == (base, git(tmp_path, "rev-parse", "HEAD"))
+    (check,) = then.gates
+    assert check.gate.command == "./check.sh"
+    assert check.state is GateState.REFUSED  # the change hollowed the script out
+    assert "`./check.sh` is a script that always ends with 0" in check.reasons[0]
+
+
+def test_scripts_are_read_from_the_gates_folder_and_never_from_outside(tmp_path: Path) -> None:
+    write(tmp_path, {"evil.sh": "#!/bin/sh\ntrue\n", "repo/web/go.sh": "#!/bin/sh\ntrue\n"})
+    (tmp_path / "repo" / "link.sh").symlink_to(tmp_path / "evil.sh")
+    write(
+        tmp_path / "repo",
+        {
+            ".hornbook/config.yaml": "gates:\n  additional:\n"
+            "    - {name: a, command: ./go.sh, folder: web}\n"
+            "    - {name: b, command: ../evil.sh}\n    - {name: c, command: ./link.sh}\n"
+        },
+    )
+    with Workspace.open(tmp_path / "repo") as work:
+        states = {each.gate.name: each.state for each in work.gates().gates}
+    assert states == {"a": "refused", "b": "ready", "c": "ready"}
+
+
+# The schema
+
+
+def valid(answer: object) -> bool:
+    return Draft202012Validator(schema()).is_valid(json.loads(json.dumps(answer)))
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(schema())
+
+
+def test_reports_keep_to_the_schema() -> None:
+    result = GateResult("test", required=True, status=GateStatus.FAILED, exit_code=1, log="x.log")
+    report = GateReport(passed=False, gates=(result,), tree="a" * 40, base="b" * 40, head="c" * 40)
+    assert valid(asdict(report))
+    assert valid(asdict(GateReport(passed=False)))
+    assert not valid(asdict(GateReport(passed=True))), "nothing ran"
+    assert not valid({**asdict(report), "extra": 1})
+    assert not valid({"passed": True, "gates": [{"name": "test", "status": "fine"}]})
+    for status in GateStatus:
+        assert valid(asdict(GateReport(passed=False, gates=(GateResult("a", True, status),))))
+
+
+def test_lists_keep_to_the_schema(tmp_path: Path) -> None:
+    from hornbook.cli.gates import answer
+
+    write(tmp_path, {".hornbook/config.yaml": SOURCE})
+    with Workspace.open(tmp_path) as work:
+        assert valid(answer(work.gates()))
+    assert valid(answer(GateList(message="none")))

@@ -1,0 +1,40 @@
+"""`hornbook` with the scripted loop in the place of the real one; `plan.md` is what is planned."""
+
+import sys
+import types
+from collections.abc import Sequence
+from pathlib import Path
+
+from hornbook.cli.main import main
+from hornbook.loop.planner import PlanDraft
+from hornbook.workspace import Workspace
+from tests.kit.engine_loop import ScriptedLoop
+
+
+class Planner:
+    """Answers every topic with the text of a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write(self, topic: str, drafts: Sequence[PlanDraft] = ()) -> str:
+        """The text of the file, or of one that is named for a later try."""
+        later = self._path.with_name(f"planned-{len(drafts) + 1}.md")
+        path = later if later.exists() else self._path
+        return path.read_text().replace("any", topic, 1)
+
+
+def loop_of(work: Workspace) -> ScriptedLoop:
+    return ScriptedLoop(work.places.state, "limits", work.settings.engine.database)
+
+
+def planner_of(work: Workspace) -> Planner | None:
+    path = work.root / "planned.md"
+    return Planner(path) if path.exists() else None
+
+
+if __name__ == "__main__":
+    staffing = types.ModuleType("hornbook.loop.staff")
+    vars(staffing).update(loop_of=loop_of, planner_of=planner_of)
+    sys.modules["hornbook.loop.staff"] = staffing
+    main()

@@ -1,0 +1,75 @@
+"""A process that runs the engine with the scripted loop, for tests that kill and pause it.
+
+`python -m tests.kit.engine_process STATE DATABASE execute|work|answer|resume [RUN [TEXT]]`
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from hornbook.errors import EngineError
+from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
+from hornbook.loop.engine.runs import EngineRun, Request
+from tests.kit.engine_loop import ScriptedLoop
+
+PLAN = "alpha"
+
+
+def main(state: Path, database: str, what: str, *rest: str) -> int:
+    """Do what a command does, with heartbeats that are short."""
+    scope = {"execute": EngineScope(plan=PLAN), "resume": EngineScope(run=rest[0] if rest else "")}
+    parallel = int(rest[0]) if what == "execute" and rest else 2
+    options = Options(state, database, parallel=parallel, heartbeat=0.2, dead_after=1.0)
+    loop = ScriptedLoop(state, PLAN, database)
+    with Engine(loop, options, scope.get(what, EVERYTHING), tell=say) as engine:
+        say("engine", "up")
+        if what == "work":
+            ended = threading.Event()
+            signal.signal(signal.SIGTERM, lambda *_: ended.set())
+            ended.wait()
+            engine.close(patience=30)
+            os._exit(0)  # threads that wait for something else are left to it
+        try:
+            act(engine, state, what, rest)
+        except EngineError as problem:
+            say("refused", str(problem))
+            return 1
+        runs = wait(engine)
+    print(json.dumps([asdict(each) for each in runs]))
+    return 0
+
+
+def act(engine: Engine, state: Path, what: str, rest: tuple[str, ...]) -> None:
+    """Set the runs going."""
+    if what == "execute":
+        engine.hold(PLAN)
+        for each in json.loads((state / "runs.json").read_text()):
+            engine.begin(Request(**each))
+    elif what == "answer":
+        engine.answer(*rest)
+    else:
+        engine.resume(rest[0])
+
+
+def wait(engine: Engine) -> list[EngineRun]:
+    """The runs, once nothing is left to do."""
+    while True:
+        runs = engine.runs.of_plan(PLAN)
+        if not any(each.needs_nobody for each in runs):
+            return runs
+        time.sleep(0.02)
+
+
+def say(who: str, what: str) -> None:
+    """A line that the test reads."""
+    sys.stdout.write(f"{who}: {what}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))

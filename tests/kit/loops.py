@@ -1,0 +1,199 @@
+"""A small repository with a plan, rules and a gate, and the loop over it."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from hornbook import Workspace
+from hornbook.agents.assignment import Role
+from hornbook.loop.loop import open_loop
+from hornbook.loop.protocol import Loop, StepKind, StepOutcome
+from hornbook.loop.runs.book import breaches
+from hornbook.plans.events import Event
+from hornbook.plans.log import EventLog
+from hornbook.plans.run_kinds import kinds_for
+from tests.kit.fakes import Everybody, GitWorktrees, Move, Script, git, reviews, writes
+from tests.kit.workspaces import write
+
+PLAN = """\
+# Plan: any
+
+## Situation
+
+Nobody is greeted in `src/app.py`.
+
+## Mission
+
+Greet people.
+
+Success criteria:
+
+- everybody is greeted (gate: check)
+
+## Execution
+
+1. Greet
+   - Files: src/greet.py (new)
+   - Criteria: a name is greeted
+2. Say goodbye
+   - Files: src/bye.py (new)
+   - Criteria: a name is seen off
+   - Depends on: 1
+
+## Constraints
+
+- IN: src/**
+- DO NOT TOUCH: src/legacy.py
+
+## Coordination
+
+None.
+"""
+RULE = """\
+---
+category: sop
+applies_to: "src/**"
+severity: error
+---
+
+# Greetings
+
+Every greeting MUST name the person whom it is for, and nobody else at all.
+"""
+CHECK = """\
+import pathlib, sys
+
+bad = [str(p) for p in sorted(pathlib.Path("src").rglob("*.py")) if "BROKEN" in p.read_text()]
+print("broken:", bad)
+sys.exit(1 if bad else 0)
+"""
+CONFIG = """\
+gates:
+  tests: "off"
+  additional:
+    - {name: check, command: python3 check.py}
+"""
+GREET = 'def greet(name): return f"hello {name}"\n'
+BYE = 'def bye(name): return f"goodbye {name}"\n'
+BROKEN = 'def greet(name): return "BROKEN hello"\n'
+
+
+class Clock:
+    """Seconds that only pass when somebody looks."""
+
+    def __init__(self) -> None:
+        self.seconds = 0
+
+    def __call__(self) -> str:
+        self.seconds += 1
+        minutes, seconds = divmod(self.seconds, 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"2026-11-16T{8 + hours:02}:{minutes:02}:{seconds:02}.000Z"
+
+
+def repository(root: Path, plan: str = PLAN, config: str = CONFIG, **more: str) -> Path:
+    """A repository with a committed plan called `hello`, ingested."""
+    write(
+        root,
+        {
+            ".hornbook/config.yaml": config,
+            ".hornbook/sources/docs/sops/greetings.md": RULE,
+            "check.py": CHECK,
+            "src/app.py": "print('the app does nothing')\n",
+            "src/legacy.py": "print('old and trusted code')\n",
+            **{path.replace("__", "/"): text for path, text in more.items()},
+        },
+    )
+    subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
+    with Workspace.open(root) as work:
+        work.places.prepare()
+        git(root, "add", "-A")
+        git(root, "commit", "-q", "-m", "begin")
+        work.ingest()
+        work.plan_book().commit("Hello", plan)
+    return root
+
+
+class Stage:
+    """The loop over a repository with scripted agents, and what it left."""
+
+    def __init__(
+        self,
+        root: Path,
+        developer: Sequence[Move] = (writes({"src/greet.py": GREET}),),
+        reviewer: Sequence[Move] = (reviews(),),
+        planner: Sequence[Move] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        self.root = root
+        self.clock = clock or Clock()
+        self.developer = Script("dev", developer)
+        self.reviewer = Script("rev", reviewer)
+        self.planner = Script("plan", planner)
+
+    def loop(self) -> Loop:
+        """The loop, opened anew: it remembers nothing."""
+        with Workspace.open(self.root) as work:
+            workers = {Role.DEVELOPER: self.developer, Role.REVIEWER: self.reviewer}
+            if self.planner.moves:
+                workers[Role.PLANNER] = self.planner
+            return open_loop(
+                work.places,
+                work.settings,
+                Everybody(workers),
+                self.clock,
+                worktrees=GitWorktrees(self.root),
+            )
+
+    def go(self, run: str = "run-1", task: str | None = "1", most: int = 200) -> StepOutcome:
+        """Start a run and step it, and all that it starts, until nothing more can be done."""
+        outcome = self.loop().start("hello", task, agent=None, run_id=run)
+        return outcome if outcome.kind is StepKind.ENDED else self.drive(run, most=most)
+
+    def drive(self, run: str, most: int = 200) -> StepOutcome:
+        """Step a run and all that it starts until each has ended or asks; how the first stands."""
+        standing: dict[str, StepOutcome] = {}
+        pending = [run]
+        idle = 0
+        for _ in range(most):
+            if not pending or idle > 3 * len(pending):
+                return standing[run]
+            current = pending.pop(0)
+            outcome = self.loop().step(current)
+            standing[current] = outcome
+            idle = idle + 1 if outcome.kind is StepKind.WAITING else 0
+            new = [
+                each for each in outcome.spawned if each not in standing | dict.fromkeys(pending)
+            ]
+            pending += new
+            if outcome.kind is StepKind.CONTINUED:
+                pending.insert(0, current)
+            elif outcome.kind is StepKind.WAITING:
+                self.clock.seconds += int(outcome.seconds)
+                if outcome.status != "asking":
+                    pending.append(current)
+        raise AssertionError(f"the run did not end: {standing}")
+
+    def log(self, plan: str = "hello") -> list[Event]:
+        """All events of a plan; whatever a test did, no review came without gates before it."""
+        log = EventLog(self.root / ".hornbook", self.clock, kinds=kinds_for(()))
+        try:
+            log.sync(plan)
+            events = log.events(plan)
+        finally:
+            log.close()
+        assert breaches(events) == []
+        return events
+
+    def kinds(self, run: str = "run-1", plan: str = "hello") -> list[str]:
+        """The kinds of a run's events, in order, without those of steps and of tellings."""
+        quiet = {"step.started", "step.finished", "agent.told"}
+        return [
+            event.kind
+            for event in self.log(plan)
+            if event.data.get("run") == run and event.kind not in quiet
+        ]
+
+    def newest(self, kind: str, plan: str = "hello") -> Event:
+        """The last event of a kind."""
+        return [event for event in self.log(plan) if event.kind == kind][-1]

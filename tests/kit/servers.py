@@ -1,0 +1,68 @@
+"""A served workspace to try things on: in process, or on a real port."""
+
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.testclient import TestClient
+
+from hornbook import Workspace
+from hornbook.serve.app import create_app
+from tests.kit.workspaces import with_the_example_sop, write
+
+HERE = "http://127.0.0.1:8765"
+SOCKET = "ws://127.0.0.1:8765/graphql"
+READER = "reader-token-0123456789"
+WRITER = "writer-token-0123456789"
+TOKENS = {"HORNBOOK_TOKENS": f"ci:read:{READER}, ops:write:{WRITER}"}
+DECISIONS = {
+    "docs/adr/0001-use-go.md": "# 1. Use Go\n\n## Status\n\nSuperseded by [2](0002-rust.md)\n",
+    "docs/adr/0002-rust.md": "# 2. Use Rust\n\n## Status\n\nAccepted\n",
+}
+
+
+def workspace(root: Path, config: str = "") -> Path:
+    """An ingested workspace of two SOPs and two decisions."""
+    write(with_the_example_sop(root), DECISIONS)
+    if config:
+        write(root, {".hornbook/config.yaml": config})
+    with Workspace.open(root) as work:
+        work.ingest()
+    return root
+
+
+@contextmanager
+def client(
+    root: Path, *, host: str = "127.0.0.1", environment: Mapping[str, str] | None = None
+) -> Iterator[TestClient]:
+    """A client of the application, in process."""
+    app = create_app(root, host=host, environment=environment)
+    with TestClient(app, base_url=HERE, raise_server_exceptions=False) as found:
+        yield found
+
+
+def ask(found: TestClient, query: str, **variables: object) -> Any:
+    """The answer to a GraphQL query as an object."""
+    return found.post("/graphql", json={"query": query, "variables": variables}).json()
+
+
+@contextmanager
+def on_a_port(root: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The address of a real server in a thread."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    app = create_app(root, environment=environment)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        app.state.desk.closing.set()
+        server.should_exit = True
+        thread.join(30)
+        listening.close()

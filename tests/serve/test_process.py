@@ -1,0 +1,89 @@
+"""`hornbook serve` as a process: it starts, follows changes, logs, and stops cleanly."""
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kit.serve_process import free_port, serving
+from tests.kit.servers import READER
+from tests.kit.workspaces import SOPS, with_the_example_sop, write
+
+
+def ask(address: str, query: str, **headers: str) -> Any:
+    request = urllib.request.Request(
+        f"{address}/graphql",
+        data=json.dumps({"query": query}).encode(),
+        headers={"content-type": "application/json", **headers},
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def test_it_ingests_follows_changes_and_stops_with_a_stream_open(tmp_path: Path) -> None:
+    root = with_the_example_sop(tmp_path)
+    with serving(root, "--ingest", "--watch") as (address, process):
+        request = urllib.request.Request(
+            f"{address}/graphql",
+            data=b'{"query":"subscription { graphVersions { documents } }"}',
+            headers={"content-type": "application/json", "accept": "text/event-stream"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as stream:
+
+            def following() -> int:
+                while not (line := stream.readline()).startswith(b"data: "):
+                    pass
+                found: int = json.loads(line[6:])["data"]["graphVersions"]["documents"]
+                return found
+
+            assert following() == 2
+            # The first burst of a watch is empty: it tells that the watch stands.
+            write(root, {f"{SOPS}/new.md": "# New\n\nText.\n"})
+            assert following() == 3
+            process.send_signal(signal.SIGTERM)
+            rest = stream.read()
+        assert b"event: complete" in rest
+        out, logged = process.communicate(timeout=30)
+        assert process.returncode in {0, -signal.SIGTERM, 128 + signal.SIGTERM}
+        assert out == ""
+        lines = [json.loads(line) for line in logged.splitlines() if line.startswith("{")]
+        assert any(line["message"] == "ingested" for line in lines)
+        assert "Traceback" not in logged
+
+
+def test_other_commands_work_on_the_same_root(tmp_path: Path) -> None:
+    root = with_the_example_sop(tmp_path)
+    with serving(root, "--ingest") as (address, _):
+        write(root, {f"{SOPS}/new.md": "# New\n\nText.\n"})
+        command = [sys.executable, "-m", "hornbook", "--root", str(root), "ingest", "--json"]
+        done = subprocess.run(command, capture_output=True, check=True)
+        assert json.loads(done.stdout)["documents"] == 3
+        assert len(ask(address, "{ sops { id } }")["data"]["sops"]) == 3
+
+
+def test_beyond_loopback_it_does_not_start_without_tokens(tmp_path: Path) -> None:
+    root = with_the_example_sop(tmp_path)
+    command = [sys.executable, "-m", "hornbook", "--root", str(root), "serve", "--host", "0.0.0.0", "--port", str(free_port())]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert "HORNBOOK_TOKENS" in done.stderr
+
+
+def test_a_token_is_needed_and_never_logged(tmp_path: Path) -> None:
+    root = with_the_example_sop(tmp_path)
+    environment = {"HORNBOOK_TOKENS": f"ci:read:{READER}"}
+    with serving(root, "--host", "0.0.0.0", environment=environment) as (address, process):
+        with pytest.raises(urllib.error.HTTPError):
+            ask(address, "{ version }")
+        found = ask(address, "{ version }", authorization=f"Bearer {READER}")
+        assert found == {"data": {"version": ""}}
+        process.send_signal(signal.SIGINT)
+        _, logged = process.communicate(timeout=30)
+        assert '"caller": "ci"' in logged
+        assert READER not in logged
