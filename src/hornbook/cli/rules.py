@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hornbook.cli.options import json_option, root_of
 from hornbook.cli.output import (
     coloured,
     columns,
@@ -22,14 +23,12 @@ from hornbook.cli.paths import inside
 from hornbook.errors import NotFound
 
 if TYPE_CHECKING:
-    from hornbook.graph.ingest.report import FileAnswer, IngestReport, ReserveReport
+    from hornbook.graph.catalog_view import FileAnswer, ReserveReport
+    from hornbook.graph.ingest.report import IngestReport
     from hornbook.rules.document import Problem
     from hornbook.workspace import Workspace
 
 RANK = {"error": 0, "warning": 1, "info": 2}
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-root_of = click.pass_obj
 
 
 @click.command()
