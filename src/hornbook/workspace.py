@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hornbook.errors import UsageError
-from hornbook.graph.ingest.report import FileAnswer
 from hornbook.graph.repository import Repository
-from hornbook.graph.snapshot import clean_path
+from hornbook.text.globs import clean_path
 
 
 def _check_gates(settings: GateSettings) -> tuple[str, ...]:
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from hornbook.gates.proof import GateProof
     from hornbook.gates.runner import Progress as GateProgress
     from hornbook.gates.values import GateReport, GateStatus
+    from hornbook.graph.catalog_view import FileAnswer
     from hornbook.loop.memory import Memory
     from hornbook.loop.plan_book import PlanBook
     from hornbook.loop.runs.book import RunBook
@@ -73,7 +73,7 @@ class Workspace(Repository):
         """
         paths = [clean_path(self._inside(str(file))) for file in files]
         if at is None:
-            return self.ingested().why(paths)
+            return self._catalog_view().why(paths)
         from hornbook.graph.commit_graph import graph_at  # noqa: PLC0415  # loads the parsers
 
         return graph_at(self.root, at).why(paths)

@@ -12,7 +12,8 @@ import pyoxigraph as ox
 from markdown_it import MarkdownIt
 
 from hornbook import Workspace
-from hornbook.graph.store import NamedGraph, OxigraphStore, copy_closed
+from hornbook.graph.oxigraph import OxigraphStore, copy_closed
+from hornbook.graph.store import NamedGraph
 from hornbook.text.tokens import counter
 from hornbook.vocabulary.names import graph_iri
 from tests.benchmarks.documents import repository

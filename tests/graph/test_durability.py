@@ -13,7 +13,7 @@ import pytest
 from hornbook import Workspace
 from hornbook.graph.generations import Generations
 from hornbook.graph.ingest.history import Journal, Objects
-from hornbook.graph.store import OxigraphStore
+from hornbook.graph.oxigraph import OxigraphStore
 from tests.kit.workspaces import write
 
 DOCUMENTS = 150

@@ -13,9 +13,10 @@ from hornbook import Workspace
 from hornbook.errors import StoreError
 from hornbook.graph.extracts import FOLDER, MOST_SEGMENTS, PLACES, Extracts, extract
 from hornbook.graph.generations import Generation
+from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.snapshot import Snapshot
 from hornbook.graph.statements import SubjectStatements, entity
-from hornbook.graph.store import NamedGraph, OxigraphStore
+from hornbook.graph.store import NamedGraph
 from hornbook.vocabulary import predicates as p
 from tests.kit.servers import DECISIONS
 from tests.kit.workspaces import SOPS, with_the_example_sop, write
@@ -31,10 +32,10 @@ def generation_of(work: Workspace) -> Generation:
 def extracted(work: Workspace) -> int:
     """How many documents were extracted; of each the graph must say the same."""
     snapshot, generation = work.snapshot(), generation_of(work)
-    asked = Snapshot(snapshot.store, snapshot.catalog, snapshot.settings)
+    asked = Snapshot(lambda: snapshot.store, snapshot.catalog, snapshot.settings)
     assert snapshot.describe(snapshot.ids) == asked.describe(snapshot.ids)
     assert [snapshot.thing(each) for each in snapshot.ids] == asked.describe(snapshot.ids)
-    extracts = generation.extracts
+    extracts = generation.extracts()
     assert extracts is not None
     return sum(extracts.of(place) is not None for place in range(len(snapshot.ids)))
 
@@ -149,7 +150,7 @@ def test_a_store_without_extracts_answers_from_the_graph(tmp_path: Path) -> None
         expected = work.snapshot().describe(work.snapshot().ids)
         (generation_of(work).folder / FOLDER / PLACES).unlink()
         assert work.refresh().describe(work.snapshot().ids) == expected
-        assert generation_of(work).extracts is None
+        assert generation_of(work).extracts() is None
         # What is written from now on is extracted; the rest stays with the graph.
         write(root, {f"{SOPS}/new.md": "# New\n\nText.\n"})
         work.ingest()

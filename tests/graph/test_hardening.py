@@ -10,8 +10,8 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.errors import BadQuery, StoreError, UsageError
+from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.sparql import answer
-from hornbook.graph.store import OxigraphStore
 from tests.kit.workspaces import SOPS, with_the_example_sop, write
 
 ERRORS = "source.doc.sops.error-handling"

@@ -10,9 +10,10 @@ from hornbook import resources
 from hornbook.errors import BadQuery
 from hornbook.graph import store as queries
 from hornbook.graph.export import FORMATS, export
+from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.sparql import answer
 from hornbook.graph.statements import SubjectStatements, entity, iri
-from hornbook.graph.store import NamedGraph, OxigraphStore
+from hornbook.graph.store import NamedGraph
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import graph_iri
 

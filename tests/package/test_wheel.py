@@ -134,7 +134,7 @@ def test_our_own_rules_are_rules_without_problems(tmp_path: Path) -> None:
         kinds = {entry.category for entry in work.snapshot().catalog.entries}
         assert kinds == {"sop", "decision", "code"}
         related = work.snapshot().related_files("src/hornbook/graph/store.py")
-        assert "src/hornbook/graph/generations.py" in related
+        assert "src/hornbook/graph/oxigraph.py" in related
         for path in ("src/hornbook/graph/store.py", "src/hornbook/cli/main.py", "tests/test_x.py"):
             (answer,) = work.why([path])
             assert answer.rules

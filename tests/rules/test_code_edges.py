@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.rules.code import importers, resolve_imports, summarise
+from hornbook.rules.code.edges import importers, resolve_imports
 from hornbook.rules.code.file import CodeFile
+from hornbook.rules.code.summary import summarise
 
 
 def edges(

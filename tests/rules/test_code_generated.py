@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.errors import BadGlob
-from hornbook.rules.code import is_generated
-from hornbook.rules.code.generated import PATTERNS
+from hornbook.rules.code.generated import PATTERNS, is_generated
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.rules.code import summarise
 from hornbook.rules.code.file import CodeFile, Signature
 from hornbook.rules.code.imports import spelt_out
 from hornbook.rules.code.parsing import GRAMMARS, Grammar, query
-from hornbook.rules.code.summary import HOPELESS, LARGEST
+from hornbook.rules.code.summary import HOPELESS, LARGEST, summarise
 from hornbook.rules.rendering import render_summary
 
 PYTHON = '''

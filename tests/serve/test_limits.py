@@ -379,7 +379,7 @@ def test_a_query_that_nobody_waits_for_stops_at_its_next_piece(root: Path) -> No
 
     with Workspace.open(root) as work:
         found = work.snapshot()
-        snapshot = Ending(found.store, found.catalog, found.settings)
+        snapshot = Ending(lambda: found.store, found.catalog, found.settings)
         context = ResolverContext(work, snapshot, patience=patience)
         engine = GraphQLExecutor(graphql_schema)
         fields = " ".join(f"a{n}: entities {{ id triples {{ object }} }}" for n in range(20))

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.shell.guard import interpreters, program_names, wrappers, writers
 from hornbook.shell.guard.effects import effects
 from hornbook.shell.guard.syntax import ShellSyntax, read
 from tests.kit.hook_calls import ask, decision, events, guarded, payload
@@ -461,22 +460,6 @@ def test_a_link_made_earlier_does_not_lead_out_of_scope(root: Path) -> None:
     assert judged(root, "echo x > src/way-out/page.md") == "deny"
     assert judged(root, "echo x > src/readme") == "deny"
     assert judged(root, "rm src/way-out/page.md") == "deny"
-
-
-def test_the_names_that_load_a_closer_look_are_those_it_knows() -> None:
-    known = {
-        *writers._EVERY_OPERAND,
-        *writers._OPERANDS_BEHIND_FIRST,
-        *writers._READERS,
-    }
-    assert known == program_names.WRITERS
-    codes = {
-        *interpreters._CODE_OPTIONS,
-        *interpreters._SAME,
-        *interpreters._AWKS,
-    }
-    assert codes == program_names.INTERPRETERS
-    assert {*wrappers._WRAPPERS, *wrappers._RUNNERS} == program_names.WRAPPERS
 
 
 @given(st.text(alphabet="ab $(){}[]<>|&;\"'`\\\n#=*~/.-!x1", max_size=60))

@@ -1,33 +1,35 @@
-"""The commands of `hornbook` in one group. Each imports what it needs when it runs."""
+"""The commands of `hornbook` in one group, imported when they are asked for: start-up time."""
 
 import io
 import sys
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
 
 import click
 
-from hornbook.cli import (
-    context,
-    deprecated,
-    execute,
-    gates,
-    graph,
-    hook,
-    mcp_command,
-    memory,
-    plans,
-    reviews,
-    rules,
-    runs,
-    serve,
-    setup,
-    templates,
-    workflows,
-)
+from hornbook.cli.options import FILE_NAME
 from hornbook.cli.output import note
-from hornbook.cli.rules import FILE_NAME
 from hornbook.errors import ConfigError, HornbookError, UsageError
 from hornbook.version import __version__
 
+_MODULES = {
+    "setup": ("init",),
+    "rules": ("ingest", "why", "match", "chunks", "tokens"),
+    "context": ("size", "context"),
+    "reviews": ("review", "reviews", "conventions"),
+    "gates": ("gates",),
+    "plans": ("explore", "plan", "promote", "plans", "decide", "risk", "tasks"),
+    "memory": ("checkpoint", "recover", "invariants"),
+    "execute": ("execute", "resume", "auto", "worker"),
+    "runs": ("runs", "answer"),
+    "templates": ("template",),
+    "workflows": ("workflow",),
+    "graph": ("show", "history", "query", "sparql", "export"),
+    "serve": ("serve",),
+    "mcp_command": ("mcp",),
+    "hook": ("hook",),
+    "deprecated": ("propose", "design", "spec"),
+}
 # Commands by what people want; `hornbook --help` and docs/index.md show them in this order.
 GROUPS = {
     "Rules": ("init", "ingest", "why", "match", "chunks", "tokens"),
@@ -45,6 +47,28 @@ COMPLETION = (
     "Completion in bash, for this shell or in ~/.bashrc (docs/commands.md has zsh and fish):"
     '\n\n\b\neval "$(_HORNBOOK_COMPLETE=bash_source hornbook)"'
 )
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+class LazyCommands(MutableMapping[str, click.Command]):
+    """The commands by name, each imported when it is looked up; all names are known before."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        found = import_module(f"hornbook.cli.{_MODULE_OF[name]}").COMMANDS
+        commands: dict[str, click.Command] = {each.name: each for each in found}
+        return commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULE_OF)
+
+    def __len__(self) -> int:
+        return len(_MODULE_OF)
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        raise TypeError(f"{name}: commands are listed in hornbook.cli.app")
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError(f"{name}: commands are listed in hornbook.cli.app")
 
 
 class GroupedCommands(click.Group):
@@ -67,6 +91,7 @@ class GroupedCommands(click.Group):
 
 @click.group(
     cls=GroupedCommands,
+    commands=LazyCommands(),
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=COMPLETION,
 )
@@ -81,27 +106,6 @@ class GroupedCommands(click.Group):
 def app(here: click.Context, root: str | None) -> None:
     """The referee for coding agents: which rules bind a change, whole, and why."""
     here.obj = root
-
-
-for command in (
-    *setup.COMMANDS,
-    *rules.COMMANDS,
-    *context.COMMANDS,
-    *reviews.COMMANDS,
-    *gates.COMMANDS,
-    *plans.COMMANDS,
-    *memory.COMMANDS,
-    *execute.COMMANDS,
-    *runs.COMMANDS,
-    *templates.COMMANDS,
-    *workflows.COMMANDS,
-    *graph.COMMANDS,
-    *serve.COMMANDS,
-    *mcp_command.COMMANDS,
-    *hook.COMMANDS,
-    *deprecated.COMMANDS,
-):
-    app.add_command(command)
 
 
 def run() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hornbook.cli.options import FILE_NAME, json_option, root_of
 from hornbook.cli.output import columns, console, counted, note, print_json, write
 from hornbook.cli.paths import inside
-from hornbook.cli.rules import FILE_NAME, json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:

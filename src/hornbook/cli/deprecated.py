@@ -2,17 +2,9 @@
 
 import click
 
+from hornbook.cli.options import json_option, opened, root_of, slug_argument
 from hornbook.cli.output import note, print_json, write
-from hornbook.cli.plans import (
-    facts,
-    from_option,
-    opened,
-    slug_argument,
-    tell_change,
-    tell_problems,
-    text_from,
-)
-from hornbook.cli.rules import json_option, root_of
+from hornbook.cli.plans import facts, from_option, tell_change, tell_problems, text_from
 
 reason_option = click.option(
     "--reason", metavar="T", default="", help="Why a committed plan changes."

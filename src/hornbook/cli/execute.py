@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from hornbook.cli.options import json_option, opened, root_of
 from hornbook.cli.output import Styled, columns, counted, harmless, note, print_json, write
-from hornbook.cli.plans import opened
-from hornbook.cli.rules import json_option, root_of
 
 if TYPE_CHECKING:
     from rich.table import Table

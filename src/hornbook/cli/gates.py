@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hornbook.cli.options import json_option, root_of
 from hornbook.cli.output import Styled, columns, console, counted, harmless, note, print_json, write
-from hornbook.cli.rules import json_option, root_of
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from hornbook.cli.options import FILE_NAME, json_option, root_of
 from hornbook.cli.output import columns, harmless, note, print_json, write, write_bytes
-from hornbook.cli.rules import FILE_NAME, json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 

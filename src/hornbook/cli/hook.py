@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from hornbook.cli.rules import root_of
+from hornbook.cli.options import root_of
 from hornbook.hooks.entry import EVENTS
 
 

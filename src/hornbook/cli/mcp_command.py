@@ -2,8 +2,8 @@
 
 import click
 
+from hornbook.cli.options import root_of
 from hornbook.cli.output import note
-from hornbook.cli.rules import root_of
 
 
 @click.command()

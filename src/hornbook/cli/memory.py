@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hornbook.cli.options import json_option, opened, root_of, slug_argument
 from hornbook.cli.output import columns, console, counted, note, print_json, write
-from hornbook.cli.plans import opened, plans, slug_argument
-from hornbook.cli.rules import FILE_NAME, json_option, root_of
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -163,31 +162,6 @@ def promote_invariant(root: str | None, invariant_id: str, *, as_json: bool) -> 
         print_json(made)
     else:
         write(f"{made.id} stands in {CONTEXT_CORE}\n")
-
-
-@plans.command("import")
-@click.argument("folder", metavar="DIR", type=FILE_NAME)
-@json_option
-@root_of
-def import_tracks(root: str | None, folder: str, *, as_json: bool) -> None:
-    """Take over the tracks of another layout.
-
-    DIR holds docs/tracks, ACTIVE_TRACK and artifacts.
-    """
-    from pathlib import Path
-
-    from hornbook.loop.track_import import import_tracks as take_over
-
-    with opened(root) as work:
-        done = take_over(work.memory(), work.plan_book(), work.root, Path(folder))
-    if as_json:
-        print_json(done)
-        return
-    rows = [(each.outcome, each.path, each.message) for each in done.files]
-    columns(rows, heads=("", "file", ""), whole=1)
-    for told in done.notes:
-        note(told)
-    write(f"{counted(len(done.plans), 'plan')}: {', '.join(done.plans) or 'none'}\n")
 
 
 COMMANDS = (checkpoint, recover, invariants)

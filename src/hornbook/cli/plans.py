@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hornbook.cli.options import FILE_NAME, json_option, opened, root_of, slug_argument
 from hornbook.cli.output import (
     Styled,
     coloured,
@@ -17,13 +18,11 @@ from hornbook.cli.output import (
     print_json,
     write,
 )
-from hornbook.cli.rules import FILE_NAME, json_option, root_of
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from hornbook.loop.plan_book import PlanBook, PlanCheck, SizedTask
     from hornbook.plans.store import PlanView
-    from hornbook.workspace import Workspace
 
 STATUS_STYLE = {"exploring": "bold yellow", "committed": "green", "superseded": "dim"}
 
@@ -34,14 +33,6 @@ from_option = click.option(
     type=FILE_NAME,
     help="A plan as Markdown; - is standard input.",
 )
-slug_argument = click.argument("slug", metavar="[SLUG]", required=False)
-
-
-def opened(root: str | None) -> "Workspace":
-    """The workspace, to be closed by the caller."""
-    from hornbook.workspace import Workspace
-
-    return Workspace.open(root)
 
 
 def text_from(source: str | None) -> str | None:
@@ -384,6 +375,29 @@ def _print_tasks(sized: "list[SizedTask]") -> None:
     for each in sized:
         for reason in each.size.reasons:
             write(f"  {each.id} {reason.code}: {reason.message}\n")
+
+
+@plans.command("import")
+@click.argument("folder", metavar="DIR", type=FILE_NAME)
+@json_option
+@root_of
+def import_tracks(root: str | None, folder: str, *, as_json: bool) -> None:
+    """Take over the tracks of another layout.
+
+    DIR holds docs/tracks, ACTIVE_TRACK and artifacts.
+    """
+    from hornbook.loop.track_import import import_tracks as take_over
+
+    with opened(root) as work:
+        done = take_over(work.memory(), work.plan_book(), work.root, Path(folder))
+    if as_json:
+        print_json(done)
+        return
+    rows = [(each.outcome, each.path, each.message) for each in done.files]
+    columns(rows, heads=("", "file", ""), whole=1)
+    for told in done.notes:
+        note(told)
+    write(f"{counted(len(done.plans), 'plan')}: {', '.join(done.plans) or 'none'}\n")
 
 
 COMMANDS = (explore, plan, promote, plans, decide, risk, tasks)

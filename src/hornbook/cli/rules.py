@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hornbook.cli.options import FILE_NAME, json_option, root_of
 from hornbook.cli.output import (
     coloured,
     columns,
@@ -22,33 +23,12 @@ from hornbook.cli.paths import inside
 from hornbook.errors import NotFound
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-    from hornbook.graph.ingest.report import FileAnswer, IngestReport, ReserveReport
+    from hornbook.graph.catalog_view import FileAnswer, ReserveReport
+    from hornbook.graph.ingest.report import IngestReport
     from hornbook.rules.document import Problem
     from hornbook.workspace import Workspace
 
 RANK = {"error": 0, "warning": 1, "info": 2}
-
-
-class FileName(click.types.StringParamType):
-    """A text that a shell completes with the names of files; nothing is checked.
-
-    `click.Path` would check what it is given, and files to ask about need not exist.
-    """
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> "list[CompletionItem]":
-        """Leave it to the shell to look for files."""
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(incomplete, type="file")]
-
-
-FILE_NAME = FileName()
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-root_of = click.pass_obj
 
 
 @click.command()

@@ -4,8 +4,8 @@ import socket
 
 import click
 
+from hornbook.cli.options import root_of
 from hornbook.cli.output import counted, note, progress_bar
-from hornbook.cli.rules import root_of
 from hornbook.errors import UsageError
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from hornbook.cli.options import json_option, root_of
 from hornbook.cli.output import print_json, progress_bar, write
-from hornbook.cli.rules import json_option, print_problems, print_reserve, reserve_answer, root_of
+from hornbook.cli.rules import print_problems, print_reserve, reserve_answer
 
 if TYPE_CHECKING:
     from hornbook.workspace import Workspace

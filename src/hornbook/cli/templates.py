@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hornbook.cli.options import FILE_NAME, json_option
 from hornbook.cli.output import coloured, columns, print_json, write
-from hornbook.cli.rules import FILE_NAME, json_option
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:

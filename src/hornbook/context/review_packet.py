@@ -21,9 +21,9 @@ from hornbook.graph.commit_graph import graph_at
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.binding import related
 from hornbook.rules.catalog import Entry
-from hornbook.rules.code import summarise
 from hornbook.rules.code.file import code_id
 from hornbook.rules.code.generated import PATTERNS, is_generated
+from hornbook.rules.code.summary import summarise
 from hornbook.rules.reading import is_rule_file
 from hornbook.rules.rendering import render, render_summary
 from hornbook.settings.values import Endpoint, Settings

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from hornbook.gates.scripts import hollow_script
 from hornbook.shell.bash_tree import LONGEST, NotShell, parse
+from hornbook.shell.command_kind import ProgramKind, is_checker, judges
 from hornbook.shell.hollow_options import empty_run
 from hornbook.shell.player.lost_failures import (
     ITSELF,
@@ -17,7 +18,6 @@ from hornbook.shell.player.lost_failures import (
 )
 from hornbook.shell.player.play import Played
 from hornbook.shell.player.state import Site, Unknown
-from hornbook.shell.programs import ProgramKind, is_checker, judges
 
 Read = Callable[[str], bytes | None]
 """The bytes of a file of the repository, by its path from the gate's folder; none if none is."""

@@ -7,8 +7,9 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+from hornbook.shell.command_kind import inner_shell
 from hornbook.shell.hollow_options import Hollow
-from hornbook.shell.programs import SHELLS, base, inner_shell
+from hornbook.shell.programs import AWKS, INTERPRETERS, SHELLS, WRAPPERS, program_name
 
 Read = Callable[[str], bytes | None]
 
@@ -30,7 +31,7 @@ class JudgedScript(Protocol):
 
 def hollow_script(words: Sequence[str], read: Read, judged: JudgedScript) -> Hollow | None:
     """Why the script that a command names cannot fail; none if it can, or cannot be read."""
-    name = base(words[0])
+    name = program_name(words[0])
     if name in {"make", "gmake"}:
         return _make(words[1:], read, judged)
     if name in {"npm", "pnpm", "yarn", "bun"}:
@@ -47,7 +48,7 @@ def hollow_script(words: Sequence[str], read: Read, judged: JudgedScript) -> Hol
 
 def recipes(words: Sequence[str], read: Read) -> list[str]:
     """The shell texts that a command runs by naming them: scripts and lines of recipes."""
-    name = base(words[0])
+    name = program_name(words[0])
     if name in {"make", "gmake"}:
         folder, file, targets = _make_arguments(words[1:])
         rules = _makefile(folder, file, read)
@@ -62,7 +63,7 @@ def recipes(words: Sequence[str], read: Read) -> list[str]:
     path = words[0] if "/" in words[0] else inner.file if inner is not None else None
     text = _text(path, read) if path is not None and not path.startswith("/") else None
     shebang = _SHEBANG.match(text) if text is not None else None
-    shell = inner is not None or (shebang is not None and base(shebang[1]) in SHELLS)
+    shell = inner is not None or (shebang is not None and program_name(shebang[1]) in SHELLS)
     return [text] if text is not None and shell else []
 
 
@@ -82,7 +83,7 @@ def _shell_script(
     if text is None:
         return None
     shebang = _SHEBANG.match(text)
-    if options is None and (shebang is None or base(shebang[1]) not in SHELLS):
+    if options is None and (shebang is None or program_name(shebang[1]) not in SHELLS):
         return None
     first = text.partition("\n")[0]
     if options or (shebang and re.search(r"\s-\w*e", first)):
@@ -208,9 +209,13 @@ def _shell_line(line: str) -> str:
     return _MAKE_VARIABLE.sub(_UNKNOWN, line.lstrip("@+-")).replace("$$", "$")
 
 
-_INTERPRETERS = re.compile(
-    r"(?:ba|da|z|k)?sh|python[\d.]*|node|deno|bun|tsx|ts-node|ruby|perl|php|source|\."
-    r"|env|exec|time|nice|xargs|sudo|command|timeout|npx|uv|poetry|pipenv|run"
+_RUNS_NEXT_WORD = frozenset(
+    [
+        *SHELLS,
+        *(INTERPRETERS - AWKS),
+        *("tsx", "ts-node", "source", ".", "run"),
+        *(name for name, (verbs, _, _) in WRAPPERS.items() if not verbs or "run" in verbs),
+    ]
 )
 _SETTINGS = re.compile(
     r"-c|-f|--file|--makefile|--(?:[\w-]*-)?(?:config|rcfile|conf|settings)(?:-\w+)?"
@@ -236,7 +241,11 @@ def named_scripts(command: str) -> Iterator[str]:
                 settings = False
         elif expected and not _PASSED_OVER.fullmatch(word):
             yield from _unfolded(word)
-            expected = _INTERPRETERS.fullmatch(posixpath.basename(word)) is not None
+            expected = _runs_next_word(posixpath.basename(word))
+
+
+def _runs_next_word(name: str) -> bool:
+    return name in _RUNS_NEXT_WORD or name.rstrip("0123456789.") in INTERPRETERS - AWKS
 
 
 def _unfolded(word: str) -> Iterator[str]:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from hornbook.gates.scripts import recipes
 from hornbook.shell.bash_tree import NotShell, commands, parse, words
-from hornbook.shell.programs import base, inner_shell, unwrapped
+from hornbook.shell.command_kind import inner_shell, unwrapped
+from hornbook.shell.programs import program_name
 
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _OVERWRITTEN = re.compile(r"^.*\r(?!$)", re.MULTILINE)
@@ -104,16 +105,16 @@ def _tools(text: str, read: Read | None, depth: int) -> Iterator[str]:
 
 
 def _inner(meant: Sequence[str]) -> list[str]:
-    if base(meant[0]) == "eval":
+    if program_name(meant[0]) == "eval":
         return [" ".join(meant[1:])]
-    inner = inner_shell(list(meant)) if base(meant[0]) != "echo" else None
+    inner = inner_shell(list(meant)) if program_name(meant[0]) != "echo" else None
     return [inner.script] if inner is not None and inner.script else []
 
 
 def _named(meant: Sequence[str]) -> Iterator[str]:
-    if base(meant[0]) in _MENTIONS or not _INSTALLS.isdisjoint(meant[1:2]):
+    if program_name(meant[0]) in _MENTIONS or not _INSTALLS.isdisjoint(meant[1:2]):
         return
-    names = [base(word) for word in meant]
+    names = [program_name(word) for word in meant]
     for tool, known in _WORDS.items():
         if not known.isdisjoint(names):
             yield tool

@@ -10,8 +10,8 @@ from hornbook.graph.ingest.builder import Builder, too_large
 from hornbook.graph.ingest.history import DocumentEvent, Happened, Past, project
 from hornbook.graph.ingest.publish import Written, sign, write
 from hornbook.graph.ingest.work import DocumentFacts, Known, work_to_do
+from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.snapshot import Snapshot
-from hornbook.graph.store import OxigraphStore
 from hornbook.rules.discover import is_text, reached
 from hornbook.rules.reading import is_rule_file, read
 from hornbook.settings.load import CONFIG, parse_settings
@@ -57,7 +57,7 @@ def graph_at(root: Path, revision: str) -> Snapshot:
     write(store, documents, bulk=True)
     catalog = replace(recall.catalog(store), version=commit)
     sign(store, catalog)
-    return Snapshot(store, catalog, settings)
+    return Snapshot(lambda: store, catalog, settings)
 
 
 def _is_source(path: str, settings: Settings) -> bool:

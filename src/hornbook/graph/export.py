@@ -4,7 +4,7 @@ import io
 
 import pyoxigraph as ox
 
-from hornbook.graph.store import OxigraphStore
+from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.vocabulary.names import PREFIXES
 
 FORMATS = ("nquads", "turtle", "trig", "jsonld")

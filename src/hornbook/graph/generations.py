@@ -21,14 +21,17 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from hornbook.errors import StoreError
-from hornbook.graph.extracts import FOLDER as EXTRACTS
-from hornbook.graph.extracts import PLACES, Extracts, ExtractWriter
-from hornbook.graph.store import OxigraphStore, copy_closed
 from hornbook.rules.catalog import Catalog
+
+if TYPE_CHECKING:
+    from hornbook.graph.extracts import Extracts, ExtractWriter
+    from hornbook.graph.oxigraph import OxigraphStore
 
 _NAME = re.compile(r"\d+-[0-9a-f]+")
 _DECODER = msgspec.msgpack.Decoder(Catalog)
@@ -43,28 +46,38 @@ class Generation:
         self.folder = folder
         self.catalog = catalog
         self._lock = lock
+        self._opening = Lock()
         self._store: OxigraphStore | None = None
-        place = folder / EXTRACTS
-        self.extracts = Extracts(place) if (place / PLACES).exists() else None
-        """What the graph says of the catalog's documents; a store of an older make has none."""
+        self._extracts: Extracts | None = None
 
-    @property
-    def store(self) -> OxigraphStore:
-        """The graph, read-only.
+    def extracts(self) -> "Extracts | None":
+        """What the graph says of the catalog's documents; a store of an older make has none."""
+        from hornbook.graph.extracts import FOLDER, PLACES, Extracts  # noqa: PLC0415  # start-up
+
+        place = self.folder / FOLDER
+        if self._extracts is None and (place / PLACES).exists():
+            self._extracts = Extracts(place)
+        return self._extracts
+
+    def open_store(self) -> "OxigraphStore":
+        """The graph, read-only; opened once, by whoever asks it first.
 
         Raises:
             StoreError: It is damaged.
         """
-        if self._store is None:
-            self._store = OxigraphStore.read_only(self.folder / "graph")
-        return self._store
+        from hornbook.graph.oxigraph import OxigraphStore  # noqa: PLC0415  # start-up: `why` asks only the catalog
+
+        with self._opening:
+            if self._store is None:
+                self._store = OxigraphStore.read_only(self.folder / "graph")
+            return self._store
 
     def close(self) -> None:
         """Stop reading; the generation may be deleted from now on."""
         if self._store is not None:
             self._store.release()
-        if self.extracts is not None:
-            self.extracts.close()
+        if self._extracts is not None:
+            self._extracts.close()
         os.close(self._lock)
 
 
@@ -72,9 +85,9 @@ class Generation:
 class DraftGeneration:
     """The next generation while its writer fills it."""
 
-    store: OxigraphStore
+    store: "OxigraphStore"
     folder: Path
-    extracts: ExtractWriter
+    extracts: "ExtractWriter"
 
 
 class Generations:
@@ -112,6 +125,7 @@ class Generations:
     def _read(self, name: str, lock: int) -> Generation:
         place = self._generations / name
         try:
+            (place / "graph" / "CURRENT").stat()  # opened later, but missing is told now
             if self._decoded is None or self._decoded[0] != name:
                 self._decoded = (name, _DECODER.decode((place / "catalog").read_bytes()))
             return Generation(name, place, self._decoded[1], lock)
@@ -153,17 +167,20 @@ class Generations:
 
     def draft(self, base: Generation | None) -> DraftGeneration:
         """The next generation, starting as a copy of `base`, or empty."""
+        from hornbook.graph.extracts import FOLDER, ExtractWriter  # noqa: PLC0415  # start-up
+        from hornbook.graph.oxigraph import OxigraphStore, copy_closed  # noqa: PLC0415  # start-up: only a writer needs it
+
         numbers = [place.name.partition("-")[0] for place in self._generations.iterdir()]
         number = max((int(each) for each in numbers if each.isdigit()), default=0) + 1
         folder = self._generations / f"{number}-{os.urandom(4).hex()}"
         folder.mkdir()
         (folder / "lock").touch()
         if base is None:
-            extracts = ExtractWriter(folder / EXTRACTS, None, ())
+            extracts = ExtractWriter(folder / FOLDER, None, ())
         else:
             copy_closed(base.folder / "graph", folder / "graph")
             ids = [entry.id for entry in base.catalog.entries]
-            extracts = ExtractWriter(folder / EXTRACTS, base.folder / EXTRACTS, ids)
+            extracts = ExtractWriter(folder / FOLDER, base.folder / FOLDER, ids)
         return DraftGeneration(OxigraphStore.writable(folder / "graph"), folder, extracts)
 
     def publish(self, draft: DraftGeneration, catalog: Catalog) -> None:

@@ -7,22 +7,19 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from hornbook.errors import NotFound
-from hornbook.graph import export as exporting
-from hornbook.graph import sparql as asking
+from hornbook.graph.catalog_view import CatalogView, ReserveReport
 from hornbook.graph.generations import Generation, Generations
-from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Objects
-from hornbook.graph.ingest.report import HistoryLine, IngestReport, Progress, ReserveReport, silent
-from hornbook.graph.snapshot import Snapshot
-from hornbook.graph.store import OxigraphStore
-from hornbook.rules.catalog import Catalog
-from hornbook.rules.discover import FileKind, walk
-from hornbook.rules.document import revision_id
+from hornbook.graph.ingest.report import HistoryLine, IngestReport, Progress, silent
 from hornbook.settings.layout import Places
 from hornbook.settings.load import Check, find_root, load
 from hornbook.vocabulary.terms import Category
+
+if TYPE_CHECKING:
+    from hornbook.graph.oxigraph import OxigraphStore
+    from hornbook.graph.snapshot import Snapshot
 
 # A report on fit samples at most so many files of a repository.
 MOST_FILES = 20_000
@@ -114,17 +111,36 @@ class Repository:
             StoreError: The index on disk is damaged.
         """
         if self._snapshot is None:
-            self._generation = self._generations.open()
-            if self._generation is None:
-                self._snapshot = Snapshot(OxigraphStore.in_memory(), Catalog(), self.settings)
+            from hornbook.graph.snapshot import Snapshot  # noqa: PLC0415  # start-up: `why` needs only the catalog
+
+            generation = self._opened()
+            if generation is None:
+                self._snapshot = Snapshot.empty(self.settings)
             else:
                 self._snapshot = Snapshot(
-                    self._generation.store,
-                    self._generation.catalog,
-                    self.settings,
-                    self._generation.extracts,
+                    generation.open_store, generation.catalog, self.settings, generation.extracts()
                 )
         return self._snapshot
+
+    def _catalog_view(self) -> CatalogView:
+        """The rules as they were last published, without the graph behind them.
+
+        Raises:
+            NotFound: Nothing was ever ingested here, so that "no rule" would mean nothing.
+            StoreError: The index on disk is damaged.
+        """
+        if self._snapshot is not None:
+            return self.ingested()
+        generation = self._opened()
+        if generation is None:
+            raise self._nothing_ingested()
+        return CatalogView(generation.catalog, self.settings)
+
+    def _opened(self) -> Generation | None:
+        """The generation that is read until `refresh` or `ingest`, if there is one."""
+        if self._generation is None:
+            self._generation = self._generations.open()
+        return self._generation
 
     def is_outdated(self) -> bool:
         """Whether something was published since the snapshot was taken.
@@ -154,8 +170,11 @@ class Repository:
         """
         snapshot = self.snapshot()
         if self._generation is None:
-            raise NotFound(f"nothing is ingested in {self.root} yet: run `hornbook ingest` first.")
+            raise self._nothing_ingested()
         return snapshot
+
+    def _nothing_ingested(self) -> NotFound:
+        return NotFound(f"nothing is ingested in {self.root} yet: run `hornbook ingest` first.")
 
     def refresh(self) -> Snapshot:
         """The newest published graph."""
@@ -164,6 +183,8 @@ class Repository:
 
     def reserve_report(self) -> ReserveReport:
         """How the rules sit with the reserve, over the files of the repository."""
+        from hornbook.rules.discover import FileKind, walk  # noqa: PLC0415  # start-up
+
         found = walk(self.root, "", lambda _path, _name: True)
         entries = self.snapshot().catalog.entries
         sources = {entry.path for entry in entries if entry.category is not Category.CODE}
@@ -177,11 +198,15 @@ class Repository:
         Raises:
             BadQuery: It does not parse, writes, or reaches out.
         """
-        return asking.answer(self._store(), text, result_format)
+        from hornbook.graph.sparql import answer  # noqa: PLC0415  # start-up: loads the store
+
+        return answer(self._store(), text, result_format)
 
     def export(self, export_format: str = "nquads") -> bytes:
         """The whole graph in canonical order."""
-        return exporting.export(self._store(), export_format)
+        from hornbook.graph.export import export  # noqa: PLC0415  # start-up: loads the store
+
+        return export(self._store(), export_format)
 
     def history(self, document_id: str) -> list[HistoryLine]:
         """What happened to a document, oldest first.
@@ -189,17 +214,9 @@ class Repository:
         Raises:
             NotFound: Nothing ever had this id.
         """
-        events = [
-            event
-            for event in Journal(self.places.journal).read()
-            if event.id == document_id and event.event is not Happened.FOLLOWED
-        ]
-        if not events:
-            raise NotFound(
-                f"{document_id!r} has no history: "
-                "`hornbook query --text '{ entities { id } }'` lists what is there."
-            )
-        return [_history_line(event) for event in events]
+        from hornbook.graph.ingest.history import document_history  # noqa: PLC0415  # start-up
+
+        return document_history(self.places.journal, document_id)
 
     def text_of(self, sha256: str) -> bytes:
         """A text that a document has or had.
@@ -207,21 +224,14 @@ class Repository:
         Raises:
             NotFound: It was never ingested here.
         """
+        from hornbook.graph.ingest.history import Objects  # noqa: PLC0415  # start-up
+
         return Objects(self.places.objects).read(sha256)
 
     def _store(self) -> OxigraphStore:
+        from hornbook.graph.oxigraph import OxigraphStore  # noqa: PLC0415  # start-up: loads the store
+
         store = self.snapshot().store
         if not isinstance(store, OxigraphStore):
             raise TypeError("SPARQL texts and exports need the embedded store")
         return store
-
-
-def _history_line(event: DocumentEvent) -> HistoryLine:
-    return HistoryLine(
-        at=event.at,
-        event=event.event,
-        path=event.path,
-        revision=revision_id(event.id, event.sha256),
-        sha256=event.sha256,
-        formerly=event.formerly,
-    )

@@ -45,12 +45,12 @@ class Selection:
 
     def __init__(
         self,
-        store: GraphStore,
+        store: Callable[[], GraphStore],
         catalog: Catalog,
         ids: Sequence[str],
         rules: Callable[[], RuleBook],
     ) -> None:
-        """`rules` compiles them, which takes time and room: only who asks for a file needs them."""
+        """`store` opens the graph and `rules` compiles them: only few filters need either."""
         self._store = store
         self._catalog = catalog
         self._ids = ids
@@ -97,7 +97,7 @@ class Selection:
         if asked.applies_to is not None:
             among = {binding.rule.id for binding in self._rules().bind(asked.applies_to)}
         if asked.derived_from is not None:
-            rows = self._store.rows("inbound", objects=entity(asked.derived_from))
+            rows = self._store().rows("inbound", objects=entity(asked.derived_from))
             derived = {subject for subject, name, _ in rows if name == p.DERIVED_FROM.name}
             among = derived if among is None else among & derived
         carriers = self._carriers(asked.carries)
@@ -131,7 +131,7 @@ class Selection:
         everything = asked == _only_names(asked)
         return [
             each
-            for (each,) in self._store.rows("all_revisions")
+            for (each,) in self._store().rows("all_revisions")
             if _named(each, asked, carried=carried)
             and (everything or each.partition(".rev.")[0] in documents)
         ]

@@ -1,26 +1,27 @@
-"""One version of the graph with everything derived from it: what all answers are made from."""
+"""One version of the graph with everything derived from it: what all answers are made from.
+
+What the catalog alone can answer stands in `catalog_view`, which loads nothing of the graph.
+"""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 
-from hornbook.errors import NotFound, UsageError
+from hornbook.errors import NotFound
 from hornbook.graph import documents
+from hornbook.graph.catalog_view import CatalogView
 from hornbook.graph.extracts import Extracts, Pairs, in_order
-from hornbook.graph.ingest.report import BoundRule, FileAnswer, NotEnforced, ReserveReport
 from hornbook.graph.selection import Filter, Selection
 from hornbook.graph.statements import entity, iri
 from hornbook.graph.store import GraphStore
-from hornbook.rules.binding import NOT_ENFORCED_BECAUSE, Binding, RuleBook, by_subject
-from hornbook.rules.catalog import Catalog, Entry
+from hornbook.rules.catalog import Catalog
 from hornbook.rules.code.file import CodeFile, code_id
-from hornbook.rules.document import Document, revision_id
+from hornbook.rules.document import Document
 from hornbook.settings.values import Settings
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import META_GRAPH, within
-from hornbook.vocabulary.terms import Category, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,107 +42,38 @@ class Registry:
     collections: tuple[str, ...]
 
 
-class Snapshot:
-    """Answers questions about one version of the graph; it never changes."""
+class Snapshot(CatalogView):
+    """Answers questions about one version of the graph; it never changes.
+
+    `open_store` is called by the first question that the catalog and the extracts cannot answer.
+    """
 
     def __init__(
         self,
-        store: GraphStore,
+        open_store: Callable[[], GraphStore],
         catalog: Catalog,
         settings: Settings,
         extracts: Extracts | None = None,
     ) -> None:
-        self.store = store
-        self.catalog = catalog
-        self.settings = settings
+        super().__init__(catalog, settings)
+        self._open_store = open_store
         self._extracts = extracts
 
-    @property
-    def version(self) -> str:
-        """The version of the graph."""
-        return self.catalog.version
+    @classmethod
+    def empty(cls, settings: Settings) -> "Snapshot":
+        """A graph that nothing was ever ingested into."""
+        from hornbook.graph.oxigraph import OxigraphStore  # noqa: PLC0415  # start-up
+
+        return cls(OxigraphStore.in_memory, Catalog(), settings)
 
     @cached_property
-    def by_id(self) -> dict[str, Entry]:
-        """The current documents by id."""
-        return {entry.id: entry for entry in self.catalog.entries}
+    def store(self) -> GraphStore:
+        """The graph itself, to be asked by named queries.
 
-    @cached_property
-    def rules(self) -> RuleBook:
-        """The rules, compiled."""
-        nearest = self.settings.agents_merge == "nearest"
-        return RuleBook(self.catalog.entries, nearest=nearest)
-
-    @cached_property
-    def rules_by_subject(self) -> dict[tuple[str, str], list[Entry]]:
-        """Every rule by its domains and keywords."""
-        return by_subject((*self.rules.enforced, *self.rules.not_enforced))
-
-    @cached_property
-    def superseded(self) -> dict[str, str]:
-        """The decisions that are replaced, each with the one that replaces it."""
-        found: dict[str, str] = {}
-        for entry in self.catalog.entries:
-            for link in entry.links if entry.category is Category.DECISION else ():
-                if link.target is not None and link.relation == "supersedes":
-                    found[link.target] = entry.id
-                elif link.target is not None and link.relation == "superseded_by":
-                    found[entry.id] = link.target
-        return found
-
-    @cached_property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of all current documents, sorted."""
-        return tuple(entry.id for entry in self.catalog.entries)
-
-    @cached_property
-    def _not_enforced(self) -> tuple[NotEnforced, ...]:
-        listed = [
-            NotEnforced(rule.id, rule.activation, NOT_ENFORCED_BECAUSE[rule.activation])
-            for rule in self.rules.not_enforced
-        ]
-        listed += [
-            NotEnforced(rule.id, rule.activation, "scope is plan: it judges plans, not code")
-            for rule in self.rules.for_plans
-        ]
-        return tuple(sorted(listed, key=lambda each: each.id))
-
-    def why(self, paths: Iterable[str]) -> list[FileAnswer]:
-        """The rules that bind each file, and why; the files need not exist."""
-        reserve = self.settings.reserve_tokens
-        answers = []
-        for path in paths:
-            rules = tuple(map(bound_rule, self.rules.bind(path)))
-            tokens = sum(rule.tokens for rule in rules)
-            answers.append(
-                FileAnswer(path, rules, tokens, reserve, tokens <= reserve, self._not_enforced)
-            )
-        return answers
-
-    def reserve_report(self, paths: Iterable[str]) -> ReserveReport:
-        """How the rules of some files, and each rule alone, sit with the reserve."""
-        reserve = self.settings.reserve_tokens
-        enforced = [rule for rule in self.rules.enforced if rule.scope is not Scope.PLAN]
-        largest = sorted(enforced, key=lambda rule: (-rule.tokens, rule.id))
-        everywhere = [rule for rule in enforced if self.rules.everywhere(rule)]
-        sizes = {
-            path: sum(binding.rule.tokens for binding in self.rules.bind(path)) for path in paths
-        }
-        over = sorted(
-            ((path, size) for path, size in sizes.items() if size > reserve),
-            key=lambda pair: (-pair[1], pair[0]),
-        )
-        return ReserveReport(
-            reserve=reserve,
-            rules=len(enforced),
-            always=len(everywhere),
-            always_tokens=sum(rule.tokens for rule in everywhere),
-            files=len(sizes),
-            files_over=len(over),
-            examples=tuple(over[:5]),
-            too_large=tuple(rule for rule in largest if rule.tokens > reserve),
-            largest=tuple(largest[:5]),
-        )
+        Raises:
+            StoreError: It is damaged.
+        """
+        return self._open_store()
 
     def document(self, document_id: str) -> Document:
         """One current document whole.
@@ -223,7 +155,7 @@ class Snapshot:
 
     def select(self, asked: Filter, first: int, after: str | None) -> tuple[list[str], bool]:
         """A page of ids in id order, and whether more follow."""
-        selection = Selection(self.store, self.catalog, self.ids, lambda: self.rules)
+        selection = Selection(lambda: self.store, self.catalog, self.ids, lambda: self.rules)
         return selection.page(asked, first, after)
 
     @cached_property
@@ -269,37 +201,3 @@ class Snapshot:
             else "`hornbook query --text '{ entities { id } }'` lists what is there."
         )
         return NotFound(f"nothing has the id {entity_id!r}: {hint}")
-
-
-def bound_rule(binding: Binding) -> BoundRule:
-    """A binding as an answer."""
-    rule = binding.rule
-    return BoundRule(
-        id=rule.id,
-        path=rule.path,
-        title=rule.title,
-        category=rule.category,
-        severity=rule.severity,
-        activation=rule.activation,
-        pattern=binding.pattern,
-        pattern_line=binding.line,
-        revision=revision_id(rule.id, rule.sha256),
-        tokens=rule.tokens,
-    )
-
-
-def clean_path(path: str) -> str:
-    """A path as the globs want it: relative, with forward slashes, without `.` parts.
-
-    Raises:
-        UsageError: It leads out of the root.
-    """
-    parts: list[str] = []
-    for part in path.replace("\\", "/").split("/"):
-        if part == "..":
-            if not parts:
-                raise UsageError(f"{path!r} leads out of the root: name a path inside it.")
-            parts.pop()
-        elif part not in {"", "."}:
-            parts.append(part)
-    return "/".join(parts)

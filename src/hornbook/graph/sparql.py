@@ -9,7 +9,8 @@ from itertools import islice
 import pyoxigraph as ox
 
 from hornbook.errors import BadQuery, NoForm, TooLarge
-from hornbook.graph.store import OxigraphStore, translate_store_errors
+from hornbook.graph.oxigraph import OxigraphStore
+from hornbook.graph.store import translate_store_errors
 from hornbook.vocabulary.names import PREFIXES
 
 RESULTS = {

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from hornbook.errors import BadQuery, HornbookError, StoreError, TooSlow
 from hornbook.graph.generations import Generation, Generations
+from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.sparql import Dataset, Forms, SparqlLimits, respond
-from hornbook.graph.store import OxigraphStore
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
@@ -161,4 +161,4 @@ class _Newest:
             self._generation = self._generations.open()
         if self._generation is None:
             return self._empty, ""
-        return self._generation.store, self._generation.catalog.version
+        return self._generation.open_store(), self._generation.catalog.version

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from hornbook.errors import UsageError
-from hornbook.shell.guard.values import NamedTuple
+from hornbook.shell.cheap_tuple import NamedTuple
 
 TYPE_CHECKING = False  # importing typing costs start-up time
 if TYPE_CHECKING:

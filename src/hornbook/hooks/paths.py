@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from hornbook.errors import UsageError
-from hornbook.shell.guard.values import NamedTuple
+from hornbook.shell.cheap_tuple import NamedTuple
 
 # The hot path does without pathlib, for start-up time: os.path says all that is asked here.
 # ruff: noqa: PTH112, PTH118, PTH120

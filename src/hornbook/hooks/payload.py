@@ -3,7 +3,7 @@
 import json
 
 from hornbook.errors import UsageError
-from hornbook.shell.guard.values import NamedTuple
+from hornbook.shell.cheap_tuple import NamedTuple
 
 
 class ToolCall(NamedTuple):

@@ -6,7 +6,7 @@ import sys
 from hornbook.hooks.active import Active
 from hornbook.hooks.paths import ResolvedPath, files_below, is_device, places
 from hornbook.hooks.tools import READ_ONLY_ROLES
-from hornbook.shell.guard.values import NamedTuple
+from hornbook.shell.cheap_tuple import NamedTuple
 
 # ruff: noqa: PTH112, PTH114, PTH118  # pathlib costs start-up time
 

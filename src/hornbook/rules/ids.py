@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from hornbook.rules.inferred import stem
 from hornbook.vocabulary.terms import Category
 
 FAMILIES = ("source.doc.", "decision.", "convention.")
@@ -88,3 +87,9 @@ def _suffixed(wanted: str, path: str, taken: Mapping[str, str]) -> str:
 
 def _joined(folders: Iterable[str], name: str) -> str:
     return "-".join(slug(part) for part in (*folders, name))
+
+
+def stem(path: PurePosixPath) -> str:
+    """Return the file's name without the endings that only say its format."""
+    name = re.sub(r"(?:\.instructions)?\.(?:md|markdown|mdc|txt|rst)$", "", path.name)
+    return name or path.name

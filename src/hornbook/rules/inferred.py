@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from hornbook.rules.chunks.outline import Outline
+from hornbook.rules.ids import stem
 from hornbook.vocabulary.terms import Severity
 
 REQUIREMENT_SECTIONS = frozenset({"requirements", "requirement", "rules", "rule", "checklist"})
@@ -32,12 +33,6 @@ def title(outline: Outline, path: PurePosixPath) -> str:
             return heading.text
     words = re.sub(r"[-_.\s]+", " ", stem(path)).strip()
     return words[:1].upper() + words[1:]
-
-
-def stem(path: PurePosixPath) -> str:
-    """Return the file's name without the endings that only say its format."""
-    name = re.sub(r"(?:\.instructions)?\.(?:md|markdown|mdc|txt|rst)$", "", path.name)
-    return name or path.name
 
 
 def severity(outline: Outline) -> Severity | None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from hornbook.rules.code import resolve_imports
+from hornbook.rules.code.edges import resolve_imports
 from hornbook.rules.code.file import CodeFile
 from hornbook.rules.code.parsing import grammar_of
 from hornbook.rules.document import Link, Problem

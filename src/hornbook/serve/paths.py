@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hornbook.errors import UsageError
-from hornbook.graph.snapshot import clean_path
+from hornbook.text.globs import clean_path
 
 MOST_FILES = 1000
 LONGEST_PATH = 4096

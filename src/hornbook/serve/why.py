@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from hornbook.errors import UsageError
-from hornbook.graph.ingest.report import FileAnswer
+from hornbook.graph.catalog_view import FileAnswer
 
 # Files times the rules that each is told of; a rule takes up to a kilobyte until it is sent.
 MOST_LINES = 200_000

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hornbook.shell.programs import base
+from hornbook.shell.programs import program_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def empty_run(words: Sequence[str], gate: str, variables: Mapping[str, str]) -> 
     """The option by which a command cannot fail, if it has one; variables can carry options too."""
     if not words:
         return None
-    tool = _ALIKE.get(base(words[0]), base(words[0]))
+    tool = _ALIKE.get(program_name(words[0]), program_name(words[0]))
     added = variables.get(_ADDED.get(tool, ""), "").split()
     if tool == "make" and added and re.fullmatch(r"[a-zA-Z]+", added[0]):
         added[0] = f"-{added[0]}"

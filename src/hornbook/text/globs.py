@@ -8,7 +8,7 @@ A path is POSIX and relative to the root of the repository. `./a`, `a//b` and `a
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hornbook.errors import BadGlob
+from hornbook.errors import BadGlob, UsageError
 from hornbook.text.glob_matcher import Matcher, canonical
 from hornbook.text.glob_syntax import read, split_list
 
@@ -71,3 +71,20 @@ def parse_set(patterns: Iterable[str]) -> GlobSet:
         remedy = "add a pattern to exclude from, such as `**`"
         raise BadGlob(globs[0].pattern, 0, "there are only exclusions", remedy)
     return GlobSet(globs)
+
+
+def clean_path(path: str) -> str:
+    """A path as the globs want it: relative, with forward slashes, without `.` parts.
+
+    Raises:
+        UsageError: It leads out of the root.
+    """
+    parts: list[str] = []
+    for part in path.replace("\\", "/").split("/"):
+        if part == "..":
+            if not parts:
+                raise UsageError(f"{path!r} leads out of the root: name a path inside it.")
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/".join(parts)

@@ -1,14 +1,12 @@
 """Token counters by name."""
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from typing import Final, Protocol
 
 from hornbook.errors import UsageError
-from hornbook.text.exact_counter import additive_boundary
-
-__all__ = ["COUNTERS", "DEFAULT_COUNTER", "TokenCounter", "additive_boundary", "counter"]
 
 COUNTERS: Final[tuple[str, ...]] = ("heuristic", "cl100k", "o200k")
 DEFAULT_COUNTER: Final = "cl100k"
@@ -40,6 +38,29 @@ class HeuristicCounter:
         return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
+BLANKS: Final = "\t\x0b\x0c \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+"""Inside of a character class: whitespace within a line, as the encodings' regexes know it.
+
+That is Unicode's White_Space without CR and LF; Python's own `\\s` also holds U+001C to U+001F.
+"""
+
+_LINE_THAT_STANDS_ALONE: Final = re.compile(f"[{BLANKS}]++[^{BLANKS}\r\n]|[^{BLANKS}\r\n/]")
+
+
+def additive_boundary(before: str, after: str) -> bool:
+    r"""Return whether every exact counter surely has count(before + after) == count of each, added.
+
+    So it is when a line ends with `before` and `after` goes on with a line that is not blank and
+    does not begin with `/`. No alternative of either pattern matches a line end and then such a
+    line's start: after CR or LF, `[\r\n]*` and o200k's `[\r\n/]*` take only more of the same, and
+    `\s*[\r\n]` takes nothing behind the run's last line end. Of `before` alone `\s++$` may take
+    the closing whitespace, and takes just what `\s*[\r\n]` takes of both. No pattern looks back.
+    """
+    if not before or not after:
+        return True
+    return before[-1] in "\r\n" and _LINE_THAT_STANDS_ALONE.match(after) is not None
+
+
 def counter(name: str) -> TokenCounter:
     """Return the counter called `name`, made once; `cl100k_base` and `o200k_base` are known too.
 
@@ -58,6 +79,6 @@ def counter(name: str) -> TokenCounter:
 def _made(name: str) -> TokenCounter:
     if name == "heuristic":
         return HeuristicCounter()
-    from hornbook.text.exact_counter import exact_counter  # noqa: PLC0415 - the heuristic needs no tiktoken
+    from hornbook.text.exact_counter import exact_counter  # noqa: PLC0415  # start-up: most commands count nothing
 
     return exact_counter(name, _ENCODINGS[name])

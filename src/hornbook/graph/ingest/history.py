@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.errors import NotFound, StoreError
+from hornbook.graph.ingest.report import HistoryLine
 from hornbook.rules.catalog import Removed, Revision
 from hornbook.rules.document import revision_id
 
@@ -246,3 +247,32 @@ class Objects:
         if sha256(data).hexdigest() != digest:
             raise NotFound(f"{self.path(digest)} is damaged: its sha256 is another one.")
         return data
+
+
+def document_history(journal: Path, document_id: str) -> list[HistoryLine]:
+    """What happened to a document, oldest first.
+
+    Raises:
+        NotFound: Nothing ever had this id.
+    """
+    events = [
+        event
+        for event in Journal(journal).read()
+        if event.id == document_id and event.event is not Happened.FOLLOWED
+    ]
+    if not events:
+        raise NotFound(
+            f"{document_id!r} has no history: "
+            "`hornbook query --text '{ entities { id } }'` lists what is there."
+        )
+    return [
+        HistoryLine(
+            at=event.at,
+            event=event.event,
+            path=event.path,
+            revision=revision_id(event.id, event.sha256),
+            sha256=event.sha256,
+            formerly=event.formerly,
+        )
+        for event in events
+    ]

@@ -15,7 +15,8 @@ from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Obje
 from hornbook.graph.ingest.report import Progress
 from hornbook.graph.ingest.survey import Readings
 from hornbook.graph.ingest.work import DocumentWork, IngestWork, Known
-from hornbook.graph.store import NamedGraph, OxigraphStore
+from hornbook.graph.oxigraph import OxigraphStore
+from hornbook.graph.store import NamedGraph
 from hornbook.rules.catalog import Catalog, Entry, Removed
 from hornbook.rules.document import Document
 from hornbook.vocabulary.names import META_GRAPH, graph_iri, history_iri

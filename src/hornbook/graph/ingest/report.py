@@ -3,9 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hornbook.rules.catalog import Entry
 from hornbook.rules.document import Problem
-from hornbook.vocabulary.terms import Activation
 
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much of it is done, and how much there is."""
@@ -31,43 +29,6 @@ class IngestReport:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundRule:
-    """A rule that binds a file: which, and the pattern and line that make it so."""
-
-    id: str
-    path: str
-    title: str
-    category: str
-    severity: str
-    activation: str
-    pattern: str
-    pattern_line: int | None
-    revision: str
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class NotEnforced:
-    """A rule that is known but cannot bind, and the reason."""
-
-    id: str
-    activation: Activation
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class FileAnswer:
-    """The rules of one file and how they sit with the room that a review has for them."""
-
-    path: str
-    rules: tuple[BoundRule, ...]
-    tokens: int
-    reserve: int
-    fits: bool
-    not_enforced: tuple[NotEnforced, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class HistoryLine:
     """One thing that happened to a document."""
 
@@ -77,18 +38,3 @@ class HistoryLine:
     revision: str
     sha256: str
     formerly: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReserveReport:
-    """How the repository's rules sit with the reserve, file by file and rule by rule."""
-
-    reserve: int
-    rules: int
-    always: int
-    always_tokens: int
-    files: int
-    files_over: int
-    examples: tuple[tuple[str, int], ...]
-    too_large: tuple[Entry, ...]
-    largest: tuple[Entry, ...]

@@ -57,7 +57,7 @@ class Known:
         known = self.documents.get(document_id)
         if removed is None and known is None:
             return Past()
-        store = self.draft if self.draft is not None else self.base.store
+        store = self.draft if self.draft is not None else self.base.open_store()
         revisions = recall.revisions(store, document_id)
         if known is None:
             path = removed.path if removed is not None else ""

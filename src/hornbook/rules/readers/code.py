@@ -2,9 +2,9 @@
 
 from pathlib import PurePosixPath
 
-from hornbook.rules.code import summarise
 from hornbook.rules.code.file import code_id
 from hornbook.rules.code.parsing import grammar_of
+from hornbook.rules.code.summary import summarise
 from hornbook.rules.document import Link, Problems
 from hornbook.rules.readers.protocol import Reading, SourceFile
 from hornbook.vocabulary import predicates as p

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from hornbook.rules import inferred
 from hornbook.rules.chunks.outline import Outline, outline
 from hornbook.rules.document import DecisionFacts, Link, Problem, Problems
-from hornbook.rules.ids import document_id
+from hornbook.rules.ids import document_id, stem
 from hornbook.rules.metadata import fields
 from hornbook.rules.metadata.frontmatter import Parts
 from hornbook.rules.metadata.misspelt import tell_misspelt
@@ -185,7 +185,7 @@ def read_decision(file: SourceFile, category_stated: bool, problems: Problems) -
     tell_misspelt(parts, _KEYS, problems)
     frame = Frame(
         tool="decision",
-        desired_id=document_id(Category.DECISION, None, (), inferred.stem(file.path)),
+        desired_id=document_id(Category.DECISION, None, (), stem(file.path)),
         binding=own_binding(parts, Category.DECISION, problems),
         category=Category.DECISION,
         category_stated=category_stated,

@@ -6,8 +6,7 @@ from pathlib import PurePosixPath
 
 from hornbook.rules.discover import TEXT_ENDINGS
 from hornbook.rules.document import Problems
-from hornbook.rules.ids import document_id
-from hornbook.rules.inferred import stem
+from hornbook.rules.ids import document_id, stem
 from hornbook.rules.metadata import fields
 from hornbook.rules.metadata.frontmatter import Parts
 from hornbook.rules.metadata.keys import OWN_KEYS, nearest

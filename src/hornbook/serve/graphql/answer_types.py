@@ -5,6 +5,7 @@ from dataclasses import asdict
 import strawberry
 
 from hornbook.context import prompt as model
+from hornbook.graph import catalog_view
 from hornbook.graph.ingest import report
 from hornbook.serve.graph_updates import Version
 
@@ -136,7 +137,7 @@ class GraphVersion:
     documents: int
 
 
-def file_answer(answer: report.FileAnswer) -> FileAnswer:
+def file_answer(answer: catalog_view.FileAnswer) -> FileAnswer:
     """The rules of a file as a GraphQL answer."""
     return FileAnswer(
         path=answer.path,

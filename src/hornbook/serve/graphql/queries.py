@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import strawberry
 
 from hornbook.errors import NotFound
-from hornbook.graph.ingest import report
+from hornbook.graph import catalog_view
 from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples
 from hornbook.serve.graphql.answer_types import (
@@ -296,7 +296,7 @@ class EntityQuery:
         """Which rules bind each file, and why."""
         paths = files_inside(info.context, files)
 
-        def asked(piece: Sequence[str]) -> list[report.FileAnswer]:
+        def asked(piece: Sequence[str]) -> list[catalog_view.FileAnswer]:
             info.context.patience.check()
             return info.context.workspace.why(piece)
 

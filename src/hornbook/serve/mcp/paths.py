@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hornbook.errors import UsageError
-from hornbook.graph.snapshot import clean_path
+from hornbook.text.globs import clean_path
 
 
 def inside(root: Path, files: Iterable[str]) -> list[str]:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from hornbook.context.prompt import LeftOut, Outcome, Reason, Section
-from hornbook.graph.ingest.report import FileAnswer
+from hornbook.graph.catalog_view import FileAnswer
 from hornbook.plans.plan import Constraints, PlanDecision, PlanTask, Risk
 from hornbook.vocabulary.terms import Category, Severity
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from hornbook.context.prompt import Context
 from hornbook.context.receipt import Circumstances
-from hornbook.graph.ingest.report import FileAnswer
+from hornbook.graph.catalog_view import FileAnswer
 from hornbook.serve.paths import MOST_FILES
 
 # Characters that no path, revision or name has; a lone surrogate cannot even be sent.

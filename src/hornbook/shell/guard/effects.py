@@ -1,17 +1,40 @@
-"""What a command line would do, as far as its text tells: writes, inline code, our own commands."""
+"""What a command line would do, as far as its text tells: writes, inline code, our own commands.
+
+The commands are followed in the order they stand, as if each of them ran: with the folder that a
+`cd` leads to, the values that assignments give, and a copy of both for a subshell. Each command is
+looked up in the table of programs by its name: a wrapper is taken off, a shell's script is followed
+like the line itself, a writer tells its targets. A program that nobody knows has no effect here.
+What a text cannot tell is an effect too, with `UNKNOWN` in it; who asks decides what comes of that.
+"""
 
 from collections.abc import Callable, Sequence
 
-from hornbook.shell.guard.effect import Effect
-from hornbook.shell.guard.program_names import INTERPRETERS, WRAPPERS, WRITERS
+from hornbook.shell.cheap_tuple import NamedTuple
 from hornbook.shell.guard.syntax import ENTER, LEAVE, Command, Redirect, Word, read
-from hornbook.shell.guard.words import UNKNOWN, WordText, texts
+from hornbook.shell.guard.words import UNKNOWN, WordText, arguments, texts
+from hornbook.shell.programs import INTERPRETERS, SHELLS, WRAPPERS, WRITERS, program_name
 
 # ruff: noqa: PLC0415  # what only some commands need is loaded with them: start-up time
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
-_SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash"])
 _DEEPEST = 8
+_MOST_WRAPPERS = 12
+
+
+class Effect(NamedTuple):
+    """One thing that a command would do.
+
+    `kind` is `write` (`text` is the path, `how` as in `writers`), `code` (`text` is inline code),
+    `hornbook` (its arguments), `repository` (git's own state) or `undecided`. `folder` is where it
+    happens, None if that cannot be known; `names` filters what `find` finds.
+    """
+
+    kind: str
+    text: str
+    how: str = "file"
+    folder: str | None = None
+    wild: bool = False
+    names: tuple[str, ...] = ()
 
 
 def effects(line: str, folder: str, home: str) -> list[Effect]:
@@ -65,9 +88,8 @@ class _Walk:
         if redirect.operator not in _WRITING:
             return
         for target in self._texts(redirect.target):
-            if redirect.operator == ">&" and _is_stream(target.text):
-                continue
-            self._write(target, "file")
+            if redirect.operator != ">&" or not _is_stream(target.text):
+                self._write(target, "file")
 
     def _write(self, target: WordText, how: str, names: tuple[str, ...] = ()) -> None:
         self.found.append(Effect("write", target.text, how, self._folder, target.wild, names))
@@ -76,40 +98,59 @@ class _Walk:
         for target, how in found:
             self._write(target, how)
 
+    def _undecided(self, what: str) -> None:
+        self.found.append(Effect("undecided", what))
+
     # Programs
 
     def _program(self, words: Sequence[WordText], body: str | None, *, apart: bool) -> None:
-        if words[0].text.rpartition("/")[2] not in WRAPPERS:
-            self._named(words, body, apart=apart)
-            return
-        from hornbook.shell.guard.wrappers import unwrapped
-
-        inner = unwrapped(words)
-        if inner.script is not None:
-            self._script(inner.script)
-        if not inner.words:
-            return
+        """A program without the wrappers around it, in the folder where they run it."""
         outer = self._folder
-        if inner.folder is not None:
-            self._folder = self._joined(inner.folder)
-        self._named(inner.words, body, apart=apart)
-        if inner.folder is not None:
+        inner: Sequence[WordText] = words
+        for _ in range(_MOST_WRAPPERS):
+            name = program_name(inner[0].text) if inner else ""
+            found = self._unwrapped(inner) if name in WRAPPERS else None
+            if found is None:
+                break
+            inner = found
+            if name == "xargs":
+                body, apart = None, True
+        entered = self._folder != outer
+        if inner:
+            self._named(inner, body, apart=apart)
+        elif body is not None and name in {"su", "runuser"}:
+            self._script(body)
+        if entered:
             self._folder = outer
 
+    def _unwrapped(self, words: Sequence[WordText]) -> Sequence[WordText] | None:
+        """What a wrapper runs; None if it runs nothing that stands here."""
+        from hornbook.shell.wrappers import inner_command
+
+        inner = inner_command([each.text for each in words])
+        if inner is None:
+            return None
+        if inner.folder is not None:
+            self._folder = self._joined(inner.folder)
+        if inner.script is not None:
+            return [WordText("sh"), WordText("-c"), WordText(inner.script)]
+        rest = words[inner.start :]
+        if inner.mark is not None:
+            return [WordText(each.text.replace(inner.mark, UNKNOWN), each.wild) for each in rest]
+        return [*rest, WordText(UNKNOWN)] if rest and inner.appends else rest
+
     def _named(self, words: Sequence[WordText], body: str | None, *, apart: bool) -> None:
-        first, *rest = words
-        name = first.text.rpartition("/")[2]
+        name, rest = program_name(words[0].text), words[1:]
         if UNKNOWN in name:
-            self.found.append(Effect("undecided", "a program that is not named"))
+            self._undecided("a program that is not named")
         elif name in {"cd", "pushd", "popd"}:
-            if not apart:
-                self._go(name, rest)
-        elif name in _SHELLS or name in {"eval", "trap", "su"}:
-            self._shell(name, rest, body, apart=apart)
+            self._go(name, rest, apart=apart)
+        elif name in SHELLS:
+            self._shell(rest, body, apart=apart)
         elif name == "hornbook":
             self.found.append(Effect("hornbook", "\n".join(each.text for each in rest)))
-        elif name in {"git", "find", "xargs"}:
-            {"git": self._git, "find": self._find, "xargs": self._xargs}[name](rest)
+        elif name in self._FOLLOWED:
+            self._FOLLOWED[name](self, rest)
         elif not self._sets(name, rest):
             self._interpreter(name, rest, body)
             self._writer(name, rest)
@@ -120,21 +161,36 @@ class _Walk:
 
             self._writes(targets(name, rest))
 
-    def _go(self, name: str, rest: Sequence[WordText]) -> None:
+    def _interpreter(self, name: str, rest: Sequence[WordText], body: str | None) -> None:
+        if name.rstrip("0123456789.") in INTERPRETERS:
+            from hornbook.shell.guard.interpreters import interpreted
+
+            use = interpreted(name, rest, body)
+            if use.hornbook is not None:
+                self.found.append(Effect("hornbook", "\n".join(use.hornbook)))
+            self._writes([(each, "file") for each in use.edited])
+            code = (each.text for each in use.code)
+            self.found += [Effect("code", each, use.language, self._folder) for each in code]
+
+    def _go(self, name: str, rest: Sequence[WordText], *, apart: bool) -> None:
+        """Change the folder; one that cannot be known is None from then on."""
+        if apart:
+            return
         places = [each for each in rest if each.text[:1] != "-" or each.text == "-"]
-        if name == "popd" or (places and places[0].text == "-"):
+        if name == "popd":
             self._folder = None
         elif not places:
             self._folder = self._home
-        elif places[0].known and not places[0].wild:
-            self._folder = self._joined(places[0].text)
         else:
-            self._folder = None
+            left_open = places[0].text == "-" or places[0].wild
+            self._folder = None if left_open else self._joined(places[0].text)
 
     def _joined(self, path: str) -> str | None:
+        if UNKNOWN in path:
+            return None
         if path.startswith("/"):
             return path
-        return None if self._folder is None or UNKNOWN in path else f"{self._folder}/{path}"
+        return None if self._folder is None else f"{self._folder}/{path}"
 
     def _sets(self, name: str, rest: Sequence[WordText]) -> bool:
         if name in {"export", "declare", "typeset", "local", "readonly"}:
@@ -153,37 +209,28 @@ class _Walk:
 
     def _script(self, text: str) -> None:
         if UNKNOWN in text or self._depth >= _DEEPEST:
-            self.found.append(Effect("undecided", "a script that is not all there"))
-        inner = _Walk(self._folder, self._home, self._depth + 1)
-        inner._values = dict(self._values)
+            self._undecided("a script that is not all there")
         if self._depth < _DEEPEST:
+            inner = _Walk(self._folder, self._home, self._depth + 1)
+            inner._values = dict(self._values)
             inner.run(read(text.replace(UNKNOWN, "$0")))
             self.found += inner.found
 
-    def _shell(self, name: str, rest: Sequence[WordText], body: str | None, *, apart: bool) -> None:
-        if name == "eval":
-            self._script(" ".join(each.text for each in rest))
-            return
-        if name == "trap":
-            self._script(rest[0].text if rest and rest[0].text[:1] not in {"-", ""} else "")
-            return
-        from hornbook.shell.guard.options import arguments
-
-        found = arguments(rest, "-O +O --rcfile --init-file", until_operand=name != "su")
-        if found.has("-c", "--command"):
-            scripts = found.values("--command") or found.operands[1 if name == "su" else 0 :][:1]
-            for script in scripts:
+    def _shell(self, rest: Sequence[WordText], body: str | None, *, apart: bool) -> None:
+        found = arguments(rest, "-O +O --rcfile --init-file", until_operand=True)
+        if found.has("-c"):
+            for script in found.operands[:1]:
                 self._script(script.text)
         elif body is not None:
             self._script(body)
-        elif apart and not found.operands and name != "su":
-            self.found.append(Effect("undecided", "a script from a pipe"))
+        elif apart and not found.operands:
+            self._undecided("a script from a pipe")
 
-    def _interpreter(self, name: str, rest: Sequence[WordText], body: str | None) -> None:
-        if name.rstrip("0123456789.") in INTERPRETERS:
-            from hornbook.shell.guard.interpreters import interpreted
+    def _eval(self, rest: Sequence[WordText]) -> None:
+        self._script(" ".join(each.text for each in rest))
 
-            self.found += interpreted(name, rest, body, self._folder)
+    def _trap(self, rest: Sequence[WordText]) -> None:
+        self._script(rest[0].text if rest and rest[0].text[:1] not in {"-", ""} else "")
 
     def _git(self, rest: Sequence[WordText]) -> None:
         from hornbook.shell.guard.git_use import git_use
@@ -197,17 +244,10 @@ class _Walk:
         self._writes(use.targets)
         self._folder = outer
 
-    def _xargs(self, rest: Sequence[WordText]) -> None:
-        from hornbook.shell.guard.find_xargs import appended
-
-        inner = appended(rest)
-        if inner:
-            self._program(inner, None, apart=True)
-
     def _find(self, rest: Sequence[WordText]) -> None:
-        from hornbook.shell.guard.find_xargs import EACH, finding
+        from hornbook.shell.guard.find import EACH, find_search
 
-        search = finding(rest)
+        search = find_search(rest)
         self._writes([(each, "file") for each in search.lists])
         if search.deletes:
             self._each(search.roots, search.names)
@@ -226,6 +266,8 @@ class _Walk:
                 self._write(WordText(UNKNOWN), "file")
             else:
                 self._write(root, "found", names)
+
+    _FOLLOWED = {"eval": _eval, "trap": _trap, "git": _git, "find": _find}  # noqa: RUF012
 
 
 def _is_stream(text: str) -> bool:

@@ -3,53 +3,42 @@
 import re
 from collections.abc import Sequence
 
-from hornbook.shell.guard.effect import Effect
-from hornbook.shell.guard.options import Arguments, arguments
-from hornbook.shell.guard.words import WordText
-
-_CODE_OPTIONS = {
-    "python": "-c",
-    "node": "-e -p --eval --print",
-    "bun": "-e --eval",
-    "deno": "",
-    "ruby": "-e",
-    "perl": "-e -E",
-    "php": "-r",
-    "lua": "-e",
-    "Rscript": "-e",
-    "osascript": "-e",
-}
-_AWKS = frozenset({"awk", "gawk", "mawk", "nawk"})
-_SAME = {"pypy": "python", "nodejs": "node"}
+from hornbook.shell.cheap_tuple import NamedTuple
+from hornbook.shell.guard.words import Arguments, WordText, arguments
+from hornbook.shell.programs import AWKS, INLINE_CODE, SAME_INTERPRETER
 
 
-def interpreted(
-    name: str, rest: Sequence[WordText], body: str | None, folder: str | None
-) -> list[Effect]:
-    """The inline code that an interpreter is given, and the files it edits in place."""
+class Interpreted(NamedTuple):
+    """What an interpreter is given: inline code, files to edit, or our own command's arguments."""
+
+    language: str
+    code: Sequence[WordText] = ()
+    edited: Sequence[WordText] = ()
+    hornbook: Sequence[str] | None = None
+
+
+def interpreted(name: str, rest: Sequence[WordText], body: str | None) -> Interpreted:
+    """What an interpreter does; `body` is the text that it can read."""
     language = name.rstrip("0123456789.")
-    language = _SAME.get(language, language)
-    if language in _AWKS:
-        return _awk(rest, folder)
-    options = _CODE_OPTIONS[language]
-    found = arguments(rest, f"{options} -m -W -X -I -r", until_operand=True)
+    language = SAME_INTERPRETER.get(language, language)
+    if language in AWKS:
+        return _awk(rest)
+    found = arguments(rest, f"{INLINE_CODE[language]} -m -W -X -I -r", until_operand=True)
     if [each.text for each in found.values("-m")] == ["hornbook"]:
-        return [Effect("hornbook", "\n".join(_behind_module(rest)))]
-    edits = _edited(language, rest, folder)
-    code = _code(language, found, rest, body)
-    return [*edits, *(Effect("code", each.text, language, folder) for each in code)]
+        return Interpreted(language, hornbook=_behind_module(rest))
+    return Interpreted(language, _code(language, found, rest, body), _edited(language, rest))
 
 
 def _code(
     language: str, found: Arguments, rest: Sequence[WordText], body: str | None
 ) -> Sequence[WordText]:
     if language == "deno":
-        return rest[1:] if [each.text for each in rest[:1]] == ["eval"] else []
-    code = found.values(*_CODE_OPTIONS[language].split())
+        return rest[1:] if rest and rest[0].text == "eval" else []
+    code = found.values(*INLINE_CODE[language].split())
+    if code or found.has("-m") or not body:
+        return code
     reads_stdin = [each.text for each in found.operands] in ([], ["-"])
-    if not code and not found.has("-m") and body and reads_stdin:
-        return [WordText(body)]
-    return code
+    return [WordText(body)] if reads_stdin else []
 
 
 def _behind_module(rest: Sequence[WordText]) -> list[str]:
@@ -59,20 +48,14 @@ def _behind_module(rest: Sequence[WordText]) -> list[str]:
     return plain[named + 1 :]
 
 
-def _edited(language: str, rest: Sequence[WordText], folder: str | None) -> list[Effect]:
+def _edited(language: str, rest: Sequence[WordText]) -> list[WordText]:
     """The files that `perl -i` and `ruby -i` edit."""
     in_place = any(re.match(r"-[a-zA-Z0]*i", each.text) for each in rest)
-    if language not in {"perl", "ruby"} or not in_place:
-        return []
-    operands = arguments(rest, "-e -E -I -M").operands
-    return [Effect("write", each.text, "file", folder, each.wild) for each in operands]
+    edits = in_place and language in {"perl", "ruby"}
+    return arguments(rest, "-e -E -I -M").operands if edits else []
 
 
-def _awk(rest: Sequence[WordText], folder: str | None) -> list[Effect]:
+def _awk(rest: Sequence[WordText]) -> Interpreted:
     found = arguments(rest, "-F -v -f -i")
     in_place = any(each.text == "inplace" for each in found.values("-i"))
-    edited = found.operands[1:] if in_place else []
-    return [
-        *(Effect("write", each.text, "file", folder, each.wild) for each in edited),
-        *(Effect("code", each.text, "awk", folder) for each in found.operands[:1]),
-    ]
+    return Interpreted("awk", found.operands[:1], found.operands[1:] if in_place else ())

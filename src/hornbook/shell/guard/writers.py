@@ -3,32 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 
-from hornbook.shell.guard.options import Arguments, arguments
-from hornbook.shell.guard.words import UNKNOWN, WordText
+from hornbook.shell.guard.words import UNKNOWN, Arguments, Target, WordText, arguments
+from hornbook.shell.programs import WRITES_OPERANDS
 
-Target = tuple[WordText, str]
-"""A path and how it is written: `file`, `tree` (with all below it), `into` (a folder gets files
-whose names are not known), `folder` (made if it is not there)."""
-
-_EVERY_OPERAND = {
-    "rm": ("", "tree"),
-    "rmdir": ("", "file"),
-    "unlink": ("", "file"),
-    "touch": ("-d -t -r --date --reference", "file"),
-    "mkdir": ("-m --mode -Z", "folder"),
-    "truncate": ("-s -r --size --reference", "file"),
-    "tee": ("", "file"),
-    "shred": ("-n -s --iterations --size", "file"),
-    "mkfifo": ("-m --mode", "file"),
-    "ed": ("-p", "file"),
-    "ex": ("-c", "file"),
-    "gzip": ("-S", "file"),
-    "gunzip": ("-S", "file"),
-    "bzip2": ("", "file"),
-    "xz": ("", "file"),
-    "sponge": ("", "file"),
-    "trash": ("", "tree"),
-}
 _OPERANDS_BEHIND_FIRST = frozenset({"chmod", "chown", "chgrp"})
 _DESTINATION_OPTIONS = "-t --target-directory -S --suffix -m --mode -o --owner -g --group"
 _RSYNC_OPTIONS = (
@@ -36,13 +13,18 @@ _RSYNC_OPTIONS = (
     "--backup-dir --log-file --partial-dir --chmod --chown --bwlimit --timeout --port"
 )
 _REMOTE = r"[^/]+:"
-_CURL_SHORT = r"(?s)-[a-zA-Z#]*o(.*)"
+_CURL_OPTIONS = (
+    "-o -D -c -A -b -C -d -e -E -F -H -K -m -P -Q -r -t -T -u -U -w -x -X -y -Y -z --output "
+    "--output-dir --dump-header --cookie-jar --data --header --request --user --user-agent "
+    "--referer --form --cookie --max-time --connect-timeout --retry --proxy --cacert --cert --key "
+    "--write-out --upload-file --range --url"
+)
 
 
 def targets(program: str, given: Sequence[WordText]) -> list[Target]:
     """The files that the program writes, as far as its arguments tell."""
-    if program in _EVERY_OPERAND:
-        takes, how = _EVERY_OPERAND[program]
+    if program in WRITES_OPERANDS:
+        takes, how = WRITES_OPERANDS[program]
         return [(each, how) for each in arguments(given, takes).operands]
     if program in _OPERANDS_BEHIND_FIRST:
         found = arguments(given, "--reference --from")
@@ -102,14 +84,17 @@ def _link(given: Sequence[WordText]) -> list[Target]:
     found, sources, written = _destination(given, _DESTINATION_OPTIONS)
     if len(found.operands) == 1:
         written = [(WordText(_base(found.operands[0])), "file")]
-    symbolic = found.has("-s", "--symbolic") and not found.has("-r", "--relative")
-    if symbolic and written:
+    if written and found.has("-s", "--symbolic") and not found.has("-r", "--relative"):
         place = written[0][0].text.rpartition("/")[0]
-        sources = [
-            each if each.text.startswith("/") or not place else WordText(f"{place}/{each.text}")
-            for each in sources
-        ]
+        sources = [_seen_from(place, each) for each in sources]
     return [*((each, "file") for each in sources), *written]
+
+
+def _seen_from(place: str, source: WordText) -> WordText:
+    """What a symbolic link in a folder leads to."""
+    if source.text.startswith("/") or not place:
+        return source
+    return WordText(f"{place}/{source.text}")
 
 
 def _synchronise(given: Sequence[WordText]) -> list[Target]:
@@ -138,24 +123,13 @@ def _sort(given: Sequence[WordText]) -> list[Target]:
 
 
 def _curl(given: Sequence[WordText]) -> list[Target]:
-    found: list[Target] = []
-    folder = ""
-    remote = False
-    for place, each in enumerate(given):
-        following = given[place + 1] if place + 1 < len(given) else WordText(UNKNOWN)
-        short = re.fullmatch(_CURL_SHORT, each.text)
-        if each.text in {"--output", "--dump-header", "--cookie-jar", "-D", "-c"}:
-            found.append((following, "file"))
-        elif each.text.startswith("--output="):
-            found.append((WordText(each.text[9:]), "file"))
-        elif short and not each.text.startswith("--"):
-            found.append((WordText(short[1]) if short[1] else following, "file"))
-        elif each.text == "--output-dir":
-            folder = following.text + "/"
-        remote = remote or each.text == "--remote-name" or bool(re.match(r"-[a-zA-Z]*O", each.text))
-    if remote:
-        found += [(WordText(_base(each)), "file") for each in given if "://" in each.text]
-    return [(WordText(folder + each.text), how) for each, how in found if each.text != "-"]
+    """`curl` takes a short option's value from the same word, wherever the letter stands in it."""
+    found = arguments(given, _CURL_OPTIONS)
+    written = found.values("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar")
+    if found.has("-O", "--remote-name"):
+        written += [WordText(_base(each)) for each in given if "://" in each.text]
+    folder = "".join(f"{each.text}/" for each in found.values("--output-dir")[:1])
+    return [(WordText(folder + each.text), "file") for each in written if each.text != "-"]
 
 
 def _wget(given: Sequence[WordText]) -> list[Target]:
@@ -175,9 +149,8 @@ def _tar(given: Sequence[WordText]) -> list[Target]:
         rest[0] = WordText("-" + rest[0].text)
     found = arguments(rest, "-f --file -C --directory -T -X --exclude --transform")
     if found.has("-x", "--extract", "--get"):
-        if found.has("-O", "--to-stdout"):
-            return []
-        return [(each, "into") for each in found.values("-C", "--directory") or [WordText(".")]]
+        folders = found.values("-C", "--directory") or [WordText(".")]
+        return [] if found.has("-O", "--to-stdout") else [(each, "into") for each in folders]
     if found.has("-c", "--create", "-r", "--append", "-u", "--update"):
         return [(each, "file") for each in found.values("-f", "--file") if each.text != "-"]
     return []

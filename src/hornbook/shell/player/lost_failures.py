@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hornbook.shell.bash_tree import commands, parse, source, words
-from hornbook.shell.player.state import Site
-from hornbook.shell.programs import (
-    SHELLS,
+from hornbook.shell.command_kind import (
     ProgramKind,
-    base,
     inner_shell,
     is_checker,
     kind_of,
     unwrapped,
 )
+from hornbook.shell.player.state import Site
+from hornbook.shell.programs import SHELLS, program_name
 
 _FAILS = re.compile(r"(exit|return)\s+[1-9$\"]|\bfalse\b")
 ITSELF = "name the command whose failure must stop a change, and let it end the line"
@@ -188,18 +187,20 @@ def _unknown_text(node: Node) -> Iterator[Told]:
     parts = [child for child in node.children if child.is_named]
     last = words(parts[-1]) if parts[-1].type == "command" else []
     fed = words(parts[0]) if parts[0].type == "command" else []
-    known = len(parts) == 2 and base(fed[0] if fed else "") in {"echo", "printf", "cat"}
-    bare = bool(last) and base(last[0]) in SHELLS and not any("c" in each for each in last[1:])
+    known = len(parts) == 2 and program_name(fed[0] if fed else "") in {"echo", "printf", "cat"}
+    bare = (
+        bool(last) and program_name(last[0]) in SHELLS and not any("c" in each for each in last[1:])
+    )
     if bare and not known:
         yield f"| {source(parts[-1])}", "runs a text that is not known", "write the command itself"
 
 
 def _command(node: Node) -> Iterator[Told]:
     given = words(node)
-    inner = inner_shell(unwrapped(given)) if given and base(given[0]) != "echo" else None
+    inner = inner_shell(unwrapped(given)) if given and program_name(given[0]) != "echo" else None
     if inner is not None and inner.script is not None:
         yield from disguises(parse(inner.script))
-    for asks, reason, remedy in _DISGUISES.get(base(given[0]) if given else "", ()):
+    for asks, reason, remedy in _DISGUISES.get(program_name(given[0]) if given else "", ()):
         if asks(given[1:]):
             yield source(node), reason, remedy
 

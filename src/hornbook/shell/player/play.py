@@ -1,28 +1,62 @@
 """Plays a shell program through: which commands would run, and with what it would end.
 
-No command is started. Each command that can say no is a *site*, and a plan says with which status
-it ends. By playing a program with every site passing, and again with one of them failing, one sees
-whether that failure is heard: no list of bad spellings could be complete.
+No command is started. The text is parsed as bash, and its statements are followed one after the
+other as a shell would follow them, with variables, functions, traps, background jobs, `set -e` and
+`pipefail`. Each command that can say no is a *site*, and a plan says with which status it ends; one
+that the plan does not name passes (behind `!` it fails, for that is what lets the program go on).
+By playing a program with every site passing, and again with one of them failing, one sees whether
+that failure is heard: no list of bad spellings could be complete.
+
+What is assumed: a program that nobody knows is a check, whose failure must be heard; a question
+(`[ -f x ]`, `grep -q`) may be answered either way; a loop makes two rounds, because a failure in
+the first must still be heard after the second; what `cd`, files and the outside would change is
+left alone. What is refused (`NotShell`): text that does not parse, that is nested too deeply, or
+that takes too many steps. A status that depends on what is not known is `Unknown`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from tree_sitter import Node
 
-from hornbook.shell import programs
-from hornbook.shell.bash_tree import NotShell, parse, source, statements, unquoted, words
-from hornbook.shell.player.commands import Commands
-from hornbook.shell.player.state import LeftLoop, NextRound, Shell, ShellEnded, Site, Where
-from hornbook.shell.programs import Inner, ProgramKind
+from hornbook.shell import command_kind
+from hornbook.shell.bash_tree import (
+    NotShell,
+    assignments,
+    parse,
+    source,
+    statements,
+    substitutions,
+    unquoted,
+    words,
+)
+from hornbook.shell.command_kind import Inner, ProgramKind, inner_shell, kind_of, unwrapped
+from hornbook.shell.player.state import (
+    LeftLoop,
+    NextRound,
+    Returned,
+    Shell,
+    ShellEnded,
+    Site,
+    Unknown,
+    Where,
+    computed,
+    expanded,
+    tested,
+)
+from hornbook.shell.programs import CHECKERS, FEEDERS, PASSIVE, SHELLS, TASK_RUNNERS, program_name
+from hornbook.shell.wrappers import ASSIGNMENT
 
 MOST_STEPS = 5000
+_RUNNERS = CHECKERS | TASK_RUNNERS
+_SIGNALS = {"0": "EXIT", "EXIT": "EXIT", "SIGEXIT": "EXIT", "ERR": "ERR"}
 
 
-class Played(Commands):
+class Played:
     """One playing of a program: `status` is how it ended, `sites` are those that ran."""
 
     def __init__(
@@ -34,8 +68,11 @@ class Played(Commands):
             NotShell: The text cannot be followed.
             Unknown: It ends with a status that cannot be known.
         """
-        super().__init__(text, plan, once)
+        self._plan = plan
+        self._once = dict(once)
+        self._script = text
         self._steps = 0
+        self.sites: list[Site] = []
         self.status = self._program(parse(text), Shell(values=dict(values)), Where())
 
     # Programs and sequences
@@ -95,7 +132,7 @@ class Played(Commands):
         self._steps += 1
         if self._steps > MOST_STEPS:
             raise NotShell("so many commands")
-        play = self._JOINED.get(node.type) or self._SINGLE.get(node.type)
+        play = self._STATEMENTS.get(node.type)
         if play is None:
             return 0
         status = play(self, node, shell, where.deeper())
@@ -172,9 +209,9 @@ class Played(Commands):
             around = replace(where, tested=True)
             if place < len(parts) - 1 and not shell.pipefail:
                 around = replace(around, mild=_is_fed(names[-1], names[place]), quiet=False)
-            elif place == len(parts) - 1 and names[-1] in programs.PASSIVE:
+            elif place == len(parts) - 1 and names[-1] in PASSIVE:
                 around = replace(around, quiet=True)
-            if fed is not None and place == 1 and names[1] in programs.SHELLS:
+            if fed is not None and place == 1 and names[1] in SHELLS:
                 results.append(self._inner(Inner(fed), shell, around))
             else:
                 results.append(self._subshell(part, shell, around))
@@ -221,12 +258,12 @@ class Played(Commands):
         text = next((source(each) for each in heredoc.children if each.type == "heredoc_body"), "")
         if pipe is not None:
             reader = next(each for each in pipe.children if each.is_named)
-            if _leading(reader) in programs.SHELLS:
+            if _leading(reader) in SHELLS:
                 return self._inner(Inner(text), shell, where)
             return self._piped([body, reader], shell, where)
         inner = replace(where, tested=True) if right is not None else where
-        if _leading(body) in programs.SHELLS:
-            options = programs.inner_shell(words(body)) or programs.Inner()
+        if _leading(body) in SHELLS:
+            options = inner_shell(words(body)) or Inner()
             status = self._inner(replace(options, script=text), shell, inner)
         else:
             status = self._run(body, shell, inner)
@@ -295,8 +332,215 @@ class Played(Commands):
             shell.functions[source(name)] = body
         return 0
 
+    # Single commands
+
+    def _command(self, node: Node, shell: Shell, where: Where) -> int:
+        given = _resolved(words(node), shell)
+        if not given:
+            return self._substituted(node, shell, where)
+        status = self._meant(given, node, shell, where)
+        return self._checked(status, shell, where)
+
+    def _meant(self, given: list[str], node: Node, shell: Shell, where: Where) -> int:
+        if given[0] in shell.functions:
+            return self._called(shell.functions[given[0]], shell, where)
+        meant = unwrapped(given)
+        if not meant:
+            return 0
+        name = program_name(meant[0])
+        if where.failed and program_name(given[0]) == "xargs":
+            return 0
+        if name in self._BUILT_IN:
+            status = self._BUILT_IN[name](self, meant, shell, where)
+        elif name == "test":
+            status = self._tested(meant[1:], node, shell, where)
+        else:
+            status = self._other(meant, node, shell, where)
+        if program_name(given[0]) == "exec" and len(given) > 1:
+            raise ShellEnded(status)
+        return status
+
+    def _called(self, body: Node, shell: Shell, where: Where) -> int:
+        shell.calls += 1
+        try:
+            return self._run(body, shell, where)
+        except Returned as back:
+            return back.status
+        finally:
+            shell.calls -= 1
+
+    def _other(self, meant: list[str], node: Node, shell: Shell, where: Where) -> int:
+        inner = inner_shell(meant) if program_name(meant[0]) != "echo" else None
+        if inner is not None and inner.script is None and inner.file is None:
+            inner = replace(inner, script=_here_string(node))
+        if inner is not None and inner.script is not None:
+            return self._inner(inner, shell, where)
+        kind = kind_of(meant)
+        if kind is ProgramKind.SILENT:
+            self._substituted(node, shell, where)
+            return 0
+        return self._asked(node, kind, where, meant)
+
+    def _asked(
+        self, node: Node, kind: ProgramKind, where: Where, meant: list[str] | None = None
+    ) -> int:
+        """The status that the plan gives a site."""
+        meant = meant or [source(node)]
+        if where.failed and not _tries_again(meant, where):
+            return int(where.negated)
+        if where.mild and kind is ProgramKind.JUDGE and program_name(meant[0]) not in _RUNNERS:
+            kind = ProgramKind.QUESTION
+        if where.quiet and (kind is ProgramKind.QUESTION or program_name(meant[0]) in PASSIVE):
+            return 0
+        variables = tuple(
+            (source(each.children[0]), unquoted(each.children[-1])) for each in assignments(node)
+        )
+        if node.type == "command":
+            carried = (word.partition("=") for word in words(node) if re.match(ASSIGNMENT, word))
+            variables += tuple((name, value) for name, _, value in carried)
+        usual = int(where.negated)
+        site = Site(
+            source(node), node.start_byte, self._script, tuple(meant), kind, node, variables, usual
+        )
+        self.sites.append(site)
+        if site in self._once:
+            return self._once.pop(site)
+        return self._plan.get(site, usual)
+
+    # Built-in commands
+
+    def _exit(self, meant: list[str], shell: Shell, _where: Where) -> int:
+        raise ShellEnded(_status(meant, shell))
+
+    def _return(self, meant: list[str], shell: Shell, _where: Where) -> int:
+        if not shell.calls:
+            return 2
+        raise Returned(_status(meant, shell))
+
+    def _leave_loop(self, _meant: list[str], shell: Shell, _where: Where) -> int:
+        if shell.loops:
+            raise LeftLoop(0)
+        return 0
+
+    def _next_round(self, _meant: list[str], shell: Shell, _where: Where) -> int:
+        if shell.loops:
+            raise NextRound(0)
+        return 0
+
+    def _false(self, _meant: list[str], _shell: Shell, _where: Where) -> int:
+        return 1
+
+    def _eval(self, meant: list[str], shell: Shell, where: Where) -> int:
+        return self._text(" ".join(meant[1:]), shell, where)
+
+    def _wait(self, meant: list[str], shell: Shell, _where: Where) -> int:
+        if not meant[1:]:
+            return 0
+        try:
+            return shell.jobs.get(expanded(meant[-1], shell.known()), shell.job)
+        except Unknown:
+            return shell.job
+
+    def _trap(self, meant: list[str], shell: Shell, _where: Where) -> int:
+        for signal in meant[2:]:
+            known = _SIGNALS.get(signal.upper())
+            if known is not None and meant[1] == "-":
+                shell.traps.pop(known, None)
+            elif known is not None:
+                shell.traps[known] = meant[1]
+        return 0
+
+    def _set(self, meant: list[str], shell: Shell, _where: Where) -> int:
+        for place, word in enumerate(meant):
+            on = word.startswith("-")
+            if not re.fullmatch(r"[-+][a-zA-Z]+", word):
+                continue
+            named = meant[place + 1] if word.endswith("o") and place + 1 < len(meant) else ""
+            if "e" in word or named == "errexit":
+                shell.errexit = on
+            if named == "pipefail":
+                shell.pipefail = on
+        return 0
+
+    def _let(self, meant: list[str], shell: Shell, _where: Where) -> int:
+        try:
+            return int(computed(meant[-1], shell.known()) == 0)
+        except Unknown:
+            return 0
+
+    # Values
+
+    def _arithmetic(self, node: Node, shell: Shell, where: Where) -> int:
+        text = source(node).strip().removeprefix("((").removesuffix("))")
+        try:
+            status = int(computed(text, shell.known()) == 0)
+        except Unknown:
+            status = self._asked(node, ProgramKind.QUESTION, where)
+        return self._checked(status, shell, where)
+
+    def _test(self, node: Node, shell: Shell, where: Where) -> int:
+        inside = source(node).strip()
+        inside = inside[2:-2] if inside.startswith("[[") else inside[1:-1]
+        command = parse(f"test {inside}") if _is_plain(inside) else None
+        given = words(command.children[0])[1:] if command is not None else ["$("]
+        return self._checked(self._tested(given, node, shell, where), shell, where)
+
+    def _tested(self, given: list[str], node: Node, shell: Shell, where: Where) -> int:
+        try:
+            return int(not tested(given, shell.known()))
+        except Unknown:
+            return self._asked(node, ProgramKind.QUESTION, where)
+
+    def _assigned(self, node: Node, shell: Shell, where: Where) -> int:
+        """An assignment: its status is that of the last command whose output it takes."""
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        before = shell.known()
+        status = self._substituted(node, shell, where)
+        if name is not None:
+            before[source(name)] = self._value(value, shell)
+        return self._checked(status, shell, where)
+
+    def _value(self, node: Node | None, shell: Shell) -> str | None:
+        if node is None:
+            return ""
+        try:
+            if node.type == "arithmetic_expansion":
+                return str(computed(source(node)[3:-2], shell.known()))
+            return expanded(unquoted(node), shell.values)
+        except Unknown:
+            return None
+
+    def _all_assigned(self, node: Node, shell: Shell, where: Where) -> int:
+        for each in assignments(node):
+            self._assigned(each, shell, where)
+        return 0
+
+    def _declared(self, node: Node, shell: Shell, where: Where) -> int:
+        for each in assignments(node):
+            self._assigned(each, shell, replace(where, tested=True))
+        return 0
+
+    def _substituted(self, node: Node, shell: Shell, where: Where) -> int:
+        status = 0
+        for each in substitutions(node):
+            inner = replace(where, mild=True, tested=True)
+            status = self._parenthesised(each, shell, inner)
+        return status
+
     # Any is the playing itself, whose class is not complete yet.
-    _JOINED: ClassVar[dict[str, Callable[[Any, Node, Shell, Where], int]]] = {
+    _BUILT_IN: ClassVar[dict[str, Callable[[Any, list[str], Shell, Where], int]]] = {
+        "exit": _exit,
+        "return": _return,
+        "break": _leave_loop,
+        "continue": _next_round,
+        "false": _false,
+        "eval": _eval,
+        "wait": _wait,
+        "trap": _trap,
+        "set": _set,
+        "let": _let,
+    }
+    _STATEMENTS: ClassVar[dict[str, Callable[[Any, Node, Shell, Where], int]]] = {
         "list": _list,
         "pipeline": _pipeline,
         "negated_command": _negated,
@@ -309,7 +553,56 @@ class Played(Commands):
         "c_style_for_statement": _loop,
         "case_statement": _case,
         "function_definition": _function,
+        "test_command": _test,
+        "variable_assignment": _assigned,
+        "variable_assignments": _all_assigned,
+        "declaration_command": _declared,
+        "command": _command,
     }
+
+
+def _tries_again(meant: list[str], where: Where) -> bool:
+    again = (command_kind.tries_again(meant, each) for each in where.failed)
+    return not where.negated and any(again)
+
+
+def _resolved(given: list[str], shell: Shell) -> list[str]:
+    """The words with a name put in that the script itself gave."""
+    if not given or not re.fullmatch(r"\$\{?\w+\}?", given[0]):
+        return given
+    named = shell.values.get(given[0].strip("${}"))
+    return [*named.split(), *given[1:]] if named else given
+
+
+def _status(meant: list[str], shell: Shell) -> int:
+    """The status that `exit` or `return` is given.
+
+    Raises:
+        Unknown: It cannot be known.
+    """
+    if len(meant) < 2:
+        return shell.last
+    text = meant[1]
+    if text.startswith("$(("):
+        return computed(text[3:-2], shell.known()) % 256
+    value = expanded(text, shell.known())
+    try:
+        return int(value) % 256 if value else shell.last
+    except ValueError:
+        return 2
+
+
+def _here_string(node: Node) -> str | None:
+    """The text after `<<<`."""
+    for each in node.children:
+        if each.type == "herestring_redirect":
+            return unquoted(each.children[-1])
+    return None
+
+
+def _is_plain(text: str) -> bool:
+    """Whether what stands in brackets reads the same as the words of `test`."""
+    return re.search(r"[()<>;&|`]|=~", text) is None
 
 
 def _branch(node: Node) -> tuple[list[tuple[Node, bool]], list[tuple[Node, bool]]]:
@@ -352,8 +645,8 @@ def _leading(node: Node) -> str:
         node = inner
     if node.type != "command":
         return ""
-    meant = programs.unwrapped(words(node))
-    return programs.base(meant[0]) if meant else ""
+    meant = unwrapped(words(node))
+    return program_name(meant[0]) if meant else ""
 
 
 def _literal(node: Node) -> str | None:
@@ -365,6 +658,6 @@ def _literal(node: Node) -> str | None:
 
 def _is_fed(last: str, name: str) -> bool:
     """Whether the last part of a pipe is the judge, and this one only gives it text."""
-    if last in programs.PASSIVE or last in {"grep", "egrep", "rg"}:
-        return name in programs.FEEDERS
+    if last in PASSIVE or last in {"grep", "egrep", "rg"}:
+        return name in FEEDERS
     return True

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from tree_sitter import Node
 
 from hornbook.shell.bash_tree import NotShell
-from hornbook.shell.programs import ProgramKind
+from hornbook.shell.command_kind import ProgramKind
 
 DEEPEST = 40
 FIRST_JOB = 100_000

@@ -1,10 +1,9 @@
-"""Commands that run others on what they find or read: `find` and `xargs`."""
+"""What `find` does with the files that it finds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from hornbook.shell.guard.options import arguments
-from hornbook.shell.guard.values import NamedTuple
-from hornbook.shell.guard.words import UNKNOWN, WordText
+from hornbook.shell.cheap_tuple import NamedTuple
+from hornbook.shell.guard.words import WordText
 
 EACH = "\x01"
 """Stands for each file that `find` finds."""
@@ -12,6 +11,7 @@ EACH = "\x01"
 _FILTERS = frozenset(
     ["-path", "-not", "!", "-o", "-or", "-regex", "-newer", "-prune", "-maxdepth", "-mindepth"]
 )
+_NAMES = frozenset(["-name", "-iname"])
 _LISTS = frozenset(["-fprint", "-fls", "-fprintf", "-fprint0"])
 _RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
 
@@ -29,33 +29,26 @@ class FindSearch(NamedTuple):
     commands: list[list[WordText]]
 
 
-def finding(rest: Sequence[WordText]) -> FindSearch:
+def find_search(rest: Sequence[WordText]) -> FindSearch:
     """What the arguments of `find` say."""
     plain = [each.text for each in rest]
     start = next((n for n, text in enumerate(plain) if text[:1] in {"-", "(", "!"}), len(plain))
-    tests = range(start, len(plain) - 1)
-    names = tuple(plain[n + 1] for n in tests if plain[n] in {"-name", "-iname"})
+    commands = (_command(rest[n:]) for n in _behind(_RUNS, plain, start))
+    names = tuple(plain[n] for n in _behind(_NAMES, plain, start))
     return FindSearch(
         roots=list(rest[:start]) or [WordText(".")],
         names=None if _FILTERS & set(plain[start:]) else names,
         deletes="-delete" in plain,
-        lists=[rest[n + 1] for n in tests if plain[n] in _LISTS],
-        commands=[words for n in tests if plain[n] in _RUNS and (words := _command(rest[n + 1 :]))],
+        lists=[rest[n] for n in _behind(_LISTS, plain, start)],
+        commands=[words for words in commands if words],
     )
+
+
+def _behind(options: frozenset[str], plain: Sequence[str], start: int) -> Iterator[int]:
+    """The places behind each of these options."""
+    return (n + 1 for n in range(start, len(plain) - 1) if plain[n] in options)
 
 
 def _command(rest: Sequence[WordText]) -> list[WordText]:
     end = next((n for n, each in enumerate(rest) if each.text in {";", "+"}), len(rest))
     return [WordText(each.text.replace("{}", EACH), each.wild) for each in rest[:end]]
-
-
-def appended(rest: Sequence[WordText]) -> list[WordText]:
-    """The command that `xargs` runs, with what it reads as something unknown."""
-    takes = "-I -n -P -d -L -s -E -a --max-args --max-procs --delimiter --replace --arg-file"
-    found = arguments(rest, takes, until_operand=True)
-    marks = [each.text for each in found.values("-I", "--replace")]
-    if not found.operands:
-        return []
-    if marks:
-        return [WordText(each.text.replace(marks[0], UNKNOWN)) for each in found.operands]
-    return [*found.operands, WordText(UNKNOWN)]
