@@ -5,9 +5,8 @@ from collections.abc import Mapping
 
 from hornbook.errors import UsageError
 from hornbook.hooks.active import Active
-from hornbook.hooks.payload import ToolCall
+from hornbook.hooks.host import DEFAULT_TOOLS, EDITING, READS_ONLY, RUNS_COMMANDS, ToolCall
 from hornbook.hooks.scope import Denial, WriteScope
-from hornbook.hooks.tools import DEFAULT_TOOLS, EDITING, READS_ONLY, RUNS_COMMANDS
 
 # ruff: noqa: PTH111, PTH118  # pathlib costs start-up time
 
