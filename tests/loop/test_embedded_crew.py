@@ -11,7 +11,7 @@ import pytest
 from hornbook import Workspace
 from hornbook.agents.assignment import Assignment, Limits, Role
 from hornbook.agents.embedded.embedded_agent import EmbeddedCrew
-from hornbook.context.review_packet import room
+from hornbook.context.budget import review_room
 from hornbook.context.templates.roles import shipped_instructions
 from hornbook.errors import ConfigError, UsageError
 from hornbook.loop.staff import WorkspaceStaff
@@ -311,7 +311,7 @@ def test_the_settings_of_the_page_make_room_for_everything_in_their_small_window
         found = models.resolve(capability)
         assert found is not None
         assert found[1].url.startswith("http://127.0.0.1:")
-        assert room(settings, found[1], planned=True).diff > 500
+        assert review_room(settings, found[1], planned=True).diff > 500
         assert found[1].prompt_tokens(budget.safety_percent) > 2000
     assert COUNT(shipped_instructions("reviewer")) <= budget.system_prompt
 
