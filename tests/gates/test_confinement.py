@@ -5,7 +5,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from hornbook.loop.worktrees import TaskWorktrees
 from hornbook.process.confinement import Machine, Means, this_machine
 from hornbook.settings.load import parse_settings
 from hornbook.settings.values import Settings
+from tests.kit import commands
 from tests.kit.confinements import MEANS, machine_with
 from tests.kit.fakes import git
 from tests.kit.loops import CONFIG, Stage, repository
@@ -311,8 +311,7 @@ def test_gates_that_are_run_by_hand_are_confined_when_asked(root: Path, server: 
     write(root, {".hornbook/config.yaml": config, "try.py": TRY})
 
     def run(*options: str) -> tuple[int, dict[str, object]]:
-        command = [sys.executable, "-m", "hornbook", "--root", str(root), "gates", "run", "--json"]
-        ended = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        ended = commands.run(root, "gates", "run", "--json", *options)
         return ended.returncode, json.loads(ended.stdout)
 
     code, free = run()
