@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.agents.embedded.embedded_agent import EmbeddedCrew
+from hornbook.agents.embedded.embedded_agent import EmbeddedAgent
 from hornbook.errors import ConfigError, UsageError
 from hornbook.gates.change_run import GateBounds, bounds_by_hand, bounds_in_run, run_for
 from hornbook.gates.confined_shell import gate_shell
@@ -279,7 +279,7 @@ def test_the_gates_of_an_embedded_developer_are_confined_and_see_no_rule(
     root = repository(tmp_path, config=config, **{"try.py": TRY})
     trees = TaskWorktrees(root, lambda _: False)
     folder = Path(trees.ensure("hello", "task.hello.1", trees.begin("hello")))
-    crew = EmbeddedCrew(root, root / ".hornbook" / "embedded", Settings())
+    crew = EmbeddedAgent(root, root / ".hornbook" / "embedded", Settings())
     report = crew.check(folder, [], logs=tmp_path / ".hornbook" / "logs")
     assert report.confined_by == this_machine().means.value
     if report.confined_by == "nothing":
