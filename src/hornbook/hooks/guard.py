@@ -91,6 +91,6 @@ def _absolute(path: str, folder: str) -> str:
 
 def _judge_command(command: str, folder: str, scope: WriteScope) -> Denial | None:
     # Only a command needs the shell's syntax: other tools start without it.
-    from hornbook.hooks.command_judge import judge_command  # noqa: PLC0415
+    from hornbook.hooks.command_judge import judge_command  # noqa: PLC0415  # most calls hold no command
 
     return judge_command(command, folder, scope)

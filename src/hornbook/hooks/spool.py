@@ -115,7 +115,7 @@ def _target(call: ToolCall, root: str) -> str | None:
 def _programs(command: str) -> list[str]:
     """The programs that a command line runs: arguments may hold what nobody should keep."""
     # Only the work log needs the shell's syntax, a denial does not.
-    from hornbook.shell.guard.syntax import Command, ShellSyntax, literal, read  # noqa: PLC0415
+    from hornbook.shell.guard.syntax import Command, ShellSyntax, literal, read  # noqa: PLC0415  # most calls hold no command
 
     try:
         items = read(command)
