@@ -70,8 +70,7 @@ def _for_it(root: Path, change: Change, report: GateReport) -> bool:
     """Whether the gates judged HEAD by definitions of the base, or of a commit before it."""
     if report.head != change.head or not _COMMIT.fullmatch(str(report.base)):
         return False
-    older = git.run(root, "merge-base", "--is-ancestor", str(report.base), change.base)
-    return older.returncode == 0
+    return git.is_ancestor(root, str(report.base), change.base)
 
 
 def _contradictions(report: GateReport) -> Iterator[str]:
