@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from hornbook.loop.runs.history import PastRun
     from hornbook.plans.plan import PlanDecision
     from hornbook.plans.store import PlanView
-    from hornbook.review.check import PrintedReview
     from hornbook.review.conventions import Conventions
     from hornbook.review.judgement import Judgement
+    from hornbook.review.printed_review import PrintedReview
     from hornbook.review.review_history import BadRecord, PastReview, RuleRecord
     from hornbook.review.review_record import JudgedReview
     from hornbook.settings.values import GateSettings
@@ -170,7 +170,7 @@ class Workspace(Repository):
         Raises:
             UsageError: There is neither a description nor a task.
         """
-        from hornbook.context.developer_context import (  # noqa: PLC0415  # loads a parser
+        from hornbook.context.developer_packet import (  # noqa: PLC0415  # loads a parser
             Situation,
             development_context,
         )

@@ -17,9 +17,9 @@ from hornbook.agents.command_output import (
     LONGEST,
     RATE_LIMITED,
     SERVER_DOWN,
-    read,
+    read_forms,
+    read_printed,
     retry_after,
-    said_in,
 )
 from hornbook.agents.crew import Workplace, choose_agents
 from hornbook.agents.profile import Profile, own_profile, shipped
@@ -227,9 +227,10 @@ def test_a_constrained_answer_is_taken_before_prose(place: Path) -> None:
         "result": "prose",
         "structured_output": {"a": 1},
     }
-    assert read(shipped("claude"), json.dumps(printed), "/w").text == '{"a": 1}'
+    assert read_printed(shipped("claude"), json.dumps(printed), "/w").text == '{"a": 1}'
     assert (
-        read(shipped("claude"), json.dumps([{"type": "system"}, printed]), "/w").text == '{"a": 1}'
+        read_printed(shipped("claude"), json.dumps([{"type": "system"}, printed]), "/w").text
+        == '{"a": 1}'
     )
 
 
@@ -443,12 +444,12 @@ def test_an_agents_forms_become_values(place: Path) -> None:
     ],
 )
 def test_a_form_that_cannot_be_read_is_told(form: str, problem: str) -> None:
-    (found,) = said_in(f"```json\n{form}\n```\n").problems
+    (found,) = read_forms(f"```json\n{form}\n```\n").problems
     assert problem in found
 
 
 def test_json_that_is_no_form_is_prose() -> None:
-    assert said_in('```json\n{"verdict": "approved"}\n```\n```json\n[1\n```\n') == said_in("")
+    assert read_forms('```json\n{"verdict": "approved"}\n```\n```json\n[1\n```\n') == read_forms("")
 
 
 def test_a_continuation_that_cannot_be_read_is_an_error(place: Path) -> None:
@@ -461,9 +462,9 @@ def test_a_continuation_that_cannot_be_read_is_an_error(place: Path) -> None:
 @given(st.text())
 def test_any_text_can_be_an_answer(text: str) -> None:
     for printed in (text, f"```json\n{text}\n```"):
-        assert said_in(printed) == said_in(printed)
+        assert read_forms(printed) == read_forms(printed)
     for name in SHIPPED:
-        found = read(shipped(name), text, "/work")
+        found = read_printed(shipped(name), text, "/work")
         assert found.error is not None or found.text in text
 
 
@@ -644,7 +645,7 @@ def test_every_key_of_an_own_command_is_documented_and_the_example_is_read() -> 
 
 
 def test_the_example_of_a_form_is_read() -> None:
-    found = said_in("```json\n" + PAGE.split("```json\n")[1])
+    found = read_forms("```json\n" + PAGE.split("```json\n")[1])
     assert found.problems == ()
     assert found.subtask is not None
     assert (len(found.decisions), len(found.risks)) == (1, 1)

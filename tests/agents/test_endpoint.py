@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hornbook.agents.assignment import Answer, Usage
 from hornbook.agents.embedded.developer import EmbeddedDeveloper
-from hornbook.agents.embedded.model_call import Pace, Paced, Tempo
+from hornbook.agents.embedded.model_call import RateLimited, RateLimiter, TokenRate
 from hornbook.agents.model_endpoint import ModelEndpoint
 from hornbook.errors import UsageError
 from hornbook.gates.values import GateReport
@@ -227,7 +227,7 @@ CALLS = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 900)), max_size=30
 
 @given(CALLS)
 def test_no_minute_holds_more_tokens_than_allowed(calls: list[tuple[int, int]]) -> None:
-    pace, now, made = Pace(1000), 0.0, list[tuple[float, int]]()
+    pace, now, made = TokenRate(1000), 0.0, list[tuple[float, int]]()
     for pause, tokens in calls:
         now += pause
         now += pace.wait(tokens, now)
@@ -239,10 +239,10 @@ def test_no_minute_holds_more_tokens_than_allowed(calls: list[tuple[int, int]]) 
 
 
 def test_a_call_larger_than_the_limit_waits_for_an_empty_minute() -> None:
-    pace = Pace(100).after(50, 0.0).after(10, 30.0)
+    pace = TokenRate(100).after(50, 0.0).after(10, 30.0)
     assert pace.wait(500, 40.0) == 50.0
-    assert Pace(100).wait(500, 0.0) == 0.0
-    assert Pace(0).after(10**9, 0.0).wait(10**9, 0.0) == 0.0
+    assert TokenRate(100).wait(500, 0.0) == 0.0
+    assert TokenRate(0).after(10**9, 0.0).wait(10**9, 0.0) == 0.0
 
 
 def test_too_early_a_call_is_not_made_but_told_when() -> None:
@@ -253,7 +253,7 @@ def test_too_early_a_call_is_not_made_but_told_when() -> None:
         asked.append(f"{system}{context}{seconds}")
         return Answer(text="x", usage=Usage(90, 5))
 
-    paced = Paced(model, Tempo(100, lambda: now[0]), len)
+    paced = RateLimited(model, RateLimiter(100, lambda: now[0]), len)
     assert paced("ab", "c", 1.0).text == "x"
     assert paced("ab", "cdef", 1.0).retry_after == 60.0
     now[0] = 60.0

@@ -24,8 +24,8 @@ from hornbook.errors import ConfigError
 from hornbook.gates.floors import Strictness, has_tests, scope
 from hornbook.gates.values import GateStatus
 from hornbook.plans.plan import Constraints
-from hornbook.review.check import PrintedReview
 from hornbook.review.judgement import Judgement
+from hornbook.review.printed_review import PrintedReview
 from tests.kit import review_cases as cases
 from tests.kit.paths import DOCS
 from tests.kit.workspaces import write

@@ -23,8 +23,8 @@ from hornbook.agents.embedded.progress import (
 from hornbook.agents.embedded.scoped_worktree import (
     EditRefused,
     LoadedFiles,
-    Workbench,
-    WorkbenchEdit,
+    ProposedEdit,
+    ScopedWorktree,
 )
 from hornbook.agents.embedded.step import Phase, Result, StepRecord, StepTask, as_json, from_json
 from hornbook.gates.values import GateReport, GateResult, GateStatus
@@ -141,19 +141,19 @@ def tree(tmp_path: Path) -> Path:
 def test_nothing_outside_the_worktree_is_read_or_written(tree: Path, path: str) -> None:
     (tree / "link").symlink_to(tree.parent / "outside.txt")
     (tree / "linked").symlink_to(tree.parent)
-    bench = Workbench(tree)
+    worktree = ScopedWorktree(tree)
     with pytest.raises(EditRefused):
-        bench.read(path)
+        worktree.read(path)
     with pytest.raises(EditRefused):
-        bench.edit(path, {"content": "x"})
+        worktree.edit(path, {"content": "x"})
     assert (tree.parent / "outside.txt").read_text() == "secret\n"
 
 
 def test_a_link_into_what_is_not_to_be_touched_is_judged_by_where_it_leads(tree: Path) -> None:
     (tree / "way").symlink_to("docs")
-    bench = Workbench(tree, Constraints(do_not_touch=("docs/**",)))
+    worktree = ScopedWorktree(tree, Constraints(do_not_touch=("docs/**",)))
     with pytest.raises(EditRefused, match="DO NOT TOUCH"):
-        bench.edit("way/a.md", {"content": "x"})
+        worktree.edit("way/a.md", {"content": "x"})
 
 
 @pytest.mark.parametrize(
@@ -167,20 +167,20 @@ def test_a_link_into_what_is_not_to_be_touched_is_judged_by_where_it_leads(tree:
 def test_an_edit_out_of_scope_is_refused_and_reading_is_not(
     tree: Path, scope: Constraints, said: str
 ) -> None:
-    bench = Workbench(tree, scope)
-    assert "x = 1" in bench.read("src/a.py")
+    worktree = ScopedWorktree(tree, scope)
+    assert "x = 1" in worktree.read("src/a.py")
     with pytest.raises(EditRefused, match=said):
-        bench.edit("src/a.py", {"content": "x"})
+        worktree.edit("src/a.py", {"content": "x"})
 
 
 def test_an_edit_replaces_the_one_place_and_keeps_mode_and_line_ends(tree: Path) -> None:
     path = tree / "src/run.sh"
     path.write_bytes(b"#!/bin/sh\r\necho a\r\necho b")
     path.chmod(0o755)
-    bench = Workbench(tree)
-    bench.apply(bench.edit("src/run.sh", {"search": "echo a\n", "replace": "echo c\n"}))
+    worktree = ScopedWorktree(tree)
+    worktree.apply(worktree.edit("src/run.sh", {"search": "echo a\n", "replace": "echo c\n"}))
     assert path.read_bytes() == b"#!/bin/sh\r\necho c\r\necho b"
-    bench.apply(bench.edit("src/run.sh", {"search": "echo b\n", "replace": "echo d\n"}))
+    worktree.apply(worktree.edit("src/run.sh", {"search": "echo b\n", "replace": "echo d\n"}))
     assert path.read_bytes() == b"#!/bin/sh\r\necho c\r\necho d"
     assert path.stat().st_mode & 0o777 == 0o755
     assert [each.name for each in path.parent.iterdir() if each.name.startswith(".")] == []
@@ -199,15 +199,15 @@ def test_an_edit_replaces_the_one_place_and_keeps_mode_and_line_ends(tree: Path)
 )
 def test_an_edit_that_is_not_clear_is_refused(tree: Path, given: dict[str, str], said: str) -> None:
     with pytest.raises(EditRefused, match=said):
-        Workbench(tree).edit("src/a.py", given)
+        ScopedWorktree(tree).edit("src/a.py", given)
 
 
 def test_a_binary_file_a_folder_and_a_missing_file_are_told(tree: Path) -> None:
     (tree / "b.bin").write_bytes(b"\xff\xfe\x00")
-    bench = Workbench(tree)
+    worktree = ScopedWorktree(tree)
     for path, said in (("b.bin", "not UTF-8"), ("src", "it holds: a.py"), ("no.py", "not there")):
         with pytest.raises(EditRefused, match=said):
-            bench.read(path)
+            worktree.read(path)
 
 
 def test_what_git_ignores_is_not_searched(tree: Path) -> None:
@@ -217,17 +217,17 @@ def test_what_git_ignores_is_not_searched(tree: Path) -> None:
     shutil.rmtree(tree / ".git")
     write(tree, {".gitignore": "build/\n", "build/out.py": "x = 1\n", "new.py": "x = 1\n"})
     subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
-    assert Workbench(tree).search("^x = 1$") == ["new.py:1: x = 1", "src/a.py:2: x = 1"]
+    assert ScopedWorktree(tree).search("^x = 1$") == ["new.py:1: x = 1", "src/a.py:2: x = 1"]
 
 
 @pytest.mark.parametrize("path", ["loop", "a" * 5000, "src/a.py/below.py"])
 def test_a_path_that_cannot_be_opened_is_refused(tree: Path, path: str) -> None:
     (tree / "loop").symlink_to("loop")
-    bench = Workbench(tree)
+    worktree = ScopedWorktree(tree)
     with pytest.raises(EditRefused):
-        bench.read(path)
+        worktree.read(path)
     with pytest.raises(EditRefused):
-        bench.apply(bench.edit(path, {"content": "x"}))
+        worktree.apply(worktree.edit(path, {"content": "x"}))
 
 
 def test_a_pattern_that_takes_too_long_is_refused(
@@ -236,19 +236,19 @@ def test_a_pattern_that_takes_too_long_is_refused(
     monkeypatch.setattr("hornbook.agents.embedded.scoped_worktree.SEARCH_SECONDS", 0.05)
     write(tree, {"long.txt": "a" * 4000})
     with pytest.raises(EditRefused, match="takes too long"):
-        Workbench(tree).search("(a|aa)+$(?<=b)")
+        ScopedWorktree(tree).search("(a|aa)+$(?<=b)")
 
 
 def test_a_search_is_bounded_and_leaves_closed_folders_out(tree: Path) -> None:
     write(tree, {"many.txt": "hit\n" * 500})
-    bench = Workbench(tree)
-    assert bench.search("x = 1") == ["src/a.py:2: x = 1"]
-    assert bench.search(r"core|a: 1") == []
-    hits = bench.search("hit", "*.txt")
+    worktree = ScopedWorktree(tree)
+    assert worktree.search("x = 1") == ["src/a.py:2: x = 1"]
+    assert worktree.search(r"core|a: 1") == []
+    hits = worktree.search("hit", "*.txt")
     assert len(hits) == 61
     assert "narrow the search" in hits[-1]
     with pytest.raises(EditRefused, match="no regular expression"):
-        bench.search("(")
+        worktree.search("(")
 
 
 # Doing
@@ -259,11 +259,11 @@ def situation(
     check: Callable[[Sequence[str]], GateReport],
     *records: StepRecord,
     task: StepTask | None = None,
-    kept: list[WorkbenchEdit] | None = None,
+    kept: list[ProposedEdit] | None = None,
 ) -> StepSituation:
     made = task or StepTask("t", "g", Phase.IMPLEMENT_GREEN, files=("src/a.py",), specification="# Spec\n\n## Paging\n\nTile.\n\n## Other\n\nREQ-7 holds.\n")  # fmt: skip
     keep = [] if kept is None else kept
-    return StepSituation(made, records, LoadedFiles(Workbench(root), made), check, keep.append)
+    return StepSituation(made, records, LoadedFiles(ScopedWorktree(root), made), check, keep.append)
 
 
 def passing(names: Sequence[str]) -> GateReport:
@@ -281,7 +281,7 @@ def test_a_change_is_kept_made_and_verified(tree: Path) -> None:
         asked.append(names)
         return report(gate("build", passed="x = 2" in (tree / "src/a.py").read_text()))
 
-    kept: list[WorkbenchEdit] = []
+    kept: list[ProposedEdit] = []
     at = situation(tree, check, kept=kept)
     done = do(act("edit_file", path="src/a.py", search="x = 1", replace="x = 2"), at)
     assert (done.result, done.error, asked) == (Result.SUCCESS, None, [()])
@@ -318,7 +318,7 @@ def test_every_item_is_loaded(tree: Path, item: str) -> None:
     at = situation(tree, passing, StepRecord(0, "run_check", gates=(failing,)))
     done = do(act("load_context", item=item), at)
     assert (done.error, done.loads) == (None, item)
-    assert LOADS[item] in at.shelf.content(done, at.records)
+    assert LOADS[item] in at.loaded.content(done, at.records)
 
 
 def test_the_whole_output_of_a_test_comes_from_its_log(tree: Path, tmp_path: Path) -> None:
@@ -327,12 +327,12 @@ def test_the_whole_output_of_a_test_comes_from_its_log(tree: Path, tmp_path: Pat
     result = GateResult("test", True, GateStatus.FAILED, 1, 0.1, "end of it", "", str(log))
     at = situation(tree, passing, StepRecord(0, "run_check", gates=(result,)))
     done = do(act("load_context", item="test_output"), at)
-    assert at.shelf.content(done, at.records).count("all of it") == 50
+    assert at.loaded.content(done, at.records).count("all of it") == 50
 
 
 def test_related_files_import_or_are_imported(tree: Path) -> None:
     at = situation(tree, passing)
-    content = at.shelf.content(do(act("load_context", item="related_files"), at), ())
+    content = at.loaded.content(do(act("load_context", item="related_files"), at), ())
     assert "== src/helper.py ==" in content
     assert "== src/user.py ==" in content
     assert "docs/a.md" not in content
@@ -341,7 +341,7 @@ def test_related_files_import_or_are_imported(tree: Path) -> None:
 def test_lines_of_a_file_are_read_with_their_numbers(tree: Path) -> None:
     at = situation(tree, passing)
     done = do(act("read_file", path="src/a.py", start=2, end=2), at)
-    assert at.shelf.content(done, ()) == "   2  x = 1"
+    assert at.loaded.content(done, ()) == "   2  x = 1"
     assert done.loads == "read_file:src/a.py:2-2"
     assert "has 4 lines" in (do(act("read_file", path="src/a.py", start=9), at).error or "")
 
@@ -497,10 +497,10 @@ def test_an_edit_is_made_all_at_once(tree: Path, monkeypatch: pytest.MonkeyPatch
     def fail(descriptor: int) -> None:
         raise OSError(28, "no space", str(descriptor))
 
-    bench = Workbench(tree)
-    edit = bench.edit("src/a.py", {"content": "new\n"})
+    worktree = ScopedWorktree(tree)
+    edit = worktree.edit("src/a.py", {"content": "new\n"})
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(EditRefused, match="cannot be written: no space"):
-        bench.apply(edit)
+        worktree.apply(edit)
     assert (tree / "src/a.py").read_text() == "import helper\nx = 1\ny = 1\n"
     assert sorted(each.name for each in (tree / "src").iterdir()) == ["a.py", "helper.py", "user.py"]  # fmt: skip

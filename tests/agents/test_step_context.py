@@ -35,7 +35,7 @@ from hornbook.agents.embedded.step import (
     RuleViolation,
     StepRecord,
     StepTask,
-    loaded,
+    loaded_items,
     phase_of,
     task_of,
 )
@@ -387,7 +387,7 @@ def load(step: int, key: str, **given: str) -> StepRecord:
 
 
 def keys(records: list[StepRecord], step: int) -> list[str]:
-    return [item.key for item in loaded(records, step)]
+    return [item.key for item in loaded_items(records, step)]
 
 
 def test_memory_has_five_slots_of_which_two_hold_loaded_items() -> None:

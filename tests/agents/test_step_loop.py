@@ -15,7 +15,7 @@ import yaml
 
 from hornbook.agents.assignment import Answer, Limits, Role
 from hornbook.agents.embedded.progress import LoopRules, allowed_steps, progress_steps, stuck
-from hornbook.agents.embedded.scoped_worktree import Workbench
+from hornbook.agents.embedded.scoped_worktree import ScopedWorktree
 from hornbook.agents.embedded.step import FileEdit, Phase, Result, StepRecord, StepTask
 from hornbook.agents.embedded.step_store import StepStore
 from hornbook.errors import StoreError, UsageError
@@ -461,10 +461,10 @@ def test_snapshots_put_a_reset_worktree_right(root: Path) -> None:
     run(root, [WRONG, RIGHT, Answer(error="killed")], wants_two(root), "src/a.py")
     (root / "tree/src/a.py").write_text("x = 1\n")
     store = StepStore(root / "state")
-    bench = Workbench(root / "tree")
-    assert store.restore(bench, store.records()[0]) == ("src/a.py",)
+    worktree = ScopedWorktree(root / "tree")
+    assert store.restore(worktree, store.records()[0]) == ("src/a.py",)
     assert (root / "tree/src/a.py").read_text() == "x = 2\n"
-    assert store.restore(bench, store.records()[0]) == ()
+    assert store.restore(worktree, store.records()[0]) == ()
 
 
 # Tests first, judged by a real test runner

@@ -14,6 +14,7 @@ import pytest
 
 from hornbook import Workspace
 from tests.kit.engines import PATIENCE, Watched, attempts, prepare
+from tests.kit.forks import SCRIPTED, decoded, fork_run
 from tests.kit.paths import ROOT
 from tests.kit.plans import PLAN, with_a_plan
 
@@ -37,14 +38,8 @@ def scripted(root: Path, script: dict[str, list[str]]) -> Path:
 
 
 def hornbook(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*COMMAND, "--root", str(root), *arguments],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=PATIENCE,
-        check=False,
-    )
+    whole = ["--root", str(root), *arguments]
+    return decoded(fork_run(whole, folder=ROOT, environment=os.environ, entry=SCRIPTED))
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def python_suites(address: str) -> Iterator[list[str]]:
         # The events of a plan are a stream without an end, which no suite waits for.
         chosen = [*SCHEMATHESIS, "--seed", str(seed), "--exclude-path-regex", "/events$"]
         yield [*run, f"{address}/openapi.json", *chosen]
-    yield [sys.executable, "-m", "pytest", "-n", "0", "tests/test_serve_clients.py"]
+    yield [sys.executable, "-m", "pytest", "-n", "0", "tests/serve/test_clients.py"]
 
 
 def main() -> None:

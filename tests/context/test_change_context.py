@@ -13,6 +13,7 @@ from hornbook.context.prompt import Outcome, Pressure
 from hornbook.context.receipt import receipt, verify
 from hornbook.errors import UsageError
 from hornbook.text.tokens import counter
+from tests.kit.commands import run
 from tests.kit.workspaces import ERROR_HANDLING, SOPS, with_the_example_sop, write
 
 ERRORS = "source.doc.sops.error-handling"
@@ -221,27 +222,17 @@ def test_a_superseded_decision_is_not_served_as_current(root: Path) -> None:
     assert [each.id for each in context.left_out] == ["decision.0001-go"]
 
 
-def hornbook(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "hornbook", *arguments],
-        cwd=root,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-
-
 def test_a_packet_on_disk_verifies_and_a_changed_one_does_not(root: Path) -> None:
     write(root, {"main.go": "package main // a\n"})
     commit(root)
     out = root / "packet"
-    done = hornbook(root, "context", "review", "--diff", "main..work", "--output", str(out))
+    done = run(root, "context", "review", "--diff", "main..work", "--output", str(out))
     assert done.returncode == 0, done.stderr
     files = (str(out / "receipt.json"), str(out / "prompt.md"))
-    assert hornbook(root, "context", "verify", *files).returncode == 0
+    assert run(root, "context", "verify", *files).returncode == 0
     prompt = out / "prompt.md"
     prompt.write_bytes(prompt.read_bytes().replace(b"identifiers", b"identifierz", 1))
-    done = hornbook(root, "context", "verify", *files)
+    done = run(root, "context", "verify", *files)
     assert done.returncode == 1
     assert "section sops" in done.stdout
 
@@ -254,12 +245,12 @@ def test_an_overflowing_rule_set_is_refused_and_reviewed_in_passes(root: Path) -
     write(root, {"handlers/user.go": "package handlers // a\n"})
     commit(root)
     arguments = ("context", "review", "--diff", "main..work")
-    done = hornbook(root, *arguments, "--json")
+    done = run(root, *arguments, "--json")
     assert done.returncode == 1
     answer = json.loads(done.stdout)
     assert (answer["outcome"], answer["text"]) == ("sop_overflow", None)
     out = root / "out"
-    done = hornbook(root, *arguments, "--passes", "--output", str(out))
+    done = run(root, *arguments, "--passes", "--output", str(out))
     assert done.returncode == 0, done.stderr
     receipts = [json.loads(path.read_text()) for path in sorted(out.glob("*/receipt.json"))]
     assert len(receipts) == 2
@@ -267,7 +258,7 @@ def test_an_overflowing_rule_set_is_refused_and_reviewed_in_passes(root: Path) -
     assert all(facts["whole_set"] == answer["sop_ids"] for facts in receipts)
     for folder in sorted(out.iterdir()):
         files = (str(folder / "receipt.json"), str(folder / "prompt.md"))
-        assert hornbook(root, "context", "verify", *files).returncode == 0
+        assert run(root, "context", "verify", *files).returncode == 0
 
 
 def test_a_receipt_becomes_an_entity_that_tells_which_revisions_it_used(root: Path) -> None:
@@ -275,8 +266,7 @@ def test_a_receipt_becomes_an_entity_that_tells_which_revisions_it_used(root: Pa
     head = commit(root)
     out = root / "packet"
     assert (
-        hornbook(root, "context", "review", "--diff", "main..work", "--output", str(out)).returncode
-        == 0
+        run(root, "context", "review", "--diff", "main..work", "--output", str(out)).returncode == 0
     )
     with Workspace.open(root) as work:
         report = work.ingest(strict=True)

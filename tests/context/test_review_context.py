@@ -6,9 +6,10 @@ from hashlib import sha256
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hornbook.context.budget import ReviewRoom
 from hornbook.context.prompt import Context, Outcome, Part, Unit, lay_out
 from hornbook.context.receipt import Circumstances, receipt, verify
-from hornbook.context.reviewer_context import Extra, ReviewMaterial, ReviewRoom, Rule, assemble
+from hornbook.context.reviewer_context import Extra, ReviewMaterial, Rule, assemble
 from hornbook.text.tokens import counter
 
 COUNT = counter("cl100k")

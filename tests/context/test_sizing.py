@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook import Workspace
-from hornbook.context.sizing import SizedFile, reasons_against, room, too_large
+from hornbook.context.budget import task_room, too_large
+from hornbook.context.sizing import SizedFile, reasons_against
 from hornbook.errors import ConfigError, UsageError
 from hornbook.settings.values import Budget
 from tests.kit.workspaces import SOPS, with_the_example_sop, write
@@ -14,30 +15,30 @@ BUDGET = Budget()
 
 
 def test_the_numbers_of_the_source_documents_hold() -> None:
-    given_room = room(200_000, reserve=4000, sweet_spot=0, budget=BUDGET)
+    given_room = task_room(200_000, reserve=4000, sweet_spot=0, budget=BUDGET)
     assert (given_room.available, given_room.limit) == (156_100, 62_440)
 
 
 def test_a_window_below_16353_is_a_configuration_error() -> None:
-    assert room(16_353, reserve=4000, sweet_spot=0, budget=BUDGET).available == 1
+    assert task_room(16_353, reserve=4000, sweet_spot=0, budget=BUDGET).available == 1
     with pytest.raises(ConfigError, match="16352"):
-        room(16_352, reserve=4000, sweet_spot=0, budget=BUDGET)
+        task_room(16_352, reserve=4000, sweet_spot=0, budget=BUDGET)
 
 
 def test_a_sweet_spot_is_the_limit_up_to_what_is_available() -> None:
-    assert room(200_000, reserve=4000, sweet_spot=100_000, budget=BUDGET).limit == 100_000
-    assert room(200_000, reserve=4000, sweet_spot=999_999, budget=BUDGET).limit == 156_100
+    assert task_room(200_000, reserve=4000, sweet_spot=100_000, budget=BUDGET).limit == 100_000
+    assert task_room(200_000, reserve=4000, sweet_spot=999_999, budget=BUDGET).limit == 156_100
 
 
 @given(st.integers(16_353, 2_000_000), st.integers(0, 2_000_000))
 def test_too_large_is_exact_at_the_border(window: int, estimate: int) -> None:
-    space = room(window, reserve=4000, sweet_spot=0, budget=BUDGET)
+    space = task_room(window, reserve=4000, sweet_spot=0, budget=BUDGET)
     expected = estimate * 100 > space.available * 40
     assert too_large(estimate, space, sweet_spot=0, budget=BUDGET) is expected
 
 
 def test_every_reason_is_named() -> None:
-    space = room(16_400, reserve=4000, sweet_spot=0, budget=BUDGET)
+    space = task_room(16_400, reserve=4000, sweet_spot=0, budget=BUDGET)
     files = [SizedFile(f"{n}.py", 100) for n in range(5)]
     reasons = reasons_against(
         500, files, space, rule_tokens=5000, reserve=4000, sweet_spot=0, budget=BUDGET

@@ -4,12 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook import Workspace
-from hornbook.context.developer_context import (
-    Development,
-    DevelopRoom,
-    FileText,
-    assemble_development,
-)
+from hornbook.context.budget import DevelopRoom
+from hornbook.context.developer_context import Development, FileText, assemble_development
 from hornbook.context.prompt import Outcome, Part, Unit
 from hornbook.context.step_parts import StepOutput, step_parts
 from hornbook.context.templates.settings import DEFAULTS, Operator, effective

@@ -32,6 +32,7 @@ from hornbook.serve.graphql.schema import execute
 from hornbook.settings.values import Settings
 from hornbook.text.globs import parse, parse_set
 from hornbook.vocabulary.predicates import PREDICATES
+from tests.kit.forks import SCRIPT, decoded, fork_run, shim_folder
 from tests.kit.pages import CODE, FENCE, codes, prose, rows, section, slug, text_of
 from tests.kit.paths import DOCS, ROOT
 from tests.kit.workspaces import write
@@ -261,9 +262,10 @@ class Terminal:
         self._folder.mkdir()
         self._state = folder / "where"
         outside = {"HORNBOOK_ROOT", "FORCE_COLOR", "COLUMNS"}
+        bin_folder = str(Path(sys.executable).parent)
         self._environment = {
             **{key: value for key, value in os.environ.items() if key not in outside},
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join([str(shim_folder()), bin_folder, os.environ["PATH"]]),
             "GIT_CONFIG_GLOBAL": os.devnull,
             **{f"GIT_{who}_NAME": "Reader" for who in ("AUTHOR", "COMMITTER")},
             **{f"GIT_{who}_EMAIL": "reader@example.org" for who in ("AUTHOR", "COMMITTER")},
@@ -276,7 +278,8 @@ class Terminal:
         return shown
 
     def python(self, script: str) -> str:
-        return self._run(sys.executable, "-c", script)
+        done = fork_run([script], folder=self._folder, environment=self._environment, entry=SCRIPT)
+        return self._shown(script, decoded(done))
 
     def _run(self, *command: str) -> str:
         done = subprocess.run(
@@ -287,7 +290,11 @@ class Terminal:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{command[-1]}\n{done.stdout}{done.stderr}"
+        return self._shown(command[-1], done)
+
+    @staticmethod
+    def _shown(command: str, done: "subprocess.CompletedProcess[str]") -> str:
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
 

@@ -5,7 +5,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.agents.embedded.embedded_agent import EmbeddedCrew
+from hornbook.agents.embedded.embedded_agent import EmbeddedAgent
 from hornbook.errors import ConfigError, UsageError
 from hornbook.gates.change_run import GateBounds, bounds_by_hand, bounds_in_run, run_for
 from hornbook.gates.confined_shell import gate_shell
@@ -24,6 +23,7 @@ from hornbook.loop.worktrees import TaskWorktrees
 from hornbook.process.confinement import Machine, Means, this_machine
 from hornbook.settings.load import parse_settings
 from hornbook.settings.values import Settings
+from tests.kit import commands
 from tests.kit.confinements import MEANS, machine_with
 from tests.kit.fakes import git
 from tests.kit.loops import CONFIG, Stage, repository
@@ -279,7 +279,7 @@ def test_the_gates_of_an_embedded_developer_are_confined_and_see_no_rule(
     root = repository(tmp_path, config=config, **{"try.py": TRY})
     trees = TaskWorktrees(root, lambda _: False)
     folder = Path(trees.ensure("hello", "task.hello.1", trees.begin("hello")))
-    crew = EmbeddedCrew(root, root / ".hornbook" / "embedded", Settings())
+    crew = EmbeddedAgent(root, root / ".hornbook" / "embedded", Settings())
     report = crew.check(folder, [], logs=tmp_path / ".hornbook" / "logs")
     assert report.confined_by == this_machine().means.value
     if report.confined_by == "nothing":
@@ -311,8 +311,7 @@ def test_gates_that_are_run_by_hand_are_confined_when_asked(root: Path, server: 
     write(root, {".hornbook/config.yaml": config, "try.py": TRY})
 
     def run(*options: str) -> tuple[int, dict[str, object]]:
-        command = [sys.executable, "-m", "hornbook", "--root", str(root), "gates", "run", "--json"]
-        ended = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        ended = commands.run(root, "gates", "run", "--json", *options)
         return ended.returncode, json.loads(ended.stdout)
 
     code, free = run()

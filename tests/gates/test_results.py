@@ -9,8 +9,9 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.gates.values import GateReport, GateResult, GateStatus
-from hornbook.review.check import PrintedReview, read_gates
+from hornbook.review.check import read_gates
 from hornbook.review.judgement import Judgement
+from hornbook.review.printed_review import PrintedReview
 from tests.kit import review_cases as cases
 from tests.kit.git import commit, start
 from tests.kit.reviews import GOOD, Receipt, codes, prepared

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from hornbook import Workspace
 from hornbook.errors import BadQuery, StoreError, UsageError
 from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.sparql import answer
+from tests.kit.commands import run_bytes
 from tests.kit.workspaces import SOPS, with_the_example_sop, write
 
 ERRORS = "source.doc.sops.error-handling"
@@ -20,17 +20,6 @@ ERRORS = "source.doc.sops.error-handling"
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return with_the_example_sop(tmp_path)
-
-
-def run(root: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(
-        [sys.executable, "-m", "hornbook", *arguments],
-        cwd=root,
-        capture_output=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, **environment},
-    )
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -74,11 +63,11 @@ def test_a_damaged_pointer_is_an_error_and_never_no_rules(root: Path, garbage: b
     with Workspace.open(root) as work:
         work.ingest()
     (root / ".hornbook/store/CURRENT").write_bytes(garbage)
-    done = run(root, "why", "a.go", "--json")
+    done = run_bytes(root, "why", "a.go", "--json")
     assert done.returncode == 1
     assert b"ingest --rebuild" in done.stderr
-    assert run(root, "ingest").returncode == 0
-    assert ERRORS.encode() in run(root, "why", "a.go").stdout
+    assert run_bytes(root, "ingest").returncode == 0
+    assert ERRORS.encode() in run_bytes(root, "why", "a.go").stdout
 
 
 def test_a_pointer_that_is_a_folder_can_be_rebuilt(root: Path) -> None:
@@ -86,9 +75,9 @@ def test_a_pointer_that_is_a_folder_can_be_rebuilt(root: Path) -> None:
         work.ingest()
     (root / ".hornbook/store/CURRENT").unlink()
     (root / ".hornbook/store/CURRENT").mkdir()
-    assert run(root, "why", "a.go").returncode == 1
-    assert run(root, "ingest").returncode == 0
-    assert ERRORS.encode() in run(root, "why", "a.go").stdout
+    assert run_bytes(root, "why", "a.go").returncode == 1
+    assert run_bytes(root, "ingest").returncode == 0
+    assert ERRORS.encode() in run_bytes(root, "why", "a.go").stdout
 
 
 def test_a_damaged_graph_is_an_error_and_heals_with_the_next_ingest(root: Path) -> None:
@@ -260,7 +249,7 @@ def test_a_large_file_stays_too_large_when_its_id_changes(root: Path) -> None:
 
 def test_a_pipe_is_told_and_does_not_hang(root: Path) -> None:
     os.mkfifo(root / "x.md")
-    done = run(root, "ingest", "x.md", "--json")
+    done = run_bytes(root, "ingest", "x.md", "--json")
     assert done.returncode == 0
     assert b"not_a_file" in done.stdout
 
@@ -294,9 +283,9 @@ def test_texts_of_documents_steer_neither_markup_nor_terminal(root: Path, title:
     import json
 
     write(root, {f"{SOPS}/t.md": f"---\ntitle: {json.dumps(title)}\n---\n# T\n"})
-    run(root, "ingest")
+    run_bytes(root, "ingest")
     for command in (("show", "source.doc.sops.t"), ("why", "[id]/[/]/page.tsx")):
-        done = run(root, *command, PYTHONIOENCODING="ascii")
+        done = run_bytes(root, *command, PYTHONIOENCODING="ascii")
         assert done.returncode == 0, done.stderr
         assert b"\x1b" not in done.stdout
     assert b"[id]/[/]/page.tsx" in done.stdout
@@ -318,7 +307,7 @@ def test_ordinary_mistakes_are_told_in_a_line(
     root: Path, arguments: tuple[str, ...], code: int
 ) -> None:
     (root / "latin.graphql").write_bytes(b"{ \xe9 }")
-    done = run(root, *arguments)
+    done = run_bytes(root, *arguments)
     assert done.returncode == code, done.stderr
     assert b"Traceback" not in done.stderr
 
@@ -338,7 +327,7 @@ def test_ordinary_mistakes_are_told_in_a_line(
 )
 def test_a_broken_config_is_a_configuration_error(root: Path, text: str) -> None:
     write(root, {".hornbook/config.yaml": text})
-    done = run(root, "why", "a.go")
+    done = run_bytes(root, "why", "a.go")
     assert done.returncode == 2, done.stderr
     assert b"Traceback" not in done.stderr
     assert b"config.yaml" in done.stderr
@@ -346,7 +335,7 @@ def test_a_broken_config_is_a_configuration_error(root: Path, text: str) -> None
 
 def test_a_state_folder_that_is_a_file_is_told(root: Path) -> None:
     (root / ".hornbook").write_text("x")
-    done = run(root, "ingest")
+    done = run_bytes(root, "ingest")
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr
 

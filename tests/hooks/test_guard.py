@@ -11,12 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import hornbook
 from hornbook.hooks import active as activity
 from hornbook.hooks.active import Active, load
 from hornbook.hooks.compiler import compile_guard, read_constraints
 from hornbook.hooks.entry import EVENTS, HookEnvironment, respond
+from hornbook.hooks.host import DEFAULT_TOOLS
 from hornbook.hooks.scope import WriteScope
-from hornbook.hooks.tools import DEFAULT_TOOLS
 from hornbook.plans.plan import Constraints, Plan
 from hornbook.plans.text import render
 from hornbook.text.globs import parse
@@ -515,27 +516,47 @@ def test_the_root_can_be_given(root: Path, tmp_path_factory: pytest.TempPathFact
         assert b'"deny"' in done.stdout
 
 
-def test_a_call_before_a_tool_loads_the_standard_library_only(root: Path) -> None:
+MOST_MODULES = 20
+"""Of ours, before a tool: a hook starts for every call of an agent."""
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Write", {"file_path": "src/a.py"}),
+        ("Write", {"file_path": "README.md"}),
+        ("Bash", {"command": "pytest -q 2>&1 | tail -5"}),
+        ("Bash", {"command": "git status && rm src/a.py"}),
+        ("Bash", {"command": "uv run pytest -q && rm src/a.py"}),
+        ("Bash", {"command": "rm README.md"}),
+    ],
+)
+def test_a_call_before_a_tool_loads_few_modules_and_the_standard_library(
+    root: Path, tool: str, given: dict[str, str]
+) -> None:
     compile_guard(root)
     code = (
         "import sys\n"
         "from hornbook.cli.main import main\n"
         "sys.argv = ['hornbook', 'hook', 'pre-tool-use']\n"
         "try:\n    main()\nexcept SystemExit as end:\n"
-        "    loaded = {name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)\n"
-        "    heavy = {'dataclasses', 'pathlib', 'typing', 'hornbook.text', 'hornbook.workspace'}\n"
-        "    print(end.code, *sorted(loaded), *sorted(heavy & set(sys.modules)))\n"
+        "    print(end.code, *sys.modules, file=sys.stderr)\n"
     )
-    data = json.dumps(payload(root, "Bash", command="git status && rm src/a.py")).encode()
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],
-        input=data,
+        input=json.dumps(payload(root, tool, **given)).encode(),
         capture_output=True,
         cwd=root,
         check=True,
-        env={**os.environ, "PYTHONPATH": str(Path(activity.__file__).parents[3])},
+        env={**os.environ, "PYTHONPATH": str(Path(hornbook.__file__).parents[1])},
     )
-    assert set(done.stdout.decode().split()) <= {"0", "hornbook", "__main__"}
+    ended, *loaded = done.stderr.decode().split()
+    assert ended == "0"
+    ours = [name for name in loaded if name.partition(".")[0] == "hornbook"]
+    assert len(ours) <= MOST_MODULES, ours
+    assert not {"dataclasses", "pathlib", "typing"}.intersection(loaded)
+    names = {name.partition(".")[0] for name in loaded}
+    assert names - sys.stdlib_module_names <= {"hornbook", "__main__"}
 
 
 # The guard and the plans read the same constraints

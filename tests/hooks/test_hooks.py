@@ -20,6 +20,7 @@ from hornbook.hooks.active import Active
 from hornbook.hooks.claude_settings import SETTINGS, host_event, install
 from hornbook.hooks.entry import EVENTS, HookAnswer, HookEnvironment, respond
 from hornbook.hooks.session_context import MOST_CHARACTERS, _fitted, session_context
+from tests.kit.commands import run
 from tests.kit.hook_calls import ask, events, guarded, payload
 from tests.kit.workspaces import write
 
@@ -353,21 +354,11 @@ def test_settings_that_cannot_be_read_are_refused_and_left(tmp_path: Path, text:
     assert (tmp_path / SETTINGS).read_text() == text
 
 
-def hornbook(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "hornbook", *arguments],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_init_installs_hooks_that_block_a_forbidden_write(root: Path) -> None:
-    done = hornbook(root, "init", "--hooks", "claude", "--json")
+    done = run(root, "init", "--hooks", "claude", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["hooks"]["path"] == ".claude/settings.json"
-    again = hornbook(root, "init", "--hooks", "claude")
+    again = run(root, "init", "--hooks", "claude")
     assert "they are there already" in again.stdout
     command = host_settings(root)["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
     folder = root.parent / "bin"
@@ -395,7 +386,7 @@ def test_init_installs_hooks_that_block_a_forbidden_write(root: Path) -> None:
 
 def test_init_refuses_before_it_creates_anything(tmp_path: Path) -> None:
     write(tmp_path, {SETTINGS.as_posix(): "{"})
-    done = hornbook(tmp_path, "init", "--hooks", "claude")
+    done = run(tmp_path, "init", "--hooks", "claude")
     assert done.returncode == 2
     assert "settings.json" in done.stderr
     assert not (tmp_path / ".hornbook").exists()
@@ -435,15 +426,7 @@ def test_the_wrapper_files_pass_on_what_the_commands_answer(
 
 def test_an_agent_is_sent_back_by_gates_that_really_failed(tmp_path: Path) -> None:
     def called(*arguments: str, sent: str = "") -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "hornbook", *arguments],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            input=sent,
-        )
-        return done.stdout
+        return run(tmp_path, *arguments, sent=sent).stdout
 
     made = 'command: "touch made.txt; grep -q good a.txt", creates: [made.txt]'
     gates = f"gates:\n  additional:\n    - {{name: test, {made}}}\n"

@@ -7,19 +7,26 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.kit.forks import decoded, fork_run, forkable
+
 
 def run(
     root: Path, *arguments: str, sent: str = "", **environment: str
 ) -> "subprocess.CompletedProcess[str]":
     """The command in a folder, whatever it ends with."""
+    return decoded(run_bytes(root, *arguments, sent=sent.encode(), **environment))
+
+
+def run_bytes(
+    root: Path, *arguments: str, sent: bytes = b"", **environment: str
+) -> "subprocess.CompletedProcess[bytes]":
+    """The command in a folder, whatever it ends with, and the bytes that it prints."""
+    whole = {**os.environ, **environment}
+    if forkable(environment):
+        return fork_run(arguments, folder=root, environment=whole, sent=sent)
+    command = [sys.executable, "-m", "hornbook", *arguments]
     return subprocess.run(
-        [sys.executable, "-m", "hornbook", *arguments],
-        input=sent,
-        capture_output=True,
-        text=True,
-        cwd=root,
-        check=False,
-        env={**os.environ, **environment},
+        command, input=sent, capture_output=True, cwd=root, check=False, env=whole
     )
 
 

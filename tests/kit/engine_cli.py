@@ -1,8 +1,8 @@
 """`hornbook` with the scripted loop in the place of the real one; `plan.md` is what is planned."""
 
 import sys
-import types
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from hornbook.cli.main import main
@@ -33,8 +33,15 @@ def planner_of(work: Workspace) -> Planner | None:
     return Planner(path) if path.exists() else None
 
 
-if __name__ == "__main__":
-    staffing = types.ModuleType("hornbook.loop.staff")
-    vars(staffing).update(loop_of=loop_of, planner_of=planner_of)
-    sys.modules["hornbook.loop.staff"] = staffing
+def run() -> None:
+    """The command of the arguments."""
+    import_module("hornbook.loop.staff")
+    for name, module in sorted(sys.modules.items()):  # those that took the real ones by name, too
+        if name.startswith("hornbook."):
+            ours = {"loop_of": loop_of, "planner_of": planner_of}
+            vars(module).update({key: ours[key] for key in ours.keys() & vars(module).keys()})
     main()
+
+
+if __name__ == "__main__":
+    run()

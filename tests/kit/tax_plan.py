@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from hornbook import Workspace
+from tests.kit.commands import run
 from tests.kit.git import start
 
 CONFIG = """\
@@ -73,9 +74,7 @@ def command(root: Path, *arguments: str) -> list[str]:
 
 
 def hornbook(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        command(root, *arguments), capture_output=True, text=True, check=False, timeout=240
-    )
+    return run(root, "--root", str(root), *arguments)
 
 
 AGENT = """\

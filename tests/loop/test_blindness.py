@@ -7,7 +7,8 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.agents.assignment import Answer
-from hornbook.agents.rule_leaks import RuleTexts, unseeing
+from hornbook.agents.embedded.model_call import withholding
+from hornbook.agents.rule_leaks import RuleTexts
 from hornbook.loop.protocol import StepKind
 from hornbook.loop.runs.book import RunBook
 from tests.kit.fakes import reviews, writes
@@ -113,13 +114,13 @@ def test_a_model_is_not_sent_a_step_that_quotes_a_withheld_rule() -> None:
         sent.append(context)
         return Answer(text=f"{len(system)} {seconds}")
 
-    careful = unseeing(ask, {RULE_ID: RULE})
+    careful = withholding(ask, {RULE_ID: RULE})
     refused = careful("system", f"gate output: {SENTENCE}", 5)
     assert refused.error is not None
     assert RULE_ID in refused.error
     assert sent == []
     assert careful("system", "harmless", 5).error is None
-    assert unseeing(ask, {})("system", SENTENCE, 5).error is None
+    assert withholding(ask, {})("system", SENTENCE, 5).error is None
 
 
 @pytest.mark.parametrize("around", ["", "before ", f"{SENTENCE[:30]} then "])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from hornbook.cli.workflows import workflow as command
+from hornbook.cli.definitions import workflow as command
 from hornbook.errors import UsageError
 from hornbook.loop.workflow.expressions import OPERATORS
 from hornbook.loop.workflow.json_nodes import MAX_BYTES, MAX_DEPTH

@@ -120,27 +120,6 @@ def test_the_versions_agree() -> None:
     assert f'version = "{hornbook.__version__}"' in text
 
 
-def test_our_own_rules_are_rules_without_problems(tmp_path: Path) -> None:
-    import shutil
-
-    shutil.copytree(ROOT / "sources" / "sops", tmp_path / "sources" / "sops")
-    shutil.copytree(ROOT / "docs" / "decisions", tmp_path / "docs" / "decisions")
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / ".hornbook").mkdir()
-    shutil.copy(ROOT / ".hornbook" / "config.yaml", tmp_path / ".hornbook" / "config.yaml")
-    with Workspace.open(tmp_path) as work:
-        report = work.ingest(strict=True)
-        assert report.problems == ()
-        kinds = {entry.category for entry in work.snapshot().catalog.entries}
-        assert kinds == {"sop", "decision", "code"}
-        related = work.snapshot().related_files("src/hornbook/graph/store.py")
-        assert "src/hornbook/graph/oxigraph.py" in related
-        for path in ("src/hornbook/graph/store.py", "src/hornbook/cli/main.py", "tests/test_x.py"):
-            (answer,) = work.why([path])
-            assert answer.rules
-            assert answer.fits, (path, answer.tokens)
-
-
 def test_the_examples_are_rules_without_problems(tmp_path: Path) -> None:
     import shutil
 

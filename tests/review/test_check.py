@@ -10,10 +10,11 @@ from hornbook import Workspace
 from hornbook.errors import UsageError
 from hornbook.gates.values import GateReport, GateResult, GateStatus
 from hornbook.review import search
-from hornbook.review.check import PrintedReview, briefs, read_gates, recomputed
+from hornbook.review.check import briefs, read_gates, recompute_case
 from hornbook.review.integrity import CODES, WARNINGS
 from hornbook.review.judge import Case, judge
 from hornbook.review.judgement import JudgedRule, Judgement, Route, Search
+from hornbook.review.printed_review import PrintedReview
 from tests.kit import review_cases as cases
 from tests.kit.git import commit, git, start
 from tests.kit.paths import DOCS
@@ -37,7 +38,7 @@ def facts(root: Path) -> Receipt:
 @pytest.fixture(scope="module")
 def case(root: Path, facts: Receipt) -> Case:
     """The change as git has it, so that each review of the table costs only its own check."""
-    return recomputed(root, [facts])
+    return recompute_case(root, [facts])
 
 
 @pytest.mark.parametrize("tried", cases.CASES, ids=lambda each: each.name)

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.review.check import PrintedReview, briefs, recomputed
+from hornbook.review.check import briefs, recompute_case
 from hornbook.review.judge import Case, judge
 from hornbook.review.judgement import Judgement
+from hornbook.review.printed_review import PrintedReview
 from tests.kit import review_cases as cases
 from tests.kit.git import commit, start
 from tests.kit.reviews import Receipt, prepared
@@ -31,7 +32,7 @@ def _judged(tmp_path_factory: pytest.TempPathFactory) -> None:
     start(root, {**cases.RULES, "README.md": "# It\n"})
     commit(root, cases.CHANGED)
     (facts,) = prepared(root)
-    JUDGED["it"] = facts, recomputed(root, [facts])
+    JUDGED["it"] = facts, recompute_case(root, [facts])
 
 
 def verdict(*printed: bytes) -> Judgement:

@@ -8,7 +8,7 @@ import pytest
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
 from hornbook.gates.values import GateReport, GateResult, GateStatus
-from hornbook.review.check import PrintedReview
+from hornbook.review.printed_review import PrintedReview
 from hornbook.review.review_record import JudgedReview
 from hornbook.vocabulary.terms import Standing
 from tests.kit import review_cases as cases

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from hornbook import Workspace
 from hornbook.cli.main import app as command
-from hornbook.review.check import PrintedReview
+from hornbook.review.printed_review import PrintedReview
 from hornbook.review.review_record import JudgedReview
 from tests.kit import review_cases as cases
 from tests.kit.git import commit, start

@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.kit.commands import answer, run
 from tests.kit.serve_process import free_port, serving
 from tests.kit.servers import READER
 from tests.kit.workspaces import SOPS, with_the_example_sop, write
@@ -61,16 +60,13 @@ def test_other_commands_work_on_the_same_root(tmp_path: Path) -> None:
     root = with_the_example_sop(tmp_path)
     with serving(root, "--ingest") as (address, _):
         write(root, {f"{SOPS}/new.md": "# New\n\nText.\n"})
-        command = [sys.executable, "-m", "hornbook", "--root", str(root), "ingest", "--json"]
-        done = subprocess.run(command, capture_output=True, check=True)
-        assert json.loads(done.stdout)["documents"] == 3
+        assert answer(root, "ingest", "--json")["documents"] == 3
         assert len(ask(address, "{ sops { id } }")["data"]["sops"]) == 3
 
 
 def test_beyond_loopback_it_does_not_start_without_tokens(tmp_path: Path) -> None:
     root = with_the_example_sop(tmp_path)
-    command = [sys.executable, "-m", "hornbook", "--root", str(root), "serve", "--host", "0.0.0.0", "--port", str(free_port())]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = run(root, "serve", "--host", "0.0.0.0", "--port", str(free_port()))
     assert done.returncode == 2
     assert "HORNBOOK_TOKENS" in done.stderr
 

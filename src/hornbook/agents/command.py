@@ -12,7 +12,14 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment, Record, Role
-from hornbook.agents.command_output import PrintedAnswer, Said, read, retry_after, said_in, tail
+from hornbook.agents.command_output import (
+    AnswerForms,
+    PrintedAnswer,
+    read_forms,
+    read_printed,
+    retry_after,
+    tail,
+)
 from hornbook.agents.profile import Profile
 from hornbook.agents.role_confinement import AgentSurroundings, confinement_of
 from hornbook.disk import temporary_folder
@@ -188,14 +195,14 @@ class _Call:
         return f"exec {quoted} <{shlex.quote(str(source))} 2>{shlex.quote(str(self._errors))}"
 
     def _read(self, finished: Finished) -> tuple[Answer, tuple[str, ...]]:
-        printed = read(
+        printed = read_printed(
             self._profile, self._log.read_text("utf-8", errors="replace"), str(self._folder)
         )
         failure = self._failure(finished, printed)
         if failure is not None:
             wait = None if finished.timed_out else retry_after(failure, time.time())
             return Answer(error=failure, retry_after=wait, usage=printed.usage), ()
-        said = said_in(printed.text)
+        said = read_forms(printed.text)
         return _answered(printed, said), said.problems
 
     def _failure(self, finished: Finished, printed: PrintedAnswer) -> str | None:
@@ -216,7 +223,7 @@ class _Call:
         )
 
 
-def _answered(printed: PrintedAnswer, said: Said) -> Answer:
+def _answered(printed: PrintedAnswer, said: AnswerForms) -> Answer:
     claimed = printed.files if said.files is None else tuple(sorted(set(said.files)))
     asked = [each for each in said.problems if "continuation" in each]
     return Answer(

@@ -25,7 +25,7 @@ class PrintedAnswer:
     files: tuple[str, ...] | None
 
 
-def read(profile: Profile, printed: str, folder: str) -> PrintedAnswer:
+def read_printed(profile: Profile, printed: str, folder: str) -> PrintedAnswer:
     """What a command's output says, by its profile; paths are made relative to the folder."""
     if profile.output is Output.TEXT:
         return _plain(profile, printed)
@@ -165,7 +165,7 @@ Triple = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AnswerForms:
     """What the forms of an answer say; `problems` names what could not be read."""
 
     subtask: Subtask | None = None
@@ -186,7 +186,7 @@ class _Form:
     problems: list[str] = field(default_factory=list)
 
 
-def said_in(text: str) -> Said:
+def read_forms(text: str) -> AnswerForms:
     """Read every fenced JSON object that has one of our keys; any other JSON is prose."""
     form = _Form()
     for found in _json_objects(text, form.problems):
@@ -201,7 +201,7 @@ def said_in(text: str) -> Said:
             form.files = (form.files or []) + _texts(found["files"], "files", form)
         if "escalate" in found:
             form.escalation = str(found["escalate"]).strip() or "the agent gave no reason"
-    return Said(
+    return AnswerForms(
         form.subtask,
         tuple(form.decisions),
         tuple(form.risks),

@@ -21,7 +21,7 @@ Builder = Callable[[], Agent]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenAgent:
     """An agent and the model it is asked for; none leaves that to the agent.
 
     `models` says of every endpoint that it can be asked for how that is called to it.
@@ -47,9 +47,9 @@ class Chosen:
 class Crew:
     """Who does what; `notes` are what a person should know about the choice."""
 
-    developer: Chosen
-    reviewer: Chosen
-    planner: Chosen
+    developer: ChosenAgent
+    reviewer: ChosenAgent
+    planner: ChosenAgent
     notes: tuple[str, ...] = ()
 
 
@@ -93,12 +93,12 @@ def choose_agents(
             "`models`, or name two agents (`--agent claude,codex`)."
         )
 
-    def chosen(name: str, best: Endpoint | None, able: Mapping[str, Endpoint]) -> Chosen:
+    def chosen(name: str, best: Endpoint | None, able: Mapping[str, Endpoint]) -> ChosenAgent:
         # a command knows models, one of ours the endpoints themselves
         by_model = _profile(own, name) is not None
         named = {each: found.model if by_model else each for each, found in able.items()}
         model = next((named[each] for each, found in able.items() if found is best), None)
-        return Chosen(_agent(own, name, workplace, best), model, named)
+        return ChosenAgent(_agent(own, name, workplace, best), model, named)
 
     return Crew(
         chosen(first, mine, developing),

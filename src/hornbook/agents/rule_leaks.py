@@ -8,9 +8,6 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
-from hornbook.agents.assignment import Answer
-from hornbook.agents.embedded.model_call import Ask
-
 RUN = 40
 _STRIDE = RUN // 2
 _LARGEST = 16 * 1024 * 1024
@@ -247,26 +244,3 @@ def _files(folder: Path, above: str = "") -> Iterator[tuple[Path, str]]:
 def _entries(folder: Path) -> Iterable["os.DirEntry[str]"]:
     with os.scandir(folder) as found:
         return sorted(found, key=lambda each: each.name)
-
-
-_SHOWN = 80
-
-
-def unseeing(ask: Ask, withheld: Mapping[str, str]) -> Ask:
-    """The same model, which is never sent a text that quotes one of these rules."""
-    if not withheld:
-        return ask
-    known = RuleTexts(withheld)
-
-    def asked(system: str, context: str, seconds: float) -> Answer:
-        for name, text in (("system prompt", system), ("context", context)):
-            leak = next(known.leaks(name, text), None)
-            if leak is not None:
-                return Answer(
-                    error=f"the developer is blind, and the {name} of this step would quote "
-                    f"{leak.rule_id}: {leak.text[:_SHOWN]!r}. It was not sent: find out which "
-                    "gate or file shows it, or let developers see rules (`developer_sees`)."
-                )
-        return ask(system, context, seconds)
-
-    return asked

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from hornbook.agents.assignment import Answer, Assignment, Record, Role, Usage
-from hornbook.agents.command_output import said_in
+from hornbook.agents.command_output import read_forms
 from hornbook.agents.script import Act, Script
 from hornbook.text.globs import parse_set
 
@@ -322,7 +322,7 @@ class ScriptedAgent:
         if not text.strip() and assignment.role is not Role.REVIEWER:
             said = "the script has no answer for this role: give one with `answer`."
             return Answer(error=said)
-        said_beside = said_in(text)
+        said_beside = read_forms(text)
         claimed = said_beside.files if act.claims is None else act.claims
         tokens = Usage(len(assignment.prompt) // 4, len(text) // 4, 1)
         return Answer(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hornbook.cli.options import FILE_NAME, json_option, root_of
-from hornbook.cli.output import columns, console, counted, note, print_json, write
-from hornbook.cli.paths import inside
+from hornbook.cli.options import FILE_NAME, inside, json_option, root_of
+from hornbook.cli.output import columns, console, counted, note, plain_facts, print_json, write
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def print_context(packet: "Packet", packets: "list[Packet]", *, as_json: bool, q
         made_for = packet.made_for
         shown = packets[0] if len(packets) == 1 else packet
         answer: dict[str, object] = {
-            **_plain(shown.context),
+            **plain_facts(shown.context),
             "files": made_for.files,
             "base": made_for.base,
             "head": made_for.head,
@@ -170,7 +169,7 @@ def print_context(packet: "Packet", packets: "list[Packet]", *, as_json: bool, q
             "findings": made_for.findings,
         }
         if len(packets) > 1:
-            answer["packets"] = [_plain(each.context) for each in packets]
+            answer["packets"] = [plain_facts(each.context) for each in packets]
         print_json(answer)
         return
     if not packet.made_for.files:
@@ -192,13 +191,6 @@ def _print_refusal(found: "Context") -> None:
         write(f"  group {number}: {' '.join(group)}\n")
     for number, ids in enumerate(found.passes, 1):
         write(f"  pass {number}: {' '.join(ids)}\n")
-
-
-def _plain(value: object) -> dict[str, object]:
-    import msgspec
-
-    plain: dict[str, object] = msgspec.to_builtins(value)
-    return plain
 
 
 def _summary(packet: "Packet") -> str:

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from hornbook.cli.options import json_option, opened, root_of
-from hornbook.cli.output import Styled, columns, counted, harmless, note, print_json, write
+from hornbook.cli.output import (
+    Styled,
+    columns,
+    counted,
+    harmless,
+    note,
+    print_json,
+    table_of,
+    write,
+)
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from hornbook.loop.engine.plan_engine import Execution, Look, ObservedRun, PlanEngine
 
 STYLES = {
@@ -154,7 +161,7 @@ def _shown() -> "Iterator[Look]":
     from rich.live import Live
 
     with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
-        yield lambda runs: live.update(_table(runs))
+        yield lambda runs: live.update(table_of(list(map(_row, runs)), heads=HEADS))
 
 
 def _lines() -> "Callable[[Sequence[ObservedRun]], None]":
@@ -200,27 +207,15 @@ HEADS = ("state", "run", "about", "phase", "attempt", "tokens", "gates", "says")
 
 def _row(seen: "ObservedRun") -> tuple[str, ...]:
     run, at = seen.run, seen.progress
-    state = Styled(_state(seen))
-    state.style = STYLES.get(state, "")
+    state = _state(seen)
+    styled = Styled(state, STYLES.get(state, ""))
     said = run.message.splitlines()[0] if run.message else ""
     about = run.task or at.task or ("" if run.parent else f"plan.{run.plan}")
-    return state, run.run, about, at.step, _count(at.attempt), _count(at.tokens), at.gates, said
+    return styled, run.run, about, at.step, _count(at.attempt), _count(at.tokens), at.gates, said
 
 
 def _count(number: int) -> str:
     return str(number) if number else ""
-
-
-def _table(runs: "Sequence[ObservedRun]") -> "Table":
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*HEADS, box=box.SIMPLE_HEAD, pad_edge=False)
-    for each in runs:
-        cells = (Text(harmless(cell), getattr(cell, "style", "")) for cell in _row(each))
-        table.add_row(*cells)
-    return table
 
 
 def _finish(ended: "Execution", *, as_json: bool) -> NoReturn:

@@ -122,9 +122,7 @@ def _stops(gate: "GateResult") -> bool:
 
 
 def _styled(status: "GateStatus") -> Styled:
-    cell = Styled(status.value)
-    cell.style = _STYLE.get(status.value, "red")
-    return cell
+    return Styled(status.value, _STYLE.get(status.value, "red"))
 
 
 @contextmanager
@@ -200,8 +198,7 @@ def list_gates(root: str | None, span: str | None, *, prove: bool, as_json: bool
 def _print_proofs(proofs: "Sequence[GateProof]") -> None:
     rows = []
     for each in proofs:
-        verdict = Styled(each.verdict)
-        verdict.style = PROOF_STYLE[each.verdict]
+        verdict = Styled(each.verdict, PROOF_STYLE[each.verdict])
         rows.append((each.gate, verdict, each.message))
     if rows:
         columns(rows, heads=("gate", "proof", "what was tried"))
@@ -246,8 +243,7 @@ def _print(found: "GateList") -> None:
 def _rows(each: "ListedGate") -> list[tuple[str, ...]]:
     origins = dict(each.gate.origins)
     stated = [key for key in SHOWN if key in {"command", "required"} or _is_said(each.gate, key)]
-    state = Styled(each.state)
-    state.style = STATE_STYLE[each.state]
+    state = Styled(each.state, STATE_STYLE[each.state])
     return [
         (
             each.gate.name if not place else "",

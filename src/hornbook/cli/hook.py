@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from hornbook.cli.main import answer_hook
 from hornbook.cli.options import root_of
 from hornbook.hooks.entry import EVENTS
 
@@ -15,9 +16,7 @@ from hornbook.hooks.entry import EVENTS
 @root_of
 def hook(root: str | None, event: str) -> None:
     """Answer a hook of an agent host."""
-    from hornbook.cli.hook_entry import answer
-
-    sys.exit(answer(event, root))
+    sys.exit(answer_hook(event, root))
 
 
 COMMANDS = (hook,)

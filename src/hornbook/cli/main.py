@@ -1,10 +1,12 @@
 """The `hornbook` command: hooks start without the command line's libraries, all else with them."""
 
+import os
 import sys
 
 TYPE_CHECKING = False  # importing typing would cost every hook some of its start-up time
 if TYPE_CHECKING:
     from hornbook.cli.app import app
+    from hornbook.hooks.active import Active
 
     __all__ = ["app", "main"]
 
@@ -27,9 +29,7 @@ def main() -> None:
         run()
         return
     try:
-        from hornbook.cli.hook_entry import answer
-
-        code = answer(*called)
+        code = answer_hook(*called)
     except BaseException as problem:  # noqa: BLE001  # any other code than 2 would let the call through
         sys.stderr.write(f"hornbook: {type(problem).__name__}: {problem}\n")
         code = 2
@@ -48,6 +48,52 @@ def hook_call(arguments: list[str]) -> tuple[str, str | None] | None:
     if len(rest) == 2 and rest[0] == "hook" and not rest[1].startswith("-"):
         return rest[1], root
     return None
+
+
+def answer_hook(event: str, root: str | None) -> int:
+    """Answer the event on stdin; the exit code, which is never 1."""
+    from hornbook.hooks.entry import EVENTS, HookEnvironment, run
+
+    if event not in EVENTS:
+        sys.stderr.write(f"hornbook: no hook {event!r}: known are {', '.join(EVENTS)}.\n")
+        return 2
+    folder = os.getcwd()  # noqa: PTH109  # pathlib costs start-up time
+    return run(event, HookEnvironment(os.environ, folder, root, _compile, _checkpoint, _work_tree))
+
+
+def _compile(root: str) -> "Active":
+    from pathlib import Path
+
+    from hornbook.hooks.compiler import compile_guard
+
+    return compile_guard(Path(root))
+
+
+def _checkpoint(root: str) -> str | None:
+    """Checkpoint the active plan, if there is one; what was not as it should be, in words."""
+    from pathlib import Path
+
+    from hornbook.gates.definitions import check_gates
+    from hornbook.loop.memory import Memory
+    from hornbook.plans.active import active_plan
+    from hornbook.settings.layout import Places
+    from hornbook.settings.load import load
+
+    places = Places(Path(root))
+    if active_plan(places.state) is None:
+        return None
+    done = Memory(places, load(places.root, check_gates)).checkpoint(automatic=True)
+    found = [f"{each}; it is in quarantine" for each in done.violations]
+    found += [f"{path} was edited and left as it is" for path in done.left]
+    return f"checkpoint of plan {done.plan}: {'; '.join(found)}" if found else None
+
+
+def _work_tree(root: str) -> str | None:
+    from pathlib import Path
+
+    from hornbook.commits.seal import fingerprint
+
+    return fingerprint(Path(root))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.cli.options import json_option, opened, root_of, slug_argument
-from hornbook.cli.output import columns, console, counted, note, print_json, write
+from hornbook.cli.output import columns, console, counted, note, plain_facts, print_json, write
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,17 +56,10 @@ def recover(root: str | None, slug: str | None, *, mend: bool, check: bool, as_j
             _check(work, slug, as_json=as_json)
         found = work.memory().recover(slug, mend=mend)
     if as_json:
-        print_json({**_facts(found), "passed": found.passed})
+        print_json({**plain_facts(found), "passed": found.passed})
     else:
         _print_recovery(found)
     sys.exit(0 if found.passed else 1)
-
-
-def _facts(found: "Recovery") -> dict[str, object]:
-    import msgspec
-
-    facts: dict[str, object] = msgspec.to_builtins(found)
-    return facts
 
 
 def _check(work: "Workspace", slug: str | None, *, as_json: bool) -> None:
@@ -110,7 +103,7 @@ def invariants(here: click.Context, *, as_json: bool) -> None:
     with opened(here.obj) as work:
         found = work.memory().invariants()
     if as_json:
-        print_json({"invariants": [{"plan": e.plan, **_plain(e.invariant)} for e in found]})
+        print_json({"invariants": [{"plan": e.plan, **plain_facts(e.invariant)} for e in found]})
         return
     rows = [
         (
@@ -121,13 +114,6 @@ def invariants(here: click.Context, *, as_json: bool) -> None:
         for each in found
     ]
     columns(rows, heads=("invariant", "", "text"), whole=0)
-
-
-def _plain(value: object) -> dict[str, object]:
-    import msgspec
-
-    plain: dict[str, object] = msgspec.to_builtins(value)
-    return plain
 
 
 @invariants.command("propose")

@@ -1,8 +1,13 @@
 """What the commands share: options, arguments, and the workspace that they open."""
 
+import os
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -36,3 +41,34 @@ def opened(root: str | None) -> "Workspace":
     from hornbook.workspace import Workspace
 
     return Workspace.open(root)
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def inside(root: Path, typed: Iterable[str]) -> list[str]:
+    """Typed paths relative to the root; they need not exist.
+
+    They are relative to the current folder, or to the root where that folder lies outside it.
+
+    Raises:
+        UsageError: A path leads out of the root.
+    """
+    here = Path.cwd()
+    start = here if here.is_relative_to(root) else root
+    found = []
+    for text in typed:
+        if not _is_text(text):
+            raise UsageError(f"{text!r} is not UTF-8: rename the file.")
+        path = Path(os.path.normpath(start / text))
+        if not path.is_relative_to(root):
+            path = path.parent.resolve() / path.name
+        if not path.is_relative_to(root):
+            raise UsageError(f"{text} lies outside the root {root}: name a path inside it.")
+        found.append(path.relative_to(root).as_posix())
+    return found

@@ -5,10 +5,11 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from hornbook.graph.ingest.report import Progress
 
@@ -19,10 +20,19 @@ _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def print_json(value: object) -> None:
     """One JSON document on stdout; dataclasses, enums and tuples included."""
+    write(json.dumps(_plain(value), ensure_ascii=False, indent=2) + "\n")
+
+
+def plain_facts(value: object) -> dict[str, object]:
+    """A dataclass as the JSON object that is printed of it."""
+    facts: dict[str, object] = _plain(value)
+    return facts
+
+
+def _plain(value: object) -> Any:  # what JSON has a form for
     import msgspec
 
-    plain = msgspec.to_builtins(value)
-    write(json.dumps(plain, ensure_ascii=False, indent=2) + "\n")
+    return msgspec.to_builtins(value)
 
 
 def write(text: str) -> None:
@@ -86,15 +96,19 @@ class Styled(str):
     """A cell with a colour; only our own words are styled, never a document's."""
 
     __slots__ = ("style",)
+    style: str
 
-    def __init__(self, _text: str) -> None:
-        self.style = ""
+    def __new__(cls, text: str, style: str = "") -> Self:
+        """The text with its style."""
+        cell = super().__new__(cls, text)
+        cell.style = style
+        return cell
 
 
-def columns(
+def table_of(
     rows: Sequence[Sequence[str]], *, heads: Sequence[str], whole: int | None = None
-) -> None:
-    """A table on stdout; the column `whole` is never broken, so that it can be copied."""
+) -> "Table":
+    """A table; the column `whole` is never broken, so that it can be copied."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -104,7 +118,14 @@ def columns(
         table.add_column(head, overflow="fold", no_wrap=place == whole)
     for row in rows:
         table.add_row(*(Text(harmless(cell), getattr(cell, "style", "")) for cell in row))
-    console().print(table)
+    return table
+
+
+def columns(
+    rows: Sequence[Sequence[str]], *, heads: Sequence[str], whole: int | None = None
+) -> None:
+    """A table on stdout."""
+    console().print(table_of(rows, heads=heads, whole=whole))
 
 
 def harmless(text: str) -> str:
@@ -122,6 +143,4 @@ SEVERITY_STYLE = {"error": "red", "warning": "yellow", "info": "blue"}
 
 def coloured(severity: str) -> Styled:
     """A severity or level in its colour."""
-    cell = Styled(severity)
-    cell.style = SEVERITY_STYLE.get(severity, "")
-    return cell
+    return Styled(severity, SEVERITY_STYLE.get(severity, ""))

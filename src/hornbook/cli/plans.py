@@ -114,7 +114,7 @@ def plans(here: click.Context, *, as_json: bool) -> None:
         return
     rows = [
         (
-            _status(view),
+            Styled(view.state.status, STATUS_STYLE[view.state.status]),
             "*" if view.plan.slug == active else "",
             view.plan.slug,
             view.plan.title,
@@ -307,12 +307,6 @@ def tell_problems(view: "PlanView") -> None:
     for each in view.problems:
         line = "" if each.line is None else f":{each.line}"
         note(f"{each.level} {each.code} {each.path}{line} {each.message}")
-
-
-def _status(view: "PlanView") -> Styled:
-    cell = Styled(view.state.status)
-    cell.style = STATUS_STYLE[view.state.status]
-    return cell
 
 
 def _print_notes(view: "PlanView") -> None:

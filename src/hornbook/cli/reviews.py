@@ -123,7 +123,7 @@ def check(  # noqa: PLR0913, PLR0917  # click passes every argument by name
 
     Exit 0 only if the change is approved.
     """
-    from hornbook.review.check import PrintedReview
+    from hornbook.review.printed_review import PrintedReview
     from hornbook.review.review_record import JudgedReview
     from hornbook.workspace import Workspace
 

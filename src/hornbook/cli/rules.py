@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hornbook.cli.options import FILE_NAME, json_option, root_of
+from hornbook.cli.options import FILE_NAME, inside, json_option, root_of
 from hornbook.cli.output import (
     coloured,
     columns,
@@ -19,7 +19,6 @@ from hornbook.cli.output import (
     progress_bar,
     write,
 )
-from hornbook.cli.paths import inside
 from hornbook.errors import NotFound
 
 if TYPE_CHECKING:

@@ -49,7 +49,13 @@ def runs(here: click.Context, *, as_json: bool) -> None:
         note("no run yet: begin one with `hornbook execute SLUG`")
         return
     rows = [
-        (_styled(line.status), line.id, line.task or f"plan.{line.plan}", line.step, line.message)
+        (
+            Styled(line.status, STYLES.get(line.status, "")),
+            line.id,
+            line.task or f"plan.{line.plan}",
+            line.step,
+            line.message,
+        )
         for line in lines
     ]
     columns(rows, heads=("status", "run", "about", "next step", "why"), whole=1)
@@ -167,12 +173,6 @@ def _print_attempt(attempt: "Attempt") -> None:
             write(f"  {harmless(said)}\n")
     for line in attempt.feedback.splitlines():
         write(f"  | {harmless(line)}\n")
-
-
-def _styled(status: str) -> Styled:
-    cell = Styled(status)
-    cell.style = STYLES.get(status, "")
-    return cell
 
 
 def _event(event: "Event") -> dict[str, object]:

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from unicodedata import category
 
-from hornbook.commits.git import blobs, commit, files_at, require_success, run
+from hornbook.commits.commit import commit_at
+from hornbook.commits.git import (
+    blobs,
+    commit,
+    entries_of,
+    files_at,
+    is_full_name,
+    once,
+    prefix_of,
+    require_success,
+    run,
+)
 from hornbook.errors import UsageError
 
 # A change must not be able to say that its submodules do not count.
@@ -56,6 +67,13 @@ def change(root: Path, span: str) -> Change:
         raise UsageError(f"{span!r} names no base: write BASE..HEAD.")
     base = commit(root, base_name)
     head = commit(root, head_name.removeprefix(".") or "HEAD")
+    return once(root, ("change", base, head), lambda: _between(root, base, head, span))
+
+
+def _between(root: Path, base: str, head: str, span: str) -> Change:
+    tree = commit_at(root, head).tree
+    if base == head:
+        return Change(base, head, base, tree, (), {})
     found = run(root, "merge-base", base, head)
     if found.returncode:
         raise UsageError(
@@ -63,13 +81,14 @@ def change(root: Path, span: str) -> Change:
             "`git fetch --unshallow`."
         )
     ancestor = found.stdout.decode("ascii").strip()
-    tree = run(root, "rev-parse", f"{head}^{{tree}}").stdout.decode("ascii").strip()
     files = _files(root, ancestor, head)
     patches = _patches(root, ancestor, head, files)
-    return Change(base, head, ancestor, tree, files, patches, _outside(root, ancestor, head))
+    in_order = tuple(sorted(files, key=lambda change: change.path))
+    return Change(base, head, ancestor, tree, in_order, patches, _outside(root, ancestor, head))
 
 
 def _files(root: Path, ancestor: str, head: str) -> tuple[FileChange, ...]:
+    """The changed files below the root, in the order of git's patch."""
     asked = ("diff", "-z", "-M", "--name-status", "--relative", _MODULES, ancestor, head)
     answer = require_success(root, run(root, *asked))
     fields = [_name(field) for field in answer.stdout.split(b"\0") if field]
@@ -83,14 +102,12 @@ def _files(root: Path, ancestor: str, head: str) -> tuple[FileChange, ...]:
         else:
             found.append(FileChange(fields[place + 1], status[0]))
             place += 2
-    return tuple(sorted(found, key=lambda change: change.path))
+    return tuple(found)
 
 
 def _outside(root: Path, ancestor: str, head: str) -> tuple[str, ...]:
     """The changed files of the whole repository that a root below its top does not see."""
-    prefix = (
-        require_success(root, run(root, "rev-parse", "--show-prefix")).stdout.decode().rstrip("\n")
-    )
+    prefix = prefix_of(root)
     if not prefix:
         return ()
     asked = ("diff", "-z", "--name-only", "--no-relative", _MODULES, ancestor, head)
@@ -128,11 +145,8 @@ def _patches(root: Path, ancestor: str, head: str, files: tuple[FileChange, ...]
         ("" if place == 0 else "diff --git ") + piece + ("" if place == last else "\n")
         for place, piece in enumerate(pieces)
     ]
-    asked = ("diff", "-z", "-M", "--name-only", "--relative", _MODULES, ancestor, head)
-    names = require_success(root, run(root, *asked)).stdout
-    ordered = [_name(name) for name in names.split(b"\0") if name]
-    if len(whole) == len(ordered) and not any(_HIDDEN in piece for piece in whole):
-        return dict(zip(ordered, whole, strict=True))
+    if len(whole) == len(files) and not any(_HIDDEN in piece for piece in whole):
+        return {each.path: piece for each, piece in zip(files, whole, strict=True)}
     held = _texts(root, head, ancestor, files)
     found = {}
     for each in files:
@@ -218,9 +232,6 @@ class Touched:
         return not self.is_removed and self.blob != self.old_blob
 
 
-# A change must not be able to say that its submodules do not count.
-
-
 def touched(
     root: Path, before: str, after: str, environment: Mapping[str, str] | None = None
 ) -> tuple[Touched, ...]:
@@ -229,9 +240,17 @@ def touched(
     Raises:
         UsageError: Git cannot tell.
     """
+    if environment is None and is_full_name(before) and is_full_name(after):
+        return once(root, ("touched", before, after), lambda: _touched(root, before, after, None))
+    return _touched(root, before, after, environment)
+
+
+def _touched(
+    root: Path, before: str, after: str, environment: Mapping[str, str] | None
+) -> tuple[Touched, ...]:
     options = ("diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--no-relative", _MODULES)
     answer = require_success(root, run(root, *options, before, after, environment=environment))
-    below = _prefix(root)
+    below = prefix_of(root)
     fields = answer.stdout.split(b"\0")
     found = []
     place = 0
@@ -259,14 +278,12 @@ def changed_names(root: Path, before: str, after: str) -> tuple[str, ...]:
 
 def links(root: Path, tree: str, environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """Every symbolic link of a tree below the root, with where it points."""
-    options = ("ls-tree", "-r", "-z", "--full-tree", tree)
-    answer = require_success(root, run(root, *options, environment=environment))
-    below = _prefix(root)
-    found: dict[str, str] = {}
-    for line in answer.stdout.split(b"\0"):
-        if line.startswith(LINK.encode()):
-            facts, _, name = line.partition(b"\t")
-            found[_seen(name, below)] = facts.split(b" ")[2].decode("ascii")
+    below = prefix_of(root)
+    found = {
+        _below(each.path, below): each.blob
+        for each in entries_of(root, tree, environment)
+        if each.is_link
+    }
     targets = blobs(root, found.values(), environment) if found else {}
     return {path: targets[blob].decode("utf-8", "surrogateescape") for path, blob in found.items()}
 
@@ -291,12 +308,9 @@ def _with_targets(
     ]
 
 
-def _prefix(root: Path) -> str:
-    """The root's own place in the repository; empty at its top."""
-    answer = require_success(root, run(root, "rev-parse", "--show-prefix"))
-    return answer.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
-
-
 def _seen(name: bytes, below: str) -> str:
-    path = name.decode("utf-8", "surrogateescape")
+    return _below(name.decode("utf-8", "surrogateescape"), below)
+
+
+def _below(path: str, below: str) -> str:
     return posixpath.relpath(path, below) if below else path

@@ -1,9 +1,20 @@
-"""Asks git: what is ignored, what was renamed, what a commit holds."""
+"""Asks git: what is ignored, what was renamed, what a commit holds.
+
+While an `operation` is open, git is asked each thing once. That is safe for what is kept here: an
+object never changes under its name, and a folder does not move to another repository while a
+command works in it. What can change, such as branches and files on disk, is asked every time.
+"""
 
 import os
+import re
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar, cast
 
 from hornbook.errors import UsageError
 
@@ -18,6 +29,135 @@ _PLAINLY = {
     "GIT_GRAFT_FILE": os.devnull,
 }
 _RENAMES_SEEN = 200
+_FULL_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_MOST_FACTS = 512
+"""How many answers of git an operation keeps; beyond that the oldest is forgotten."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class GitObject:
+    """An object of a repository: its full name, what it is, and its bytes."""
+
+    name: str
+    kind: str
+    data: bytes
+
+
+class Operation:
+    """What git said of a repository during one piece of work, and the git that reads its objects.
+
+    It may be asked from several threads. The process is started with the first object and ends
+    with the operation, or with us: it reads from a pipe that only we hold.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._facts: OrderedDict[Hashable, object] = OrderedDict()
+        self._deciding = threading.RLock()
+        self._reading = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What was computed for a key; an error is not kept."""
+        with self._deciding:
+            if key not in self._facts:
+                self._facts[key] = compute()
+                if len(self._facts) > _MOST_FACTS:
+                    self._facts.popitem(last=False)
+            self._facts.move_to_end(key)
+            return cast("T", self._facts[key])  # the key says what it is
+
+    def read(self, name: str) -> GitObject | None:
+        """The object that a name means; None if git cannot give it, for whatever reason."""
+        with self._reading:
+            try:
+                return self._read(name)
+            except (OSError, ValueError):
+                self._stop()  # it ended over a damaged object: whoever asks alone is told why
+                return None
+
+    def close(self) -> None:
+        """End the process and forget everything."""
+        with self._reading:
+            self._stop()
+        with self._deciding:
+            self._facts.clear()
+
+    def _read(self, name: str) -> GitObject | None:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                _command(self._root, "cat-file", "--batch"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+            )
+        asked, told = self._process.stdin, self._process.stdout
+        if asked is None or told is None:
+            raise TypeError("git cat-file has no pipes")
+        asked.write(f"{name}\n".encode())
+        asked.flush()
+        head = told.readline()
+        if not head.endswith(b"\n"):
+            raise ValueError(name)
+        facts = head.split()
+        if len(facts) != 3:
+            return None
+        size = int(facts[2])
+        data = told.read(size + 1)
+        if len(data) != size + 1:
+            raise ValueError(name)
+        return GitObject(facts[0].decode("ascii"), facts[1].decode("ascii"), data[:size])
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+
+_OPEN: dict[str, tuple[Operation, int]] = {}
+_OPENING = threading.Lock()
+
+
+@contextmanager
+def operation(root: Path) -> Iterator[Operation]:
+    """Keep what git says of a repository until the block ends; blocks of one root are one."""
+    place = os.path.realpath(root)
+    with _OPENING:
+        found, users = _OPEN.get(place, (None, 0))
+        held = found or Operation(root)
+        _OPEN[place] = (held, users + 1)
+    try:
+        yield held
+    finally:
+        with _OPENING:
+            users = _OPEN[place][1] - 1
+            if users:
+                _OPEN[place] = (held, users)
+            else:
+                del _OPEN[place]
+        if not users:
+            held.close()
+
+
+def once(root: Path, key: Hashable, compute: Callable[[], T]) -> T:
+    """What the open operation knows under a key, computed the first time; else computed."""
+    held = _held(root)
+    return compute() if held is None else held.once(key, compute)
+
+
+def _held(root: Path) -> Operation | None:
+    if not _OPEN:
+        return None
+    return _OPEN.get(os.path.realpath(root), (None, 0))[0]
+
+
+def is_full_name(revision: str) -> bool:
+    """Whether a revision is the full name of an object, which means the same for ever."""
+    return _FULL_NAME.fullmatch(revision) is not None
 
 
 def run(
@@ -31,12 +171,22 @@ def run(
     `GIT_DIR` and its like, which git sets for hooks, would make it read another repository.
     `environment` adds those that we set ourselves.
     """
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    ours = {**_PLAINLY, **(environment or {})}
-    command = ["git", *_SAFE, "-C", str(root), *arguments]
     return subprocess.run(
-        command, input=stdin, capture_output=True, check=False, env={**inherited, **ours}
+        _command(root, *arguments),
+        input=stdin,
+        capture_output=True,
+        check=False,
+        env=_environment(environment),
     )
+
+
+def _command(root: Path, *arguments: str) -> list[str]:
+    return ["git", *_SAFE, "-C", str(root), *arguments]
+
+
+def _environment(ours: Mapping[str, str] | None = None) -> dict[str, str]:
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    return {**inherited, **_PLAINLY, **(ours or {})}
 
 
 def inside_repository(root: Path) -> bool:
@@ -87,6 +237,18 @@ def commit(root: Path, revision: str) -> str:
     Raises:
         UsageError: There is no repository, or no such commit in it.
     """
+    if is_full_name(revision):
+        return once(root, ("name", revision), lambda: _commit_named(root, revision))
+    return _resolved(root, revision)
+
+
+def _commit_named(root: Path, name: str) -> str:
+    held = _held(root)
+    found = held.read(name) if held is not None else None
+    return name if found is not None and found.kind == "commit" else _resolved(root, name)
+
+
+def _resolved(root: Path, revision: str) -> str:
     try:
         answer = run(root, "rev-parse", "--verify", "--end-of-options", revision + "^{commit}")
     except FileNotFoundError:
@@ -97,24 +259,82 @@ def commit(root: Path, revision: str) -> str:
     return answer.stdout.decode("ascii").strip()
 
 
+def is_ancestor(root: Path, older: str, newer: str) -> bool:
+    """Whether a commit is another one, or lies before it."""
+    if older == newer and is_full_name(older):
+        return True
+    return run(root, "merge-base", "--is-ancestor", older, newer).returncode == 0
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """What a commit has at a path, from the top of the repository: git's mode and object."""
+
+    path: str
+    mode: str
+    blob: str
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a symbolic link."""
+        return self.mode == "120000"
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file."""
+        return self.mode.startswith("100")
+
+
+def entries_of(
+    root: Path, tree: str, environment: Mapping[str, str] | None = None
+) -> tuple[TreeEntry, ...]:
+    """Everything that a commit or tree holds, in git's order.
+
+    Raises:
+        UsageError: The repository cannot tell: an object is missing or damaged.
+    """
+    if environment is None and is_full_name(tree):
+        return once(root, ("entries", tree), lambda: _listed(root, tree, None))
+    return _listed(root, tree, environment)
+
+
+def _listed(root: Path, tree: str, environment: Mapping[str, str] | None) -> tuple[TreeEntry, ...]:
+    asked = ("ls-tree", "-r", "-z", "--full-tree", tree)
+    return _entries(require_success(root, run(root, *asked, environment=environment)).stdout)
+
+
+def _entries(listing: bytes) -> tuple[TreeEntry, ...]:
+    found = []
+    for line in _split(listing):
+        facts, _, path = line.partition("\t")
+        mode, _, blob = facts.split(" ")
+        found.append(TreeEntry(path, mode, blob))
+    return tuple(found)
+
+
 def files_at(
     root: Path, revision: str, environment: Mapping[str, str] | None = None
-) -> dict[str, str]:
+) -> Mapping[str, str]:
     """Path to blob for every regular file of a commit, or tree, below the root.
 
     Raises:
         UsageError: The repository cannot tell: an object is missing or damaged.
     """
+    if environment is None and is_full_name(revision) and _held(root) is not None:
+        return once(root, ("files", revision), lambda: _files_below(root, revision))
     answer = require_success(
         root, run(root, "ls-tree", "-r", "-z", revision, environment=environment)
     )
-    files: dict[str, str] = {}
-    for line in _split(answer.stdout):
-        facts, _, path = line.partition("\t")
-        mode, kind, blob = facts.split(" ")
-        if kind == "blob" and mode != "120000":
-            files[path] = blob
-    return files
+    return {each.path: each.blob for each in _entries(answer.stdout) if each.is_file}
+
+
+def _files_below(root: Path, tree: str) -> Mapping[str, str]:
+    below = prefix_of(root)
+    return {
+        each.path.removeprefix(below): each.blob
+        for each in entries_of(root, tree)
+        if each.is_file and each.path.startswith(below)
+    }
 
 
 def blobs(
@@ -126,6 +346,17 @@ def blobs(
         UsageError: One of them is missing.
     """
     wanted = list(dict.fromkeys(names))
+    held = _held(root) if environment is None else None
+    read = {name: held.read(name) for name in wanted} if held is not None else {}
+    left = [name for name in wanted if read.get(name) is None]
+    alone = _blobs_alone(root, left, environment) if left else {}
+    known = {name: found.data for name, found in read.items() if found is not None}
+    return {name: alone[name] if name in alone else known[name] for name in wanted}
+
+
+def _blobs_alone(
+    root: Path, wanted: Sequence[str], environment: Mapping[str, str] | None
+) -> dict[str, bytes]:
     asked = "".join(f"{name}\n" for name in wanted).encode()
     answer = require_success(
         root, run(root, "cat-file", "--batch", stdin=asked, environment=environment)
@@ -169,6 +400,53 @@ def require_success(
         said = answer.stderr.decode("utf-8", "replace").strip()
         raise UsageError(f"git cannot read {root}: {said or answer.returncode}.")
     return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Where the repository of a folder lies, and where it keeps its things."""
+
+    top: Path
+    common: Path
+    objects: Path
+    object_format: str
+
+
+_WHERE = ("--show-toplevel", "--git-common-dir", "--git-path objects", "--show-object-format")
+
+
+def whereabouts(root: Path) -> Whereabouts:
+    """Where the repository of a folder lies.
+
+    Raises:
+        UsageError: There is none, or it has no files.
+    """
+    return once(root, "whereabouts", lambda: _located(root))
+
+
+def _located(root: Path) -> Whereabouts:
+    together = [part for asked in _WHERE for part in asked.split(" ")]
+    lines = _place_said(root, *together).split("\n")
+    if len(lines) != len(_WHERE):  # a path with a line break in it: ask for each by itself
+        lines = [_place_said(root, *asked.split(" ")) for asked in _WHERE]
+    top, common, objects, kind = lines
+    return Whereabouts(
+        Path(top).resolve(), (root / common).resolve(), (root / objects).resolve(), kind
+    )
+
+
+def prefix_of(root: Path) -> str:
+    """The path of a folder from the top of its repository, with a slash; empty at the top.
+
+    Raises:
+        UsageError: It is in none.
+    """
+    return once(root, "prefix", lambda: _place_said(root, "--show-prefix"))
+
+
+def _place_said(root: Path, *asked: str) -> str:
+    answer = require_success(root, run(root, "rev-parse", *asked))
+    return os.fsdecode(answer.stdout).removesuffix("\n")
 
 
 def _joined(paths: Iterable[str]) -> bytes:

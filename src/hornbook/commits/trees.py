@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hornbook.commits.git import require_success, run
+from hornbook.commits.commit import commit_at
+from hornbook.commits.git import require_success, run, whereabouts
 from hornbook.disk import temporary_folder
 
 # What tools keep beside the sources: no part of a change unless it is tracked.
@@ -59,7 +60,7 @@ def content(root: Path, made_by_gates: Callable[[str], bool]) -> Iterator[Conten
         environment = {
             "GIT_INDEX_FILE": str(folder / "index"),
             "GIT_OBJECT_DIRECTORY": str(own),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(_objects(root)),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(whereabouts(root).objects),
             "GIT_LITERAL_PATHSPECS": "1",
         }
         plain = _without_filters(top)
@@ -135,19 +136,12 @@ def top_of(root: Path) -> Path:
     Raises:
         UsageError: There is none.
     """
-    answer = require_success(root, run(root, "rev-parse", "--show-toplevel"))
-    return Path(os.fsdecode(answer.stdout.rstrip(b"\n"))).resolve()
+    return whereabouts(root).top
 
 
 def tree_of(root: Path, revision: str) -> str:
     """The hash of a commit's tree."""
-    answer = require_success(root, run(root, "rev-parse", "--verify", revision + "^{tree}"))
-    return answer.stdout.decode("ascii").strip()
-
-
-def _objects(root: Path) -> Path:
-    answer = require_success(root, run(root, "rev-parse", "--git-path", "objects"))
-    return (root / os.fsdecode(answer.stdout.rstrip(b"\n"))).resolve()
+    return commit_at(root, revision).tree
 
 
 def _quoted(path: Path) -> str:
@@ -169,25 +163,22 @@ def copy_of(
     Raises:
         UsageError: Git cannot make the files.
     """
-    top = top_of(root)
+    own = whereabouts(root)
+    top = own.top
     below = root.resolve().relative_to(top)
     with temporary_folder("tree") as place:
         folder = place / top.name
         folder.mkdir()
-        kind = (
-            require_success(root, run(root, "rev-parse", "--show-object-format"))
-            .stdout.decode()
-            .strip()
-        )
+        kind = own.object_format
         require_success(folder, run(folder, "init", "-q", "--template=", f"--object-format={kind}"))
         inside = folder / ".git"
-        borrowed = [_objects(root)]
+        borrowed = [own.objects]
         if made is not None:
             borrowed.append(Path(made.environment["GIT_OBJECT_DIRECTORY"]))
         (inside / "objects" / "info").mkdir(exist_ok=True)
         lines = "".join(f"{each}\n" for each in borrowed)
         (inside / "objects" / "info" / "alternates").write_text(lines, encoding="utf-8")
-        shallow = _objects(root).parent / "shallow"
+        shallow = own.objects.parent / "shallow"
         if shallow.exists():
             shutil.copy(shallow, inside / "shallow")
         if commit is not None:

@@ -139,7 +139,8 @@ def reset(worktree: Worktree, base: str) -> None:
     environment = worktree.environment
     sparse = ("-c", "core.sparseCheckout=true", "-c", "core.sparseCheckoutCone=false")
     (worktree.administration / "index").unlink(missing_ok=True)
-    write(worktree.path, "update-ref", "--no-deref", "HEAD", base, environment=environment)
+    if (worktree.administration / "HEAD").read_bytes() != f"{base}\n".encode():
+        write(worktree.path, "update-ref", "--no-deref", "HEAD", base, environment=environment)
     _clear(worktree.path)
     write(worktree.path, *sparse, "read-tree", "-m", "-u", base, environment=environment)
     link_dependencies(top_of(worktree.root), worktree.path)
@@ -205,7 +206,7 @@ def change_set(
             add = ("add", "--pathspec-from-file=-", "--pathspec-file-nul")
             write(worktree.path, *add, stdin=listed, environment=literal)
         tree = write(worktree.path, "write-tree", environment=environment).decode("ascii").strip()
-    files = touched(worktree.root, start, tree, {"GIT_NO_REPLACE_OBJECTS": "1"})
+    files = touched(worktree.root, start, tree)
     return ChangeSet(start, tree, files, _intruding(worktree.path), nested)
 
 

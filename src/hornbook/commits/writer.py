@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hornbook.commits.git import commit, run
+from hornbook.commits.commit import commit_at
+from hornbook.commits.git import commit, once, run, whereabouts
 from hornbook.errors import UsageError
 
 NAME, MAIL = "Hornbook", "hornbook@localhost"
@@ -77,12 +78,21 @@ def attempt(
 
 def identity(root: Path) -> dict[str, str]:
     """Who commits: whom the user configured, else Hornbook."""
-    found = {}
-    for key, fallback in (("name", NAME), ("email", MAIL)):
-        said = run(root, "config", f"user.{key}").stdout.decode("utf-8", "replace").strip()
-        for part in ("AUTHOR", "COMMITTER"):
-            found[f"GIT_{part}_{key.upper()}"] = said or fallback
-    return found
+    return once(root, "identity", lambda: _identity(root))
+
+
+def _identity(root: Path) -> dict[str, str]:
+    printed = run(root, "config", "-z", "--get-regexp", r"^user\.(name|email)$").stdout
+    said = {"name": NAME, "email": MAIL}
+    for entry in printed.decode("utf-8", "replace").split("\0"):
+        key, _, value = entry.partition("\n")
+        if value.strip():  # of several values the last one counts
+            said[key.removeprefix("user.")] = value.strip()
+    return {
+        f"GIT_{part}_{key.upper()}": value
+        for key, value in said.items()
+        for part in ("AUTHOR", "COMMITTER")
+    }
 
 
 def keep_blob(root: Path, data: bytes) -> str:
@@ -141,8 +151,7 @@ def make_commit(
 
 def _date(root: Path, revision: str) -> str:
     """The date of a commit in a form that sorts: seconds since 1970, padded."""
-    printed = write(root, "show", "-s", "--format=%ct", revision).decode("ascii").strip()
-    return f"@{int(printed):012d} +0000"
+    return f"@{commit_at(root, revision).seconds:012d} +0000"
 
 
 def merged(root: Path, commits: Sequence[str]) -> str | Conflict:
@@ -156,7 +165,9 @@ def merged(root: Path, commits: Sequence[str]) -> str | Conflict:
     known = sorted({commit(root, each) for each in commits})
     if not known:
         raise UsageError("no commit was given to build on: name at least one.")
-    heads = sorted(write(root, "merge-base", "--independent", *known).decode("ascii").split())
+    heads = known
+    if len(known) > 1:
+        heads = sorted(write(root, "merge-base", "--independent", *known).decode("ascii").split())
     whole = heads[0]
     for head in heads[1:]:
         found = merged_tree(root, whole, head)
@@ -216,8 +227,7 @@ def common_folder(root: Path) -> Path:
     Raises:
         UsageError: The root is in no repository.
     """
-    printed = write(root, "rev-parse", "--git-common-dir")
-    return (root / os.fsdecode(printed.rstrip(b"\n"))).resolve()
+    return whereabouts(root).common
 
 
 BRANCHES = "hornbook/"

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from pathlib import Path
 
-from hornbook.context.named_files import expanded
-from hornbook.context.plan_brief import Brief
+from hornbook.context.bin_packing import fewest_groups
+from hornbook.context.budget import DevelopRoom
 from hornbook.context.prompt import (
     Context,
     LeftOut,
@@ -14,25 +13,14 @@ from hornbook.context.prompt import (
     Part,
     Reason,
     Unit,
-    fenced,
-    fewest_groups,
-    lay_out,
-)
-from hornbook.context.review_packet import endpoint
-from hornbook.context.sizing import room
-from hornbook.context.templates.roles import instructions
-from hornbook.context.tier_sources import (
     contributions,
-    core_tier,
+    fenced,
     in_order,
-    is_due,
-    recent_units,
-    with_left_out,
+    lay_out,
+    text_part,
 )
 from hornbook.context.tiers import Tier
-from hornbook.errors import UsageError
-from hornbook.settings.values import Settings
-from hornbook.text.tokens import TokenCounter, counter
+from hornbook.text.tokens import TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +49,6 @@ class Development:
     risks: tuple[Unit, ...] = ()
     recent: tuple[Unit, ...] = ()
     rules: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DevelopRoom:
-    """The budgets of a developer's step, in tokens."""
-
-    window: int
-    instructions: int
-    plan: int
-    task: int
-    feedback: int
-    files: int
-    rules: int = 0
-    core: int = 0
-    notes: int = 0
-    recent: int = 0
-
-    @property
-    def growing(self) -> int:
-        """The room of the sections that grow with the work."""
-        return self.plan + self.task + self.notes + self.feedback + self.recent
 
 
 def assemble_development(work: Development, room: DevelopRoom, count: TokenCounter) -> Context:
@@ -140,14 +107,14 @@ def _parts(
     task = _lines(task, "Constraints", work.constraints)
     task = _lines(task, "These commands must pass", [f"`{gate}`" for gate in work.gates])
     return [
-        _told("instructions", "Instructions", work.instructions, room.instructions),
+        _if_said("instructions", "Instructions", work.instructions, room.instructions),
         Part("core", "What always holds", work.core, room.core),
-        _told("plan", "The plan", plan, room.plan),
+        _if_said("plan", "The plan", plan, room.plan),
         Part("decisions", "Decisions that stand", fitting.get("decisions", ()), room.notes),
         Part("risks", "Risks", fitting.get("risks", ()), room.notes),
-        _told("task", "The task", task, room.task),
-        _told("rules", "The rules", work.rules, room.rules),
-        _told("feedback", "What the last attempt was told", work.feedback, room.feedback),
+        _if_said("task", "The task", task, room.task),
+        _if_said("rules", "The rules", work.rules, room.rules),
+        _if_said("feedback", "What the last attempt was told", work.feedback, room.feedback),
         Part("recent", "What just happened", fitting.get("recent", ()), room.recent),
         _files_part(work.files, room.files),
     ]
@@ -164,10 +131,10 @@ def _lines(text: str, heading: str, items: Sequence[str]) -> str:
     return "\n".join([text.rstrip("\n"), "", f"{heading}:", *(f"- {item}" for item in items), ""])
 
 
-def _told(name: str, heading: str, text: str, budget: int) -> Part:
-    digest = sha256(text.encode()).hexdigest()[:12]
-    units = (Unit(name, digest, text),) if text.strip() else ()
-    return Part(name, heading, units, budget, quoted=False)
+def _if_said(name: str, heading: str, text: str, budget: int) -> Part:
+    """A section of one text that is ours, or one without units where nothing is to be said."""
+    part = text_part(name, heading, text, budget)
+    return part if text.strip() else replace(part, units=())
 
 
 def _files_part(files: Sequence[FileText], budget: int) -> Part:
@@ -222,101 +189,3 @@ def _refused(
         reasons=tuple(reasons),
         window=room.window,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class DevelopmentContext:
-    """A developer's context, and whether its plan is due for a checkpoint."""
-
-    context: Context
-    due: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What an attempt in a run is told besides its task.
-
-    The files are read from `folder`, where the attempt goes on; `rules` are texts of rules, where
-    the settings let a developer see them.
-    """
-
-    folder: Path | None = None
-    feedback: str = ""
-    gates: tuple[str, ...] = ()
-    rules: str = ""
-
-
-def development_context(
-    root: Path,
-    settings: Settings,
-    files: Sequence[str],
-    *,
-    description: str,
-    criteria: Sequence[str] = (),
-    model: str | None = None,
-    brief: Brief | None = None,
-    situation: Situation = Situation(),  # noqa: B008  # frozen
-) -> DevelopmentContext:
-    """What a developer of a task sees, whole, or a refusal; no rule's text unless it is given.
-
-    A task of a plan brings its own description, criteria and files; what is given beside it is
-    added to the first two, and takes the place of the last.
-
-    Raises:
-        UsageError: There is neither a description nor a task.
-        ConfigError: The window is too small for any task.
-    """
-    if brief is not None:
-        files = files or brief.files
-        description = "\n\n".join(filter(None, (brief.description(), description)))
-        criteria = (*(brief.task.criteria if brief.task else ()), *criteria)
-    if not description.strip():
-        raise UsageError("no task: say it with --description, or name one of a plan's tasks.")
-    core = core_tier(root)
-    _, chosen = endpoint(settings, model or "developing")
-    budget, window = settings.budget, chosen.max_tokens
-    given = room(
-        window,
-        reserve=settings.reserve_of(window),
-        sweet_spot=chosen.sweet_spot,
-        budget=budget,
-    )
-    here = situation.folder or root
-    work = Development(
-        instructions=instructions("developer", root),
-        task=description,
-        criteria=tuple(criteria),
-        situation=brief.intent.text if brief else "",
-        constraints=brief.constraints if brief else (),
-        files=tuple(FileText(path, _text(here / path)) for path in expanded(here, files)),
-        core=core.units,
-        decisions=tuple(reversed(brief.decisions)) if brief else (),
-        risks=brief.risks if brief else (),
-        recent=recent_units(root) if brief else (),
-        gates=situation.gates,
-        feedback=situation.feedback,
-        rules=situation.rules,
-    )
-    space = DevelopRoom(
-        window=window,
-        instructions=budget.system_prompt,
-        plan=budget.plan,
-        task=budget.task,
-        feedback=budget.feedback,
-        files=given.limit,
-        core=budget.core,
-        notes=budget.notes,
-        recent=budget.recent,
-        rules=settings.reserve_of(window),
-    )
-    context = assemble_development(work, space, counter(settings.counter))
-    tiers = with_left_out(context.tiers, Tier.CORE, core.left_out)
-    made = replace(context, left_out=(*context.left_out, *core.left_out), tiers=tiers)
-    due = is_due(context.sections, space.growing, settings.checkpoint.percent)
-    return DevelopmentContext(made, due=brief is not None and due)
-
-
-def _text(path: Path) -> str | None:
-    if not path.is_file():
-        return None
-    return path.read_bytes().decode("utf-8", "replace")

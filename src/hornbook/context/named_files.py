@@ -1,6 +1,6 @@
 """Files that a user named, some of them by globs."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from hornbook.errors import UsageError
@@ -21,24 +21,23 @@ def matching(pattern: str, paths: Iterable[str]) -> list[str]:
     return [path for path in paths if globset.match(path) is not None]
 
 
-def expanded(root: Path, files: Iterable[str]) -> list[str]:
+def expanded(root: Path, files: Collection[str]) -> list[str]:
     """The files, with globs replaced by the files of the repository that they match; sorted.
 
     Raises:
         UsageError: A glob matches no file.
     """
-    found: set[str] = set()
-    globs = [file for file in files if is_glob(file) and not (root / file).exists()]
-    found.update(file for file in files if file not in globs)
-    if globs:
-        present = [
-            each.path
-            for each in walk(root, "", lambda _path, _name: True)
-            if each.kind is FileKind.FILE
-        ]
-        for pattern in globs:
-            matched = matching(pattern, present)
-            if not matched:
-                raise UsageError(f"{pattern} matches no file: see `hornbook match`.")
-            found.update(matched)
+    globs = {file for file in files if is_glob(file) and not (root / file).exists()}
+    found = {file for file in files if file not in globs}
+    present = _files_below(root) if globs else []
+    for pattern in sorted(globs):
+        matched = matching(pattern, present)
+        if not matched:
+            raise UsageError(f"{pattern} matches no file: see `hornbook match`.")
+        found.update(matched)
     return sorted(found)
+
+
+def _files_below(root: Path) -> list[str]:
+    everything = walk(root, "", lambda _path, _name: True)
+    return [each.path for each in everything if each.kind is FileKind.FILE]

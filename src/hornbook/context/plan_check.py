@@ -54,23 +54,28 @@ class PlanSurroundings:
 
 def success_criteria(mission: str) -> list[Criterion]:
     """The items below `Success criteria:` in a mission, with their lines in it."""
-    lines = mission.split("\n")
+    lines = [line.rstrip("\r") for line in mission.split("\n")]
     found: list[Criterion] = []
     listed = False
     for number, (line, outside) in enumerate(zip(lines, outside_fences(lines), strict=True), 1):
-        head = _CRITERIA.fullmatch(line.rstrip("\r")) if outside else None
-        item = _ITEM.fullmatch(line.rstrip("\r")) if outside and listed else None
-        if head is not None:
+        text = _criterion_text(line, listed=listed) if outside else None
+        if text is not None:
             listed = True
-            if head["rest"].strip():
-                found.append(_criterion(head["rest"], number))
-        elif item is not None:
-            found.append(_criterion(item["text"], number))
-        elif listed and line.strip() and line[0] in " \t":
-            found = _continued(found, line.strip())
-        elif line.strip():
+            found += [_criterion(text, number)] if text.strip() else []
+        elif line.strip() and line[0] not in " \t":
             listed = False
+        elif line.strip() and listed and found:
+            found[-1] = _criterion(f"{found[-1].text} {line.strip()}", found[-1].line)
     return found
+
+
+def _criterion_text(line: str, *, listed: bool) -> str | None:
+    """What the heading of the criteria, or an item below it, says; None for any other line."""
+    head = _CRITERIA.fullmatch(line)
+    if head is not None:
+        return head["rest"]
+    item = _ITEM.fullmatch(line) if listed else None
+    return item["text"] if item is not None else None
 
 
 def check_plan(read: PlanText, path: str, around: PlanSurroundings) -> tuple[Problem, ...]:
@@ -102,13 +107,6 @@ def _criterion(text: str, line: int) -> Criterion:
     ties = list(_TIE.finditer(text))
     named = [name.strip() for tie in ties if tie["gates"] for name in tie["gates"].split(",")]
     return Criterion(text.strip(), tuple(named), bool(ties), line)
-
-
-def _continued(found: list[Criterion], text: str) -> list[Criterion]:
-    """The criteria with one more line of the last one."""
-    if not found:
-        return []
-    return [*found[:-1], _criterion(f"{found[-1].text} {text}", found[-1].line)]
 
 
 def _shifted(problem: Problem, first: int) -> int:
@@ -191,23 +189,26 @@ def _names_a_file(text: str, scope: PlanScope) -> bool:
 def _check_files(
     read: PlanText, listed: TaskList, problems: Problems, files: Collection[str]
 ) -> None:
-    made = {path for task in listed.tasks for path in task.creates}
+    """Whether every file that tasks or sections name is there, or is to be made."""
     scope = PlanScope(read.plan.constraints)
     first = read.lines.get("Execution", 1)
     folders = {path[: path.index("/", start)] for path in files for start in _slashes(path)}
-    known = {*files, *made, *folders}
-    for task in listed.tasks:
-        for path in task.files:
-            line = first + task.line - 1
-            if path not in known and not _matches_some(path, files):
-                problems.error(line, "file_missing", _missing(path))
-            elif not _WILD & set(path) and path not in folders and not scope.holds(path):
-                message = f"`{path}` is a file of task {task.number} but out of the plan's scope."
-                problems.error(line, "file_out_of_scope", message)
-    named = {path for task in listed.tasks for path in task.files}
-    for name in ("Situation", "Mission", "Execution", "Coordination"):
+    known = {*files, *folders, *(path for task in listed.tasks for path in task.creates)}
+    named = [(task, path) for task in listed.tasks for path in task.files]
+    for task, path in named:
+        line = first + task.line - 1
+        if path not in known and not _matches_some(path, files):
+            problems.error(line, "file_missing", _missing(path))
+        elif not _WILD & set(path) and path not in folders and not scope.holds(path):
+            message = f"`{path}` is a file of task {task.number} but out of the plan's scope."
+            problems.error(line, "file_out_of_scope", message)
+    _check_mentions(read, problems, known.union(path for _, path in named))
+
+
+def _check_mentions(read: PlanText, problems: Problems, known: Collection[str]) -> None:
+    for name in (*MUST_SAY, "Coordination"):
         for each in mentions(getattr(read.plan, name.lower())):
-            if each.path not in known | named and not each.new:
+            if each.path not in known and not each.new:
                 line = read.lines.get(name, 1) + each.line - 1
                 problems.error(line, "file_missing", _missing(each.path))
 

@@ -1,14 +1,13 @@
-"""A context: what a step sees, section by section, and whether it could be made at all."""
+"""A prompt: units of text in sections, and where every byte of it came from."""
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
-from itertools import combinations
-from typing import TypeVar
+from typing import Self
 
-from hornbook.context.tiers import Contribution
+from hornbook.context.tiers import TIER_OF, Contribution, Tier
 
 
 class Outcome(StrEnum):
@@ -28,6 +27,11 @@ class Unit:
     revision: str
     text: str
     severity: str | None = None
+
+    @classmethod
+    def hashed(cls, name: str, text: str) -> Self:
+        """A text that is no document's: its revision is the hash of it."""
+        return cls(name, sha256(text.encode()).hexdigest()[:12], text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,11 @@ class Part:
         return "".join(text for text, _ in self.pieces)
 
 
+def text_part(name: str, heading: str, text: str, budget: int) -> Part:
+    """A section of one text that is ours."""
+    return Part(name, heading, (Unit.hashed(name, text),), budget, quoted=False)
+
+
 def fenced(text: str, language: str) -> str:
     """A text as a code block that nothing in it can end."""
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
@@ -203,72 +212,49 @@ def lay_out(parts: Sequence[Part], count: Count) -> tuple[str, tuple[Section, ..
     return "".join(texts), tuple(sections)
 
 
-T = TypeVar("T", bound=Hashable)
-
-# With more items than this the fewest groups are sought greedily: the exact search is exponential.
-EXACT = 9
+GROWING = ("plan", "task", "decisions", "risks", "feedback", "recent")
+"""The sections of task and transient tier that grow with the work."""
 
 
-def fewest_groups(
-    items: Sequence[T], fits: Callable[[Sequence[T]], bool]
-) -> tuple[tuple[T, ...], ...] | None:
-    """Groups of items that each fit; None when one item does not fit alone.
-
-    `fits` must hold for every part of a group that fits. Up to `EXACT` items no smaller number
-    of groups is possible.
-    """
-    if not items:
-        return ()
-    if not all(fits([item]) for item in items):
-        return None
-    greedy = _greedy(items, fits)
-    if len(items) > EXACT:
-        return greedy
-    return _exact(items, fits, len(greedy)) or greedy
+def in_order(parts: Iterable[Part]) -> list[Part]:
+    """The parts of a context, tier by tier; within a tier as they were given."""
+    tiers = list(Tier)
+    return sorted(parts, key=lambda part: tiers.index(TIER_OF[part.name]))
 
 
-def _greedy(items: Sequence[T], fits: Callable[[Sequence[T]], bool]) -> tuple[tuple[T, ...], ...]:
-    groups: list[list[T]] = []
-    for item in items:
-        home = next((group for group in groups if fits([*group, item])), None)
-        if home is None:
-            groups.append([item])
-        else:
-            home.append(item)
-    return tuple(map(tuple, groups))
+def contributions(
+    sections: Sequence[Section], left_out: Mapping[Tier, Sequence[LeftOut]] | None = None
+) -> tuple[Contribution, ...]:
+    """What each tier contributed, every tier included, in their order."""
+    return tuple(_contribution(tier, sections, (left_out or {}).get(tier, ())) for tier in Tier)
 
 
-def _exact(
-    items: Sequence[T], fits: Callable[[Sequence[T]], bool], most: int
-) -> tuple[tuple[T, ...], ...] | None:
-    """A grouping into fewer than `most` groups, if there is one; the fewest there is."""
-    known: dict[frozenset[T], bool] = {}
-
-    def fitting(group: Iterable[T]) -> bool:
-        key = frozenset(group)
-        if key not in known:
-            known[key] = fits([item for item in items if item in key])
-        return known[key]
-
-    for number in range(1, most):
-        found = _into(tuple(items), number, fitting)
-        if found is not None:
-            return found
-    return None
+def with_left_out(
+    tiers: Sequence[Contribution], tier: Tier, left_out: Sequence[LeftOut]
+) -> tuple[Contribution, ...]:
+    """The contributions with more that one of the tiers left out."""
+    more = tuple(each.id for each in left_out)
+    return tuple(
+        replace(each, left_out=(*each.left_out, *more)) if each.tier is tier else each
+        for each in tiers
+    )
 
 
-def _into(
-    items: tuple[T, ...], number: int, fitting: Callable[[Iterable[T]], bool]
-) -> tuple[tuple[T, ...], ...] | None:
-    if not items:
-        return ()
-    if number == 0:
-        return None
-    first, others = items[0], items[1:]
-    for size in range(len(others), -1, -1):
-        for chosen in combinations(others, size):
-            if fitting((first, *chosen)):
-                rest = _into(tuple(o for o in others if o not in chosen), number - 1, fitting)
-                if rest is not None:
-                    return ((first, *chosen), *rest)
-    return None
+def is_due(sections: Sequence[Section], budget: int, percent: int) -> bool:
+    """Whether the sections that grow take more than a share of the room that they have together."""
+    used = sum(each.tokens for each in sections if each.name in GROWING)
+    return used * 100 > budget * percent
+
+
+def _contribution(
+    tier: Tier, sections: Sequence[Section], left_out: Sequence[LeftOut]
+) -> Contribution:
+    held = [each for each in sections if TIER_OF[each.name] is tier]
+    return Contribution(
+        tier=tier,
+        tokens=sum(each.tokens for each in held),
+        budget=sum(each.budget for each in held),
+        sections=tuple(each.name for each in held),
+        items=tuple(item.id for each in held for item in each.items),
+        left_out=tuple(each.id for each in left_out),
+    )

@@ -1,7 +1,7 @@
 """Recovery: projects a plan's log again and compares it with what lies on disk."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -94,30 +94,34 @@ def read_log(state: Path, plan: str, log: EventLog | str) -> LogReading:
     path = state / "plans" / plan / EXPORT
     name = f".hornbook/plans/{plan}/{EXPORT}"
     stored, fault = _stored(log, plan)
-    data = path.read_bytes() if path.exists() else b""
     try:
-        export = read_export(data, plan, name)
+        export = read_export(path.read_bytes() if path.exists() else b"", plan, name)
     except EventLogError as problem:
         if not stored:
             raise
-        told = (f"{problem} The database is whole.",)
-        return LogReading(stored, "database", told)
+        return LogReading(stored, "database", (f"{problem} The database is whole.",))
     if not stored and not export.events:
         why = f" ({fault})" if fault else ""
         raise NotFound(f"there is no event of plan {plan!r} in the database{why} nor in {name}.")
     _refuse_contradiction(plan, stored, export.events, name)
-    notes = []
+    ahead = len(export.events) > len(stored)
+    notes = tuple(_log_notes(export, stored, fault, name))
+    if ahead:
+        return LogReading(export.events, "export", notes, fault)
+    return LogReading(stored, "database", notes, fault)
+
+
+def _log_notes(
+    export: ExportReading, stored: Sequence[Event], fault: str | None, name: str
+) -> Iterator[str]:
     if export.torn:
         place = len(export.events) + 1
-        notes.append(f"{name}, line {place}: it was cut off, {export.torn} bytes were dropped.")
+        yield f"{name}, line {place}: it was cut off, {export.torn} bytes were dropped."
     if fault is not None:
-        notes.append(f"The database cannot be used: {fault}.")
-    ahead = len(export.events) > len(stored)
-    events = export.events if ahead else stored
-    missing = abs(len(export.events) - len(stored))
-    if stored and missing:
-        notes.append(f"The {'database' if ahead else 'export'} lacks {missing} events.")
-    return LogReading(events, "export" if ahead else "database", tuple(notes), fault)
+        yield f"The database cannot be used: {fault}."
+    more = len(export.events) - len(stored)
+    if stored and more:
+        yield f"The {'database' if more > 0 else 'export'} lacks {abs(more)} events."
 
 
 def _stored(log: EventLog | str, plan: str) -> tuple[tuple[Event, ...], str | None]:
@@ -269,17 +273,12 @@ def recover(state: Path, slug: str, log: EventLog | str) -> tuple[Recovery, LogR
     reading = read_log(state, slug, log)
     now = compact(reading.events)
     kept, fault = _checkpoint(root, slug)
-    found, notes = None, list(reading.notes)
-    if fault is not None:
-        notes.append(fault)
-    if kept is not None:
-        found = _compared(kept, reading.events, notes)
-    elif fault is None:
-        notes.append(f"There is no checkpoint of plan {slug} yet.")
-    files = [_found(root, path, text, reading.events) for path, text in sorted(now.files.items())]
-    files.append(_found(root, _export_path(slug), reading.text, ()))
+    notes = [*reading.notes, *_checkpoint_notes(slug, kept, fault)]
+    found = _compared(kept, reading.events, notes) if kept is not None else None
+    texts = [(path, text, reading.events) for path, text in sorted(now.files.items())]
+    texts.append((_export_path(slug), reading.text, ()))
     if fault is not None or (found is not None and not found.matches):
-        files.append(_found(root, now.path, now.text, ()))
+        texts.append((now.path, now.text, ()))
     artifacts = kept.artifacts if kept is not None else now.artifacts
     notes += [f"{each}; it changed nothing." for each in now.set_aside]
     return (
@@ -291,7 +290,7 @@ def recover(state: Path, slug: str, log: EventLog | str) -> tuple[Recovery, LogR
             core=core,
             checkpoint=found,
             artifacts=tuple(_artifact(root, *each) for each in sorted(artifacts.items())),
-            files=tuple(files),
+            files=tuple(_compared_file(root, *each) for each in texts),
             notes=tuple(notes),
             restored={path: text for path, text in now.files.items() if path.endswith(".md")},
         ),
@@ -345,6 +344,12 @@ def _checkpoint(root: Path, slug: str) -> tuple[Checkpoint | None, str | None]:
     return kept, None
 
 
+def _checkpoint_notes(slug: str, kept: Checkpoint | None, fault: str | None) -> list[str]:
+    if kept is None and fault is None:
+        return [f"There is no checkpoint of plan {slug} yet."]
+    return [] if fault is None else [fault]
+
+
 def _compared(kept: Checkpoint, events: Sequence[Event], notes: list[str]) -> CheckpointFound:
     """Whether the log still gives what was checkpointed."""
     if not 0 < kept.seq <= len(events):
@@ -368,7 +373,7 @@ def _compared(kept: Checkpoint, events: Sequence[Event], notes: list[str]) -> Ch
     return CheckpointFound(kept.seq, kept.event_hash, matches=then == dict(kept.files))
 
 
-def _found(root: Path, path: str, text: str, events: Sequence[Event]) -> FileFound:
+def _compared_file(root: Path, path: str, text: str, events: Sequence[Event]) -> FileFound:
     expected = digest_of(text.encode())
     found = _hash(root / path)
     state = FileState.SAME

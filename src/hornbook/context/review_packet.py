@@ -7,14 +7,22 @@ from pathlib import Path
 
 from hornbook.commits import git
 from hornbook.commits.change import Change, change
-from hornbook.context import reviewer_context as reviewing
+from hornbook.context.budget import ReviewRoom, endpoint, review_room
 from hornbook.context.named_files import expanded
 from hornbook.context.plan_brief import Brief
-from hornbook.context.prompt import Context, LeftOut, Pressure, ReviewerBrief, Unit, fenced
+from hornbook.context.prompt import (
+    Context,
+    LeftOut,
+    Pressure,
+    ReviewerBrief,
+    Unit,
+    fenced,
+    with_left_out,
+)
 from hornbook.context.receipt import Circumstances
-from hornbook.context.reviewer_context import Extra, ReviewMaterial, ReviewRoom, Rule
+from hornbook.context.reviewer_context import Extra, ReviewMaterial, Rule, assemble
 from hornbook.context.templates.roles import instructions
-from hornbook.context.tier_sources import core_tier, with_left_out
+from hornbook.context.tier_sources import core_tier
 from hornbook.context.tiers import Tier
 from hornbook.errors import UsageError
 from hornbook.graph.commit_graph import graph_at
@@ -26,7 +34,7 @@ from hornbook.rules.code.generated import PATTERNS, is_generated
 from hornbook.rules.code.summary import summarise
 from hornbook.rules.reading import is_rule_file
 from hornbook.rules.rendering import render, render_summary
-from hornbook.settings.values import Endpoint, Settings
+from hornbook.settings.values import Settings
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
 from hornbook.vocabulary.terms import Activation, Category
@@ -39,24 +47,30 @@ def decisions_about(
 ) -> tuple[tuple[Unit, ...], tuple[LeftOut, ...]]:
     """The decisions of the plan and about these files that stand, and those that do not."""
     later = snapshot.superseded
-    current = [unit for unit in planned if unit.id not in later]
-    past = [
-        LeftOut(unit.id, f"it is superseded by {later[unit.id]}")
-        for unit in planned
-        if unit.id in later
-    ]
+    current, past = [], []
+    for unit in planned:
+        if unit.id in later:
+            past.append(LeftOut(unit.id, f"it is superseded by {later[unit.id]}"))
+        else:
+            current.append(unit)
     for entry in _about(snapshot, Category.DECISION, paths):
         document = snapshot.document(entry.id)
         status = document.decision.status if document.decision is not None else ""
-        replaced = later.get(entry.id)
-        if status.lower().startswith(SUPERSEDED) or replaced:
-            by = f" by {replaced}" if replaced else ""
-            said = status if status.lower().startswith(SUPERSEDED) else "superseded"
-            past.append(LeftOut(entry.id, f"it is {said}{by}"))
-        else:
-            text = f"## {document.title}\n\n- Decision: {entry.id}\n- Status: {status}\n\n"
-            current.append(Unit(entry.id, document.revision, text + document.body))
+        gone = _superseded(status, later.get(entry.id))
+        if gone:
+            past.append(LeftOut(entry.id, gone))
+            continue
+        text = f"## {document.title}\n\n- Decision: {entry.id}\n- Status: {status}\n\n"
+        current.append(Unit(entry.id, document.revision, text + document.body))
     return tuple(current), tuple(past)
+
+
+def _superseded(status: str, by: str | None) -> str:
+    """Why a decision does not stand any more; empty if it does."""
+    says_so = status.lower().startswith(SUPERSEDED)
+    if not says_so and not by:
+        return ""
+    return f"it is {status if says_so else 'superseded'}{f' by {by}' if by else ''}"
 
 
 def conventions_about(
@@ -123,22 +137,9 @@ class Packet:
     def _one_pass(self, ids: set[str]) -> "Packet":
         rules = tuple(rule for rule in self.review.rules if rule.unit.id in ids)
         review = replace(self.review, rules=rules)
-        context = reviewing.assemble(review, self.room, counter(self.context.counter))
+        context = assemble(review, self.room, counter(self.context.counter))
         made_for = replace(self.made_for, whole_set=self.context.sop_ids)
         return Packet(context, made_for, review, self.room)
-
-
-def endpoint(settings: Settings, name: str | None) -> tuple[str, Endpoint]:
-    """The model that is meant: by name, by capability, or the one that reviews.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
-    found = settings.registry().resolve(name or "reviewing")
-    if found is None:
-        known = ", ".join(sorted(settings.registry().endpoints))
-        raise UsageError(f"no model {name!r}: known are {known}; add it under models.endpoints.")
-    return found
 
 
 class Contexts:
@@ -159,7 +160,7 @@ class Contexts:
         told: ReviewerBrief | None = None,
     ) -> None:
         self._root = root
-        self._told = told or _told(pressure, brief, earlier)
+        self._told = told or _reviewer_brief(pressure, brief, earlier)
         self._superseded = brief.superseded if brief else ()
         self._snapshot = snapshot
 
@@ -178,7 +179,9 @@ class Contexts:
             for path in made_for.files
             if (self._root / path).is_file()
         }
-        shown = tuple(_shown(path, contents[path], self._snapshot.settings) for path in contents)
+        shown = tuple(
+            _file_unit(path, contents[path], self._snapshot.settings) for path in contents
+        )
         return self._packet(self._snapshot, made_for, _Seen(shown, contents, "files"), model)
 
     def at_commit(self, revision: str, paths: Sequence[str], model: str | None = None) -> Packet:
@@ -192,7 +195,7 @@ class Contexts:
         wanted = {path: held[path] for path in sorted(set(paths)) if path in held}
         blobs = git.blobs(self._root, wanted.values()) if wanted else {}
         contents = {path: blobs[blob] for path, blob in wanted.items()}
-        shown = tuple(_shown(path, data, snapshot.settings) for path, data in contents.items())
+        shown = tuple(_file_unit(path, data, snapshot.settings) for path, data in contents.items())
         made_for = Circumstances(files=tuple(sorted(set(paths))), graph=snapshot.version)
         return self._packet(snapshot, made_for, _Seen(shown, contents, "files"), model)
 
@@ -284,11 +287,11 @@ class Contexts:
             task=told.task,
             core=core.units,
         )
-        space = room(settings, chosen, planned=told.plan is not None)
+        space = review_room(settings, chosen, planned=told.plan is not None)
         count = counter(settings.counter)
         core_tokens = sum(count(unit.text) for unit in core.units)
         space = replace(space, core=settings.budget.core, diff=max(0, space.diff - core_tokens))
-        context = reviewing.assemble(review, space, count)
+        context = assemble(review, space, count)
         tiers = with_left_out(context.tiers, Tier.CORE, core.left_out)
         context = replace(context, left_out=(*context.left_out, *left_out), tiers=tiers)
         return Packet(context, replace(made_for, model=name), review, space)
@@ -301,33 +304,6 @@ class _Seen:
     diffs: tuple[Unit, ...]
     contents: dict[str, bytes]
     subject: str = "diff"
-
-
-def room(settings: Settings, chosen: Endpoint, *, planned: bool = False) -> ReviewRoom:
-    """The budgets of a review in a model's window; plan and task share the working memory.
-
-    Raises:
-        UsageError: The window leaves nothing for a change.
-    """
-    budget, window = settings.budget, chosen.max_tokens
-    reserve = settings.reserve_of(window)
-    fixed = budget.system_prompt + reserve + budget.working_memory + budget.output
-    diff = window - fixed - window * budget.safety_percent // 100
-    if diff <= 0:
-        raise UsageError(
-            f"a window of {window} tokens leaves {diff} for a change ({fixed} are reserved, "
-            f"{budget.safety_percent} % are kept free): use a model with a larger window."
-        )
-    taken = budget.plan + budget.task if planned else 0
-    return ReviewRoom(
-        window=window,
-        instructions=budget.system_prompt,
-        reserve=reserve,
-        situation=max(0, budget.working_memory - taken),
-        diff=diff,
-        plan=budget.plan,
-        task=budget.task,
-    )
 
 
 def bound_rules(snapshot: Snapshot, paths: Iterable[str]) -> tuple[Rule, ...]:
@@ -357,7 +333,7 @@ def _digest(path: Path) -> str | None:
         return None
 
 
-def _shown(path: str, data: bytes, settings: Settings) -> Unit:
+def _file_unit(path: str, data: bytes, settings: Settings) -> Unit:
     """A file under review as text; a generated or binary one only by name."""
     reason = is_generated(path, data, (*PATTERNS, *settings.generated))
     text = f"Not shown: {reason}.\n" if reason else fenced(data.decode("utf-8", "replace"), "")
@@ -383,7 +359,7 @@ def edited_rules(found: Change) -> Iterable[str]:
             yield path
 
 
-def _told(pressure: Pressure | None, brief: Brief | None, earlier: str) -> ReviewerBrief:
+def _reviewer_brief(pressure: Pressure | None, brief: Brief | None, earlier: str) -> ReviewerBrief:
     """What is said beside what the commits hold."""
     situation = (_pressed(pressure) if pressure is not None else "") + earlier
     if brief is None:

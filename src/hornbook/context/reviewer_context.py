@@ -1,9 +1,12 @@
 """The reviewer's context: every rule that binds the change, whole, or a refusal."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import sha256
 
+from hornbook.context.bin_packing import fewest_groups
+from hornbook.context.budget import ReviewRoom
 from hornbook.context.prompt import (
     Context,
     LeftOut,
@@ -11,10 +14,11 @@ from hornbook.context.prompt import (
     Part,
     Reason,
     Unit,
-    fewest_groups,
+    contributions,
+    in_order,
     lay_out,
+    text_part,
 )
-from hornbook.context.tier_sources import contributions, in_order
 from hornbook.text.tokens import TokenCounter
 
 NO_RULE = "No rule binds these files."
@@ -32,10 +36,7 @@ SETTINGS = {
 }
 """The setting of `budget` that makes room for each part whose size no split changes."""
 MOST_LISTED = 8
-SUBJECTS = {
-    "diff": ("diff", "The change under review"),
-    "files": ("files", "The files under review"),
-}
+SUBJECTS = {"diff": "The change under review", "files": "The files under review"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +54,6 @@ class Extra:
     name: str
     heading: str
     units: tuple[Unit, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewRoom:
-    """The budgets of a review, in tokens."""
-
-    window: int
-    instructions: int
-    reserve: int
-    situation: int
-    diff: int
-    plan: int = 0
-    task: int = 0
-    core: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,31 +82,34 @@ def _remedy(code: str) -> str:
 
 
 class _Assembly:
+    """One reviewer's context in the making; each text is counted once."""
+
     def __init__(self, review: ReviewMaterial, room: ReviewRoom, count: TokenCounter) -> None:
         self._review = review
         self._room = room
         self._count = count
-        self._sizes: dict[str, int] = {}
+        self._tokens = cache(count)
+        self._rules = [rule.unit for rule in review.rules]
 
     def context(self) -> Context:
         reasons = self._reasons()
         if reasons:
             return self._refused(reasons)
+        review, room = self._review, self._room
         extras, left_out = self._filled()
         parts = [
-            _told(
-                "instructions", "Instructions", self._review.instructions, self._room.instructions
-            ),
-            *self._core(),
-            _told("situation", "What is reviewed", self._review.situation, self._room.situation),
-            *self._intent(),
-            self._rules_part([rule.unit for rule in self._review.rules]),
+            text_part("instructions", "Instructions", review.instructions, room.instructions),
+            Part("core", "What always holds", review.core, room.core),
+            text_part("situation", "What is reviewed", review.situation, room.situation),
+            Part("plan", "The plan", _said(review.plan), room.plan),
+            Part("task", "The task", _said(review.task), room.task),
+            Part("sops", RULES, tuple(self._rules), room.reserve, NO_RULE),
             *extras,
+            Part(review.subject, SUBJECTS[review.subject], review.diffs, room.diff),
         ]
-        if self._review.diffs:
-            name, heading = SUBJECTS[self._review.subject]
-            parts.append(Part(name, heading, self._review.diffs, self._room.diff))
-        text, sections = lay_out(in_order(parts), self._count)
+        text, sections = lay_out(
+            in_order(part for part in parts if part.units or part.empty), self._count
+        )
         return Context(
             outcome=Outcome.COMPLETE,
             sop_ids=self._ids(),
@@ -135,34 +125,26 @@ class _Assembly:
         )
 
     def _reasons(self) -> list[Reason]:
-        rules = self._rule_tokens([rule.unit for rule in self._review.rules])
+        """Every part that does not fit, with what it needs and what it may have."""
+        review, room = self._review, self._room
+        rules = f"{len(self._rules)} rules"
         needs = (
-            ("sop_over_reserve", f"{len(self._review.rules)} rules", rules, self._room.reserve),
-            (
-                "diff_over_budget",
-                "the change",
-                self._diff_tokens(self._review.files),
-                self._room.diff,
-            ),
+            ("sop_over_reserve", rules, self._size(self._rules), room.reserve),
+            ("diff_over_budget", "the change", self._diff_tokens(review.files), room.diff),
             (
                 "situation_over_budget",
                 "what is reviewed",
-                self._remembered(self._review.situation),
-                self._room.situation,
+                self._tokens(review.situation),
+                room.situation,
             ),
-            ("plan_over_budget", "the plan", self._told(self._review.plan), self._room.plan),
-            ("task_over_budget", "the task", self._told(self._review.task), self._room.task),
-            (
-                "core_over_budget",
-                "the core files",
-                self._rule_tokens(self._review.core),
-                self._room.core,
-            ),
+            ("plan_over_budget", "the plan", self._size(_said(review.plan)), room.plan),
+            ("task_over_budget", "the task", self._size(_said(review.task)), room.task),
+            ("core_over_budget", "the core files", self._size(review.core), room.core),
             (
                 INSTRUCTIONS,
                 "the instructions",
-                self._remembered(self._review.instructions),
-                self._room.instructions,
+                self._tokens(review.instructions),
+                room.instructions,
             ),
         )
         return [
@@ -172,92 +154,74 @@ class _Assembly:
         ]
 
     def _refused(self, reasons: list[Reason]) -> Context:
-        alone = {file: self._rule_tokens(self._binding([file])) for file in self._review.files}
+        """The refusal with what helps: passes for too many rules, a split for too large a change.
+
+        Where the rules of one file alone are too many, no split of the files helps; where what is
+        always told is too long, neither does.
+        """
+        alone = {file: self._size(self._binding([file])) for file in self._review.files}
         offenders = [file for file, size in alone.items() if size > self._room.reserve]
-        passes: tuple[tuple[str, ...], ...] = ()
-        split: tuple[tuple[str, ...], ...] = ()
-        if offenders:
-            outcome = Outcome.SOP_OVERFLOW
-            reasons += self._overflow(offenders, alone)
-            passes = self._passes()
-        elif any(reason.code in NO_SPLIT_HELPS for reason in reasons):
-            outcome = Outcome.FAILED
-        else:
-            outcome = Outcome.TOO_BIG
-            split = fewest_groups(self._review.files, self._fits) or ()
-            reasons.append(_about_split(split))
-        return Context(
-            outcome=outcome,
+        refused = Context(
+            outcome=Outcome.FAILED,
             sop_ids=self._ids(),
             text=None,
-            tokens=self._rule_tokens([rule.unit for rule in self._review.rules]),
+            tokens=self._size(self._rules),
             counter=self._count.name,
             sha256=None,
             sections=(),
-            split=split,
-            passes=passes,
             reasons=tuple(reasons),
             reserve=self._room.reserve,
             window=self._room.window,
         )
+        if offenders:
+            return replace(
+                refused,
+                outcome=Outcome.SOP_OVERFLOW,
+                passes=self._passes(),
+                reasons=(*reasons, *self._overflow(offenders, alone)),
+            )
+        if NO_SPLIT_HELPS.isdisjoint(reason.code for reason in reasons):
+            split = fewest_groups(self._review.files, self._fits) or ()
+            return replace(
+                refused,
+                outcome=Outcome.TOO_BIG,
+                split=split,
+                reasons=(*reasons, _about_split(split)),
+            )
+        return refused
 
-    def _overflow(self, offenders: list[str], alone: dict[str, int]) -> list[Reason]:
+    def _overflow(self, offenders: list[str], alone: dict[str, int]) -> Iterator[Reason]:
         worst = min(offenders, key=lambda file: (len(self._binding([file])), file))
-        rules = sorted(self._binding([worst]), key=lambda unit: (-self._size(unit), unit.id))
-        listed = ", ".join(f"{unit.id} ({self._size(unit)})" for unit in rules[:MOST_LISTED])
+        rules = self._largest_first(self._binding([worst]))
+        listed = ", ".join(f"{unit.id} ({self._size([unit])})" for unit in rules[:MOST_LISTED])
         if len(rules) > MOST_LISTED:
             listed += f" and {len(rules) - MOST_LISTED} more"
-        found = [
-            Reason(
-                "file_over_reserve",
-                f"the rules of {worst} alone need {alone[worst]} tokens, {self._room.reserve} are "
-                f"reserved: {listed}. Narrow or split these rules, raise `reserve`, or review in "
-                "passes.",
-            )
-        ]
-        for rule in self._review.rules:
-            size = self._rule_tokens([rule.unit])
-            if size > self._room.reserve:
-                found.append(
-                    Reason(
-                        "rule_over_reserve",
-                        f"{rule.unit.id} alone needs {size} tokens, {self._room.reserve} are "
-                        "reserved: no pass can hold it; split the rule or raise `reserve`.",
-                    )
+        reserve = self._room.reserve
+        yield Reason(
+            "file_over_reserve",
+            f"the rules of {worst} alone need {alone[worst]} tokens, {reserve} are reserved: "
+            f"{listed}. Narrow or split these rules, raise `reserve`, or review in passes.",
+        )
+        for unit in self._rules:
+            size = self._size([unit])
+            if size > reserve:
+                yield Reason(
+                    "rule_over_reserve",
+                    f"{unit.id} alone needs {size} tokens, {reserve} are reserved: no pass can "
+                    "hold it; split the rule or raise `reserve`.",
                 )
-        return found
 
     def _passes(self) -> tuple[tuple[str, ...], ...]:
-        units = [rule.unit for rule in self._review.rules]
-        units.sort(key=lambda unit: (-self._size(unit), unit.id))
-        groups = fewest_groups(
-            tuple(units), lambda some: self._rule_tokens(some) <= self._room.reserve
-        )
+        units = tuple(self._largest_first(self._rules))
+        groups = fewest_groups(units, lambda some: self._size(some) <= self._room.reserve)
         return tuple(tuple(sorted(unit.id for unit in group)) for group in groups or ())
 
-    def _core(self) -> list[Part]:
-        """What binds every step, where a team keeps such files."""
-        units = self._review.core
-        return [Part("core", "What always holds", units, self._room.core)] if units else []
-
-    def _intent(self) -> list[Part]:
-        """What the change is for: the plan and the task, where there are any."""
-        told = (
-            ("plan", "The plan", self._review.plan, self._room.plan),
-            ("task", "The task", self._review.task, self._room.task),
-        )
-        return [
-            Part(name, heading, (unit,), budget)
-            for name, heading, unit, budget in told
-            if unit is not None and unit.text
-        ]
-
-    def _told(self, unit: Unit | None) -> int:
-        return 0 if unit is None else self._size(unit)
+    def _largest_first(self, units: Sequence[Unit]) -> list[Unit]:
+        return sorted(units, key=lambda unit: (-self._size([unit]), unit.id))
 
     def _fits(self, files: Sequence[str]) -> bool:
         return (
-            self._rule_tokens(self._binding(files)) <= self._room.reserve
+            self._size(self._binding(files)) <= self._room.reserve
             and self._diff_tokens(files) <= self._room.diff
         )
 
@@ -265,35 +229,24 @@ class _Assembly:
         wanted = set(files)
         return [rule.unit for rule in self._review.rules if not wanted.isdisjoint(rule.files)]
 
-    def _rules_part(self, units: Sequence[Unit]) -> Part:
-        return Part("sops", RULES, tuple(units), self._room.reserve, NO_RULE)
-
-    def _rule_tokens(self, units: Sequence[Unit]) -> int:
-        """What rules take of the reserve: their own tokens, as `why` adds them up."""
-        return sum(map(self._size, units))
-
     def _diff_tokens(self, files: Sequence[str]) -> int:
         wanted = set(files)
-        return sum(self._size(unit) for unit in self._review.diffs if unit.id in wanted)
+        return self._size([unit for unit in self._review.diffs if unit.id in wanted])
 
-    def _size(self, unit: Unit) -> int:
-        return self._remembered(unit.text)
-
-    def _remembered(self, text: str) -> int:
-        if text not in self._sizes:
-            self._sizes[text] = self._count(text)
-        return self._sizes[text]
+    def _size(self, units: Sequence[Unit]) -> int:
+        """What units take of their room: their own tokens, as `why` adds them up."""
+        return sum(self._tokens(unit.text) for unit in units)
 
     def _filled(self) -> tuple[list[Part], tuple[LeftOut, ...]]:
         """The extras that fit behind the rules, item by item, whole."""
-        used = self._rule_tokens([rule.unit for rule in self._review.rules])
+        used = self._size(self._rules)
         parts: list[Part] = []
         left_out: list[LeftOut] = []
         for extra in self._review.extras:
             room = self._room.reserve - used
             taken: list[Unit] = []
             for unit in extra.units:
-                size = self._size(unit)
+                size = self._size([unit])
                 if used + size <= self._room.reserve:
                     taken.append(unit)
                     used += size
@@ -305,13 +258,12 @@ class _Assembly:
         return parts, tuple(left_out)
 
     def _ids(self) -> tuple[str, ...]:
-        return tuple(sorted(rule.unit.id for rule in self._review.rules))
+        return tuple(sorted(unit.id for unit in self._rules))
 
 
-def _told(name: str, heading: str, text: str, budget: int) -> Part:
-    """A section of one text that is ours."""
-    digest = sha256(text.encode()).hexdigest()[:12]
-    return Part(name, heading, (Unit(name, digest, text),), budget, quoted=False)
+def _said(unit: Unit | None) -> tuple[Unit, ...]:
+    """The unit where there is one that says something."""
+    return (unit,) if unit is not None and unit.text else ()
 
 
 def _about_split(split: tuple[tuple[str, ...], ...]) -> Reason:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hornbook.context.budget import TaskRoom, endpoint, task_room, too_large
 from hornbook.context.named_files import expanded
 from hornbook.context.prompt import Reason
-from hornbook.context.review_packet import endpoint
-from hornbook.errors import ConfigError, UsageError
+from hornbook.errors import UsageError
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.code.generated import PATTERNS, is_generated
 from hornbook.settings.values import Budget, Settings
@@ -16,15 +16,6 @@ from hornbook.text.tokens import counter
 HEURISTIC_SAYS = (
     "four characters a token: JSON, base64 and non-Latin scripts can have twice as many"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TaskRoom:
-    """What a window leaves for a task: `limit` is how much of `available` it may fill."""
-
-    window: int
-    available: int
-    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,32 +41,6 @@ class Sizing:
     warnings: tuple[Reason, ...]
     counter: str
     model: str
-
-
-def room(window: int, *, reserve: int, sweet_spot: int, budget: Budget) -> TaskRoom:
-    """The room that a window leaves for a task.
-
-    Raises:
-        ConfigError: The window is too small to leave any.
-    """
-    fixed = budget.system_prompt + budget.plan + reserve + budget.response
-    available = window - fixed - window * budget.safety_percent // 100
-    if available <= 0:
-        message = (
-            f"a window of {window} tokens leaves {available} for a task "
-            f"({fixed} are reserved, {budget.safety_percent} % are kept free): "
-            "use a model with a larger window, or lower the budget in .hornbook/config.yaml."
-        )
-        raise ConfigError([message])
-    limit = min(sweet_spot, available) if sweet_spot else available * budget.task_percent // 100
-    return TaskRoom(window, available, limit)
-
-
-def too_large(estimate: int, given: TaskRoom, *, sweet_spot: int, budget: Budget) -> bool:
-    """Whether an estimate is over the limit; the share is compared without rounding."""
-    if sweet_spot:
-        return estimate > given.limit
-    return estimate * 100 > given.available * budget.task_percent
 
 
 def reasons_against(
@@ -145,7 +110,7 @@ def size_task(
     space = window if window is not None else chosen.max_tokens
     sweet_spot = 0 if window is not None else chosen.sweet_spot
     reserve = settings.reserve_of(space)
-    given = room(space, reserve=reserve, sweet_spot=sweet_spot, budget=settings.budget)
+    given = task_room(space, reserve=reserve, sweet_spot=sweet_spot, budget=settings.budget)
     count = counter("heuristic")
     sized = tuple(_sized(root, path, settings) for path in expanded(root, files))
     estimate = sum(file.tokens for file in sized) + sum(map(count, (description, *criteria)))

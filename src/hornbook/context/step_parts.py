@@ -29,8 +29,11 @@ def step_parts(
     fresh: Callable[[], Sequence[Part]],
     concerns: Callable[[Unit], bool],
 ) -> list[Part]:
-    """The parts of a step's context, as its settings say.
+    """The parts of a step's context, as its context settings say, before its role's frame.
 
+    This is the table of inherit_context, accumulate_data and fresh_context as a function of values:
+    what the parent's parts are, what earlier steps left and how the graph is asked is handed in.
+    The loop does not take its steps' contexts from here yet; templates are checked against it.
     `concerns` tells whether an inherited unit applies to the step's files; `fresh` asks the
     graph and is called only if the settings enable it.
     """

@@ -34,7 +34,7 @@ _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 # Servers of this machine that a network of one's own does not shut out.
 _SERVERS = ("docker.sock", "podman/podman.sock", "containerd/containerd.sock")
 # What a process needs for shared memory and terminals, and has of its own under bubblewrap.
-_SHARED = ("/dev/shm", "/dev/pts", "/dev/ptmx")  # noqa: S108
+_SHARED = ("/dev/shm", "/dev/pts", "/dev/ptmx")  # noqa: S108  # no file of ours
 _MOST_SEEN = 64
 _TRIAL_SECONDS = 30
 

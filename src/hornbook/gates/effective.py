@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
-from hornbook.commits import git
 from hornbook.commits.change import Change, change
+from hornbook.commits.commit import Commit, commit_at
 from hornbook.errors import ConfigError
 from hornbook.gates.definitions import Definitions, check_gates, define
 from hornbook.gates.detect import DEEPEST, Stack, block, detect, is_manifest
@@ -93,9 +93,13 @@ def gates_for(root: Path, span: str) -> GateList:
 
 def gates_for_change(root: Path, found: Change) -> GateList:
     """The same for a change that is known already."""
-    settings, file = gate_settings(_reader_at(root, found.base))
-    read = _reader_at(root, found.head)
-    listed = _listed(define(settings), read, file, base=found.base, head=found.head)
+    base, head = commit_at(root, found.base), commit_at(root, found.head)
+    return base.memo(("gates", head.sha), lambda: _gates_between(base, head))
+
+
+def _gates_between(base: Commit, head: Commit) -> GateList:
+    settings, file = gate_settings(base.text)
+    listed = _listed(define(settings), head.text, file, base=base.sha, head=head.sha)
     return _bound(listed, settings)
 
 
@@ -106,15 +110,17 @@ def constraints_at(root: Path, revision: str, slug: str) -> Constraints | None:
         UsageError: The revision names no commit.
         ConfigError: With everything that is wrong in the plan's file there.
     """
-    commit = git.commit(root, revision)
+    commit = commit_at(root, revision)
     path = f".hornbook/plans/{slug}/{PLAN_FILE}"
-    data = _reader_at(root, commit)(path)
+    data = commit.text(path)
     if data is None:
         return None
     read = parse(data.decode("utf-8", "replace"), path)
     wrong = [each for each in read.problems if each.level is Level.ERROR]
     if wrong:
-        raise ConfigError([f"{path} at {commit[:12]}, line {e.line}: {e.message}" for e in wrong])
+        raise ConfigError(
+            [f"{path} at {commit.sha[:12]}, line {e.line}: {e.message}" for e in wrong]
+        )
     return read.plan.constraints
 
 
@@ -214,15 +220,5 @@ def _reader(root: Path) -> Read:
             return target.read_bytes() if inside and target.is_file() else None
         except ValueError:  # a command can name what no path can be
             return None
-
-    return read
-
-
-def _reader_at(root: Path, commit: str) -> Read:
-    held = git.files_at(root, commit)
-
-    def read(path: str) -> bytes | None:
-        blob = held.get(path)
-        return git.blobs(root, [blob])[blob] if blob is not None else None
 
     return read

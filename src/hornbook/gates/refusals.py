@@ -51,35 +51,25 @@ def refusals(
     `name` is the gate's: one called test has to run tests. `read` gives the scripts, Makefile and
     package.json that the command names; without it they are taken at their word.
     """
-    values = dict(environment or {})
     if not command.strip():
-        return [CommandRefusal(command.strip(), "is no command", "write one")]
+        return _refused("", "is no command", "write one")
     if len(command.encode("utf-8", "surrogateescape")) > LONGEST:
-        return [
-            CommandRefusal(command[:40], f"is longer than {LONGEST} bytes", "put it into a script")
-        ]
+        return _refused(command[:40], f"is longer than {LONGEST} bytes", "put it into a script")
     try:
-        return _Analysis(command, name, values, read).reasons()
+        return _Analysis(command, name, dict(environment or {}), read).reasons()
     except NotShell as problem:
-        reason = "does not read as a shell command"
-        return [
-            CommandRefusal(
-                problem.piece.strip()[:80],
-                reason,
-                "close quotes and brackets, or put it into a script",
-            )
-        ]
+        remedy = "close quotes and brackets, or put it into a script"
+        piece = problem.piece.strip()[:80]
+        return _refused(piece, "does not read as a shell command", remedy)
     except RecursionError:
-        return [
-            CommandRefusal(command[:80], "is nested too deeply to follow", "put it into a script")
-        ]
+        return _refused(command[:80], "is nested too deeply to follow", "put it into a script")
     except Unknown as problem:
-        reason = "is an exit status that cannot be known"
-        return [
-            CommandRefusal(
-                str(problem), reason, "end with the check itself, or with `exit $status`"
-            )
-        ]
+        remedy = "end with the check itself, or with `exit $status`"
+        return _refused(str(problem), "is an exit status that cannot be known", remedy)
+
+
+def _refused(piece: str, reason: str, remedy: str) -> list[CommandRefusal]:
+    return [CommandRefusal(piece, reason, remedy)]
 
 
 def can_fail(script: str) -> bool:
@@ -106,24 +96,26 @@ class _Analysis:
             return []
         if len(self._nominal.sites) > MOST_SITES:
             raise NotShell(f"{self._command[:40]}…")
-        found: list[CommandRefusal] = [
-            CommandRefusal(*each) for each in disguises(parse(self._command))
-        ]
+        found = [CommandRefusal(*each) for each in disguises(parse(self._command))]
         heard = False
         for site in self._reached():
             variants = self._heard_in(site)
             heard = heard or (bool(variants) and judges(list(site.words), site.kind))
-            if site.kind is ProgramKind.QUESTION:
-                found += self._passed_by(site)
-            elif not variants:
-                found += [] if is_waived(site) else [lost(site)]
-            else:
-                found += self._inverted(site) or self._hollow(site)
-                found += [] if found or is_retried(site) else self._forgiven(site, variants)
+            found += self._reasons_of(site, variants, forgiving=bool(found))
         if not found and not heard:
-            piece = self._command.strip()
-            found.append(CommandRefusal(piece, "checks nothing or always ends with 0", ITSELF))
+            return _refused(self._command.strip(), "checks nothing or always ends with 0", ITSELF)
         return list(dict.fromkeys(found))
+
+    def _reasons_of(
+        self, site: Site, variants: list[dict[Site, int]], *, forgiving: bool
+    ) -> list[CommandRefusal]:
+        """The reasons that a site gives, heard in these variants of the passing run."""
+        if site.kind is ProgramKind.QUESTION:
+            return self._passed_by(site)
+        if not variants:
+            return [] if is_waived(site) else [lost(site)]
+        found = self._inverted(site) or self._hollow(site)
+        return found if found or forgiving or is_retried(site) else self._forgiven(site, variants)
 
     def anything_heard(self) -> bool:
         """Whether the failure of any command that checks something changes how the script ends."""
@@ -138,26 +130,22 @@ class _Analysis:
 
     def _passed_by(self, question: Site) -> list[CommandRefusal]:
         """A question with an answer after which the command passes and checks nothing."""
-        plans = (dict(self._nominal.statuses), self._flipped(question))
-        played = [self._play(plan) for plan in plans]
-        checked = [any(site.kind is ProgramKind.JUDGE for site in each.sites) for each in played]
-        if not any(checked):
+        played = [self._play(plan) for plan in (self._nominal.statuses, self._flipped(question))]
+        idle = [each for each in played if not _checks(each)]
+        if len(idle) == len(played):
             return []
-        for each, checks in zip(played, checked, strict=True):
-            if each.status == 0 and not checks and question in each.sites:
-                reason = "decides whether anything is checked at all"
-                remedy = "end with `exit 1` where nothing is checked, or check in each case"
-                return [CommandRefusal(question.text, reason, remedy)]
-        return []
+        if not any(each.status == 0 and question in each.sites for each in idle):
+            return []
+        reason = "decides whether anything is checked at all"
+        remedy = "end with `exit 1` where nothing is checked, or check in each case"
+        return _refused(question.text, reason, remedy)
 
     def _inverted(self, site: Site) -> list[CommandRefusal]:
         """A check whose failure is what passes."""
         failing = self._nominal.statuses.get(site, site.usual)
         if not failing or site not in self._nominal.sites or not is_checker(list(site.words)):
             return []
-        return [
-            CommandRefusal(f"! {site.text}", "passes when the check fails", "leave the `!` out")
-        ]
+        return _refused(f"! {site.text}", "passes when the check fails", "leave the `!` out")
 
     def _play(self, plan: dict[Site, int], once: dict[Site, int] | None = None) -> Played:
         return Played(self._command, plan, once or {}, self._values)
@@ -221,11 +209,8 @@ class _Analysis:
                 self._play(plan, {site: status}).status == 0 for plan in variants
             ):
                 reason = f"passes when `{site.text}` ends with {status}"
-                return [
-                    CommandRefusal(
-                        self._command.strip(), reason, "let every other status than 0 fail"
-                    )
-                ]
+                remedy = "let every other status than 0 fail"
+                return _refused(self._command.strip(), reason, remedy)
         return []
 
     def _hollow(self, site: Site) -> list[CommandRefusal]:
@@ -234,7 +219,11 @@ class _Analysis:
         told = empty_run(site.words, self._name, given)
         if told is None and self._read is not None:
             told = hollow_script(site.words, self._read, _judged)
-        return [CommandRefusal(told.piece, told.reason, told.remedy)] if told is not None else []
+        return _refused(told.piece, told.reason, told.remedy) if told is not None else []
+
+
+def _checks(played: Played) -> bool:
+    return any(site.kind is ProgramKind.JUDGE for site in played.sites)
 
 
 def _judged(script: str, *, line: bool) -> str | None:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from hornbook.shell.command_kind import inner_shell
+from hornbook.shell.command_kind import Inner, inner_shell
 from hornbook.shell.hollow_options import Hollow
 from hornbook.shell.programs import AWKS, INTERPRETERS, SHELLS, WRAPPERS, program_name
 
@@ -18,6 +18,9 @@ _UNKNOWN = "unknown-command"
 _SHEBANG = re.compile(r"#!\s*(?:/usr/bin/env\s+(?:-S\s+)?)?(\S+)")
 _MAKE_VARIABLE = re.compile(r"\$[({][^(){}]*[)}]|\$[@<^*?]")
 _RULE = re.compile(r"([^\s:#=][^:#=]*?)\s*::?(?!=)\s*([^#;]*)(?:;(.*))?")
+_MAKES = frozenset({"make", "gmake"})
+_PACKAGE_RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun"})
+_OTHER_PACKAGE = frozenset({"--prefix", "-C", "--cwd", "-w", "--workspace"})
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 
@@ -32,39 +35,44 @@ class JudgedScript(Protocol):
 def hollow_script(words: Sequence[str], read: Read, judged: JudgedScript) -> Hollow | None:
     """Why the script that a command names cannot fail; none if it can, or cannot be read."""
     name = program_name(words[0])
-    if name in {"make", "gmake"}:
+    if name in _MAKES:
         return _make(words[1:], read, judged)
-    if name in {"npm", "pnpm", "yarn", "bun"}:
+    if name in _PACKAGE_RUNNERS:
         return _package_script(words[1:], read, judged)
     inner = inner_shell(list(words)) if name in SHELLS else None
-    if inner is not None:
-        if inner.checks_only or inner.file is None:
-            return None
-        return _shell_script(inner.file, read, judged, options=inner.errexit)
-    if "/" in words[0]:
-        return _shell_script(words[0], read, judged, options=None)
-    return None
+    if inner is not None and inner.checks_only:
+        return None
+    script = _script_file(words, inner, read)
+    if script is None:
+        return None
+    return _shell_script(*script, judged, errexit=inner is not None and inner.errexit)
 
 
 def recipes(words: Sequence[str], read: Read) -> list[str]:
     """The shell texts that a command runs by naming them: scripts and lines of recipes."""
     name = program_name(words[0])
-    if name in {"make", "gmake"}:
+    if name in _MAKES:
         folder, file, targets = _make_arguments(words[1:])
         rules = _makefile(folder, file, read)
-        lines = [
-            line for target in _wanted(targets, rules) for line in _lines_of(target, rules, set())
-        ]
-        return [_shell_line(line) for line in lines if line != _UNKNOWN]
-    if name in {"npm", "pnpm", "yarn", "bun"}:
+        lines = [_lines_of(target, rules, set()) for target in _wanted(targets, rules)]
+        return [_shell_line(line) for each in lines for line in each if line != _UNKNOWN]
+    if name in _PACKAGE_RUNNERS:
         script = _named_script(words[1:], read)
-        return [script[1]] if script is not None else []
-    inner = inner_shell(list(words)) if name in SHELLS else None
-    path = words[0] if "/" in words[0] else inner.file if inner is not None else None
-    text = _text(path, read) if path is not None and not path.startswith("/") else None
-    shebang = _SHEBANG.match(text) if text is not None else None
-    shell = inner is not None or (shebang is not None and program_name(shebang[1]) in SHELLS)
-    return [text] if text is not None and shell else []
+    else:
+        inner = inner_shell(list(words)) if name in SHELLS else None
+        script = _script_file(words, inner, read)
+    return [script[1]] if script is not None else []
+
+
+def _script_file(words: Sequence[str], inner: Inner | None, read: Read) -> tuple[str, str] | None:
+    """The path and the text of the shell script that is run, by a shell or by its path."""
+    path = words[0] if "/" in words[0] and inner is None else inner.file if inner else None
+    text = _text(path, read) if path is not None else None
+    if path is None or text is None:
+        return None
+    shebang = _SHEBANG.match(text)
+    named = shebang is not None and program_name(shebang[1]) in SHELLS
+    return (path, text) if inner is not None or named else None
 
 
 def _text(path: str, read: Read) -> str | None:
@@ -75,18 +83,10 @@ def _text(path: str, read: Read) -> str | None:
     return data.decode("utf-8", "replace")
 
 
-def _shell_script(
-    path: str, read: Read, judged: JudgedScript, *, options: bool | None
-) -> Hollow | None:
-    """A script file; `options`: was its shell started with -e, none if it was not named."""
-    text = _text(path, read)
-    if text is None:
-        return None
-    shebang = _SHEBANG.match(text)
-    if options is None and (shebang is None or program_name(shebang[1]) not in SHELLS):
-        return None
+def _shell_script(path: str, text: str, judged: JudgedScript, *, errexit: bool) -> Hollow | None:
+    """A script file; `errexit` is whether its shell was started with -e."""
     first = text.partition("\n")[0]
-    if options or (shebang and re.search(r"\s-\w*e", first)):
+    if errexit or re.match(r"#!.*\s-\w*e", first):
         text = f"set -e\n{text}"
     why = judged(text, line=False)
     if why is None:
@@ -104,17 +104,15 @@ def _package_script(words: Sequence[str], read: Read, judged: JudgedScript) -> H
 
 
 def _named_script(words: Sequence[str], read: Read) -> tuple[str, str] | None:
-    """The script of package.json that is run, with its name."""
+    """The name and the text of the script of package.json that is run."""
     named = [word for word in words if not word.startswith("-")]
-    if named[:1] == ["run"] or named[:1] == ["run-script"]:
-        named = named[1:]
-    if not named or any(word in {"--prefix", "-C", "--cwd", "-w", "--workspace"} for word in words):
+    named = named[1:] if named[:1] in (["run"], ["run-script"]) else named
+    if not named or not _OTHER_PACKAGE.isdisjoint(words):
         return None
     script = "test" if named[0] in {"t", "tst"} else named[0]
     try:
-        package = json.loads(_text("package.json", read) or "{}")
-        text = package.get("scripts", {}).get(script) if isinstance(package, dict) else None
-    except (ValueError, AttributeError):
+        text = json.loads(_text("package.json", read) or "{}")["scripts"][script]
+    except (ValueError, LookupError, TypeError):
         return None
     return (script, text) if isinstance(text, str) else None
 
@@ -169,19 +167,18 @@ def _rules(text: str) -> _Rules:
     rules: _Rules = {}
     current: list[str] = []
     for line in re.sub(r"\\\n\s*", " ", text).split("\n"):
-        if line.startswith("\t"):
+        found = None if line.startswith("\t") else _RULE.fullmatch(line.rstrip())
+        if found is not None:
+            current = found[1].split()
+            for target in current:
+                needs, recipe = rules.setdefault(target, ([], []))
+                needs += found[2].split()
+                recipe += [found[3].strip()] if found[3] else []
+        elif line.startswith("\t"):
             for target in current:
                 rules[target][1].append(line.strip())
-            continue
-        found = _RULE.fullmatch(line.rstrip())
-        if found is None:
-            current = current if not line.strip() or line.startswith("#") else []
-            continue
-        current = found[1].split()
-        for target in current:
-            needs, recipe = rules.setdefault(target, ([], []))
-            needs += found[2].split()
-            recipe += [found[3].strip()] if found[3] else []
+        elif line.strip() and not line.startswith("#"):
+            current = []
     return rules
 
 
@@ -234,11 +231,11 @@ def named_scripts(command: str) -> Iterator[str]:
             yield from _unfolded(word)
             settings = False
         elif word.startswith("-"):
-            option, equals, value = word.partition("=")
-            settings = _SETTINGS.fullmatch(option) is not None
-            if settings and equals:
+            option, _, value = word.partition("=")
+            named = _SETTINGS.fullmatch(option) is not None
+            settings = named and option == word
+            if named and not settings:
                 yield value
-                settings = False
         elif expected and not _PASSED_OVER.fullmatch(word):
             yield from _unfolded(word)
             expected = _runs_next_word(posixpath.basename(word))

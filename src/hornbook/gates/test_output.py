@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hornbook.gates.scripts import recipes
 from hornbook.shell.bash_tree import NotShell, commands, parse, words
 from hornbook.shell.command_kind import inner_shell, unwrapped
-from hornbook.shell.programs import program_name
+from hornbook.shell.programs import names, program_name
 
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _OVERWRITTEN = re.compile(r"^.*\r(?!$)", re.MULTILINE)
@@ -31,41 +31,11 @@ Read = Callable[[str], bytes | None]
 
 _DEEPEST = 4
 # They name tools without running them.
-_MENTIONS = frozenset(
-    [
-        "[",
-        "alias",
-        "apk",
-        "apt",
-        "apt-get",
-        "brew",
-        "cat",
-        "command",
-        "conda",
-        "dnf",
-        "echo",
-        "export",
-        "git",
-        "grep",
-        "hash",
-        "head",
-        "ls",
-        "mypy",
-        "pip",
-        "pip3",
-        "pipx",
-        "printf",
-        "pyright",
-        "rg",
-        "ruff",
-        "tail",
-        "test",
-        "touch",
-        "type",
-        "uvx",
-        "which",
-        "yum",
-    ]
+_MENTIONS = names(
+    """
+    [ alias apk apt apt-get brew cat command conda dnf echo export git grep hash head ls mypy pip
+    pip3 pipx printf pyright rg ruff tail test touch type uvx which yum
+    """
 )
 _INSTALLS = frozenset({"add", "ci", "i", "install", "pip", "remove", "sync", "uninstall"})
 _NO_RUN = frozenset({"--no-run", "-c", "clean", "report", "show-env"})
@@ -92,12 +62,8 @@ def _tools(text: str, read: Read | None, depth: int) -> Iterator[str]:
         found = [unwrapped(words(node)) for node in commands(parse(text))]
     except (NotShell, RecursionError):
         found = [re.findall(r"[\w./+-]+", text)]
-    for meant in found:
-        if not meant or depth > _DEEPEST:
-            continue
-        texts = _inner(meant)
-        if read is not None:
-            texts += recipes(meant, read)
+    for meant in filter(None, found if depth <= _DEEPEST else []):
+        texts = _inner(meant) + (recipes(meant, read) if read is not None else [])
         for each in texts:
             yield from _tools(each, read, depth + 1)
         if not texts:
@@ -114,17 +80,14 @@ def _inner(meant: Sequence[str]) -> list[str]:
 def _named(meant: Sequence[str]) -> Iterator[str]:
     if program_name(meant[0]) in _MENTIONS or not _INSTALLS.isdisjoint(meant[1:2]):
         return
-    names = [program_name(word) for word in meant]
-    for tool, known in _WORDS.items():
-        if not known.isdisjoint(names):
-            yield tool
-    bare = [name for name in names if not name.startswith("+")]
+    words_of = [program_name(word) for word in meant]
+    yield from (tool for tool, known in _WORDS.items() if not known.isdisjoint(words_of))
+    bare = list(pairwise(name for name in words_of if not name.startswith("+")))
+    ours = words_of[: words_of.index("--")] if "--" in words_of else words_of
     for tool, (program, verbs) in _PAIRS.items():
-        if any(first == program and second in verbs for first, second in pairwise(bare)):
-            ours = names[: names.index("--")] if "--" in names else names
-            if _NO_RUN.isdisjoint(ours):
-                yield tool
-    if "node" in names and "--test" in names:
+        if _NO_RUN.isdisjoint(ours) and any((program, verb) in bare for verb in verbs):
+            yield tool
+    if {"node", "--test"} <= set(words_of):
         yield "node --test"
 
 
@@ -300,8 +263,7 @@ def problem_with_tests(
     """
     text = plain(output)
     named = tools_run(command, read)
-    told = {name: list(account(text)) for name, account in ACCOUNTS.items()}
-    known = {name: told[name] for name in named} if named else told
+    known = {name: list(ACCOUNTS[name](text)) for name in named or ACCOUNTS}
     empty = [name for name, accounts in known.items() if accounts and not _any_ran(accounts)]
     if code == 5 and not empty:
         empty = [name for name in named if name in {"pytest", "unittest"}]

@@ -68,10 +68,13 @@ class OxigraphStore:
             with translate_store_errors():
                 self._store.update(" ;\n".join(requests))
 
-    def load(self, nquads: Path) -> None:
+    def load(self, nquads: Path | bytes) -> None:
         """Add the quads of a file at once, twice as fast as one by one; not atomic on its own."""
         with translate_store_errors():
-            self._store.bulk_load(path=str(nquads), format=ox.RdfFormat.N_QUADS)
+            if isinstance(nquads, bytes):
+                self._store.bulk_load(nquads, format=ox.RdfFormat.N_QUADS)
+            else:
+                self._store.bulk_load(path=str(nquads), format=ox.RdfFormat.N_QUADS)
 
     def statements(self, graph: str) -> list[str]:
         """The content of one named graph, in the form in which it was written, sorted."""

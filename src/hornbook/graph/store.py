@@ -63,7 +63,7 @@ class GraphStore(Protocol):
     def replace(self, graphs: Iterable[NamedGraph]) -> None:
         """Replace the content of some named graphs, all in one atomic request."""
 
-    def load(self, nquads: Path) -> None:
+    def load(self, nquads: Path | bytes) -> None:
         """Add the many quads of an N-Quads file at once."""
 
     def statements(self, graph: str) -> list[str]:

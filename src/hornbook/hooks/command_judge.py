@@ -13,50 +13,21 @@ from hornbook.shell.guard.effects import Effect, effects
 from hornbook.shell.guard.syntax import ShellSyntax
 from hornbook.shell.guard.words import UNKNOWN
 
+# ruff: noqa: PTH111, PTH118, PTH207  # pathlib costs start-up time
+
+_MOST_MATCHES = 500
 _GLOBAL_WITH_VALUE = frozenset({"--root"})
 _RECORDS = frozenset(["explore", "plan", "propose", "design", "spec", "decide", "risk"])
 _FOR_PEOPLE = frozenset(
     ["promote", "answer", "execute", "auto", "resume", "worker", "init", "checkpoint", "hook"]
 )
 _PARTS_FOR_PEOPLE = {
-    "plans": {"use", "import"},
-    "conventions": {"promote", "retire"},
-    "invariants": {"promote"},
+    "plans": frozenset(["use", "import"]),
+    "conventions": frozenset(["promote", "retire"]),
+    "invariants": frozenset(["promote"]),
+    "recover": frozenset(["--repair"]),
 }
-_RECORDED_PARTS = frozenset([("invariants", "propose")])
-_OPTIONS_FOR_PEOPLE = {"recover": {"--repair"}}
-
-
-def refusal(arguments: Sequence[str], role: str) -> str | None:
-    """The command as it is called if this role may not run it, else None."""
-    words = _words(arguments)
-    command = words[0] if words else ""
-    part = words[1] if len(words) > 1 else ""
-    if command in _FOR_PEOPLE or (command in _RECORDS and role != "planner"):
-        return command
-    recorded = (command, part) in _RECORDED_PARTS and role != "planner"
-    if part in _PARTS_FOR_PEOPLE.get(command, ()) or recorded:
-        return f"{command} {part}"
-    for option in sorted(_OPTIONS_FOR_PEOPLE.get(command, set()).intersection(arguments)):
-        return f"{command} {option}"
-    if command == "query" and any("mutation" in each for each in arguments):
-        return "query with a mutation"
-    return None
-
-
-def _words(arguments: Sequence[str]) -> list[str]:
-    """The arguments without the options before the command."""
-    rest = list(arguments)
-    while rest and rest[0].startswith("-"):
-        taken = rest.pop(0)
-        if taken in _GLOBAL_WITH_VALUE and rest:
-            rest.pop(0)
-    return [each for each in rest if not each.startswith("-")]
-
-
-# ruff: noqa: PTH111, PTH118, PTH207  # pathlib costs start-up time
-
-_MOST_MATCHES = 500
+_RECORDED_PARTS = {"invariants": frozenset(["propose"])}
 
 
 def judge_command(command: str, folder: str, scope: WriteScope) -> Denial | None:
@@ -107,12 +78,11 @@ def _judge_write(effect: Effect, scope: WriteScope) -> Denial | None:
     how = "into" if UNKNOWN in effect.how else effect.how
     if not text:
         return None
-    if UNKNOWN in text:
+    if UNKNOWN in text and not _names_state(text, scope):
+        # Of a path whose end is not known, the folder is; something in it is written.
         known, slash, _ = text.partition(UNKNOWN)[0].rpartition("/")
-        if not slash or _names_state(text, scope):
-            return _judge_unknown(text, scope)
-        text, how = known or "/", "into"
-    if not text.startswith("/") and effect.folder is None:
+        text, how = (known or "/", "into") if slash else (text, how)
+    if UNKNOWN in text or (effect.folder is None and not text.startswith("/")):
         return _judge_unknown(text, scope)
     path = os.path.join(effect.folder or "/", text)
     if effect.wild:
@@ -143,20 +113,47 @@ def _judge_code(effect: Effect, scope: WriteScope) -> Denial | None:
     from hornbook.shell.guard import inline_code  # noqa: PLC0415  # its regexes take start-up time
 
     code = effect.text
-    if effect.folder is not None:
-        for path in inline_code.written(code):
-            denial = scope.judge(os.path.join(effect.folder, os.path.expanduser(path)))
-            if denial is not None:
-                return denial
-    if _names_state(code, scope) and inline_code.seems_to_write(code):
+    named = inline_code.written(code) if effect.folder is not None else []
+    paths = (os.path.join(effect.folder or "/", os.path.expanduser(path)) for path in named)
+    denials = (scope.judge(path) for path in paths)
+    denial = next((each for each in denials if each is not None), None)
+    if denial is not None:
+        return denial
+    writes = inline_code.seems_to_write(code)
+    if writes and _names_state(code, scope):
         reason = "The code names a folder of Hornbook's and may write there: read it with a tool."
         return Denial("protected_state", None, reason)
-    if effect.how == "awk" and not inline_code.seems_to_write(code):
-        return None
-    return _undecided(f"{effect.how} code", scope) if scope.active.plan is not None else None
+    harmless = scope.active.plan is None or (effect.how == "awk" and not writes)
+    return None if harmless else _undecided(f"{effect.how} code", scope)
 
 
 def _names_state(text: str, scope: WriteScope) -> bool:
     folders = STATE_FOLDERS if scope.active.plan is not None else STATE_FOLDERS[:1]
     lowered = text.casefold()
     return any(folder in lowered for folder in folders)
+
+
+def refusal(arguments: Sequence[str], role: str) -> str | None:
+    """The command as it is called if this role may not run it, else None."""
+    words = _words(arguments)
+    command = words[0] if words else ""
+    records = role == "planner"
+    if command in _FOR_PEOPLE or (command in _RECORDS and not records):
+        return command
+    if command == "query" and any("mutation" in each for each in arguments):
+        return "query with a mutation"
+    closed = _PARTS_FOR_PEOPLE.get(command, frozenset())
+    closed = closed if records else closed | _RECORDED_PARTS.get(command, frozenset())
+    options = [each for each in arguments if each.startswith("-")]
+    part = next((each for each in (*words[1:2], *options) if each in closed), None)
+    return None if part is None else f"{command} {part}"
+
+
+def _words(arguments: Sequence[str]) -> list[str]:
+    """The arguments without the options before the command."""
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        taken = rest.pop(0)
+        if taken in _GLOBAL_WITH_VALUE and rest:
+            rest.pop(0)
+    return [each for each in rest if not each.startswith("-")]

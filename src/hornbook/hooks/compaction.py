@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from hornbook.hooks import spool
 from hornbook.hooks.active import STATE
-from hornbook.hooks.payload import text_of
+from hornbook.hooks.host import text_of
 
 # ruff: noqa: PTH112, PTH118  # pathlib costs start-up time
 

@@ -20,7 +20,7 @@ from hornbook.hooks.active import (
     plan_path,
     sources_of,
 )
-from hornbook.hooks.tools import DEFAULT_TOOLS
+from hornbook.hooks.host import DEFAULT_TOOLS
 from hornbook.plans.active import active_plan
 from hornbook.plans.plan import Constraints
 from hornbook.plans.store import PlanView

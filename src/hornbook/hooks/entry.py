@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 
 from hornbook.errors import HornbookError
 from hornbook.hooks.active import STATE, Active, load
-from hornbook.hooks.paths import find_root
-from hornbook.hooks.payload import read_payload, text_of, tool_call
+from hornbook.hooks.host import read_payload, text_of, tool_call
+from hornbook.hooks.scope import find_root
 from hornbook.shell.cheap_tuple import NamedTuple
 
 # ruff: noqa: PLC0415, PTH112, PTH118  # each event loads what it needs: start-up time

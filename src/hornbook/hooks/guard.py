@@ -5,9 +5,8 @@ from collections.abc import Mapping
 
 from hornbook.errors import UsageError
 from hornbook.hooks.active import Active
-from hornbook.hooks.payload import ToolCall
+from hornbook.hooks.host import DEFAULT_TOOLS, EDITING, READS_ONLY, RUNS_COMMANDS, ToolCall
 from hornbook.hooks.scope import Denial, WriteScope
-from hornbook.hooks.tools import DEFAULT_TOOLS, EDITING, READS_ONLY, RUNS_COMMANDS
 
 # ruff: noqa: PTH111, PTH118  # pathlib costs start-up time
 
@@ -92,6 +91,6 @@ def _absolute(path: str, folder: str) -> str:
 
 def _judge_command(command: str, folder: str, scope: WriteScope) -> Denial | None:
     # Only a command needs the shell's syntax: other tools start without it.
-    from hornbook.hooks.command_judge import judge_command  # noqa: PLC0415
+    from hornbook.hooks.command_judge import judge_command  # noqa: PLC0415  # most calls hold no command
 
     return judge_command(command, folder, scope)

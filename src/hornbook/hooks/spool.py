@@ -9,9 +9,8 @@ import time
 from collections.abc import Mapping
 
 from hornbook.hooks.active import STATE
-from hornbook.hooks.paths import places
-from hornbook.hooks.payload import ToolCall
-from hornbook.shell.guard.syntax import Command, ShellSyntax, literal, read
+from hornbook.hooks.host import ToolCall
+from hornbook.hooks.scope import places
 
 # ruff: noqa: PTH103, PTH118, PTH120, PTH123  # pathlib costs start-up time
 
@@ -79,8 +78,6 @@ def last_event(path: str) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-# ruff: noqa: PTH118  # pathlib costs start-up time
-
 _PATHS = ("file_path", "notebook_path", "path")
 _MOST_PROGRAMS = 20
 
@@ -117,6 +114,9 @@ def _target(call: ToolCall, root: str) -> str | None:
 
 def _programs(command: str) -> list[str]:
     """The programs that a command line runs: arguments may hold what nobody should keep."""
+    # Only the work log needs the shell's syntax, a denial does not.
+    from hornbook.shell.guard.syntax import Command, ShellSyntax, literal, read  # noqa: PLC0415  # most calls hold no command
+
     try:
         items = read(command)
     except (ShellSyntax, RecursionError):

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from hornbook.agents.assignment import Role
+from hornbook.commits import git
 from hornbook.errors import EventLogError, HornbookError, NotFound, UsageError
 from hornbook.gates.definitions import check_gates
 from hornbook.graph.repository import Repository
@@ -138,6 +139,10 @@ class _Loop:
 
     @contextmanager
     def _opened(self) -> Iterator[LoopServices]:
+        with git.operation(self._places.root):
+            yield from self._services()
+
+    def _services(self) -> Iterator[LoopServices]:
         self._places.prepare()
         workflows = workflows_of(self._places, self._settings)
         log = EventLog(

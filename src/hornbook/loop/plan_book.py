@@ -235,7 +235,7 @@ class PlanBook:
             raise ConfigError(lines)
         fixed = view.state.tasks  # those that runs added stand behind those of the text
         tasks = fixed if fixed[: len(listed.tasks)] == listed.tasks else listed.tasks
-        sized = self._sized(view.plan, in_order(tasks))
+        sized = self._sized(view.plan, in_order(tasks), self.files())
         if view.state.status is PlanStatus.COMMITTED:
             with self._writing() as store:
                 view = store.fix_tasks(view.plan.slug, tasks)
@@ -297,7 +297,7 @@ class PlanBook:
             concerned = PlanScope(view.plan.constraints).files(files)
             named = [path for task in listed for path in task.files]
             rules = tuple(snapshot.rules.bind_plan([*concerned, *named]))
-            sized = self._sized(view.plan, listed)
+            sized = self._sized(view.plan, listed, files)
             sizes = {each.task.number: each.size.reasons for each in sized}
         around = PlanSurroundings(files=files, sizes=sizes)
         found = check_plan(self._text(view), _path(view.plan), around)
@@ -326,9 +326,11 @@ class PlanBook:
             raise UsageError(f"no file is in the scope of plan {plan.slug}: see `plans check`.")
         return found
 
-    def _sized(self, plan: Plan, tasks: Sequence[PlanTask]) -> list[SizedTask]:
+    def _sized(
+        self, plan: Plan, tasks: Sequence[PlanTask], present: Sequence[str]
+    ) -> list[SizedTask]:
         snapshot = self._ingested()
-        scope, present = PlanScope(plan.constraints), self.files()
+        scope = PlanScope(plan.constraints)
         sized = []
         for task in tasks:
             files = self._sizable(task_files(task, scope, present), present)

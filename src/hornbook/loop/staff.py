@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 
 from hornbook.agents.assignment import Agent, Answer, Assignment, Record, Role, nowhere
-from hornbook.agents.crew import Chosen, Crew, Workplace, choose_agents
-from hornbook.agents.embedded.embedded_agent import EmbeddedCrew
+from hornbook.agents.crew import ChosenAgent, Crew, Workplace, choose_agents
+from hornbook.agents.embedded.embedded_agent import EmbeddedAgent
 from hornbook.agents.role_confinement import AgentSurroundings
 from hornbook.agents.script import Script, parse_script
 from hornbook.context.templates.roles import instructions
@@ -35,7 +35,7 @@ class _WithModel:
     are told of each assignment.
     """
 
-    chosen: Chosen
+    chosen: ChosenAgent
     endpoints: Collection[str]
     notes: tuple[str, ...] = ()
 
@@ -104,7 +104,7 @@ class WorkspaceStaff:
         )
 
     def _embedded(self) -> Agent:
-        return EmbeddedCrew(self._root, self._places.state / "embedded", self._settings)
+        return EmbeddedAgent(self._root, self._places.state / "embedded", self._settings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,15 @@ class TaskWorktrees:
         self._root = root
         self._made = made_by_gates
         self._seals: dict[tuple[str, str], Mapping[str, str]] = {}
+        self._begun: dict[str, str] = {}
 
     def begin(self, plan: str) -> str:
         """The commit that a plan's work began with; fixed the first time it is asked for."""
+        if plan not in self._begun:
+            self._begun[plan] = self._begin(plan)
+        return self._begun[plan]
+
+    def _begin(self, plan: str) -> str:
         name = f"refs/hornbook/begin/{plan}"
         known = git.run(self._root, "rev-parse", "--verify", "-q", name)
         if known.returncode:

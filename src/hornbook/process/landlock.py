@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> None:
     """Probe, or confine this process and become the command."""
     if arguments == ["--probe"]:
         abi = version()
-        print(json.dumps({"abi": abi, "network": leave_network()}))  # noqa: T201
+        print(json.dumps({"abi": abi, "network": leave_network()}))  # noqa: T201  # its answer
         return
     order = json.loads(arguments[0])
     try:
@@ -114,7 +114,7 @@ def main(arguments: list[str]) -> None:
         sys.stderr.write(f"cannot confine {arguments[1]}: {problem}\n")
         sys.exit(REFUSED)
     try:
-        os.execvp(arguments[1], arguments[1:])  # noqa: S606
+        os.execvp(arguments[1], arguments[1:])  # noqa: S606  # the confined program itself
     except OSError as problem:
         sys.stderr.write(f"{arguments[1]}: {problem.strerror}\n")
         sys.exit(127)

@@ -1,32 +1,42 @@
-"""Judges reviews: everything but the review itself is recomputed from git."""
+"""Judges reviews: everything but the review itself is recomputed from git.
+
+The change, the rules that bind it at its base, the texts that evidence must stand in, the prompt
+that its reviewers were given and the definitions of its gates are all made again from commits. A
+receipt only says which change is meant, and gate results are held against the base's definitions.
+What cannot be made again, or comes out differently, is a doubt, and a doubt makes a review invalid.
+"""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
+from hornbook.commits import git
 from hornbook.commits.change import Change, change
+from hornbook.context.prompt import Context, ReviewerBrief
 from hornbook.context.receipt import SCHEMA
-from hornbook.context.review_packet import bound_rules, edited_rules
+from hornbook.context.review_packet import Contexts, Packet, bound_rules, edited_rules
 from hornbook.errors import UsageError
 from hornbook.gates.values import GateReport
 from hornbook.graph.commit_graph import graph_at
 from hornbook.graph.snapshot import Snapshot
+from hornbook.review.evidence import lines_of
+from hornbook.review.gate_check import gate_doubts, gate_warnings
 from hornbook.review.integrity import Reviewed, Standard
 from hornbook.review.judge import Case, ReviewBrief, judge
 from hornbook.review.judgement import JudgedRule, Judgement, ReviewProblem, Route, Ruling
+from hornbook.review.printed_review import PrintedReview
 from hornbook.review.receipt_check import (
+    PROMPT_AGAIN,
     Expected,
+    Receipt,
     differences,
-    gate_doubts,
-    gate_warnings,
     listed,
-    prompt_doubts,
+    prompt_differences,
     prompt_warnings,
 )
-from hornbook.review.tree import CommitTree
 from hornbook.rules.code.parsing import grammar_of
 from hornbook.rules.reading import is_rule_file
 from hornbook.vocabulary.terms import Activation, Severity
@@ -34,18 +44,42 @@ from hornbook.vocabulary.terms import Activation, Severity
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedReview:
-    """What one reviewer answered, and a name to tell it from others."""
+_SNIFFED = 8000
 
-    name: str
-    data: bytes
+
+class CommitTree:
+    """The regular files of a commit; a binary file has no lines."""
+
+    def __init__(self, root: Path, commit: str) -> None:
+        self._root = root
+        self._blobs = git.files_at(root, commit)
+        self._lines: dict[str, list[str]] = {}
+
+    def has(self, path: str) -> bool:
+        """Whether the path is a regular file of the commit."""
+        return path in self._blobs
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file."""
+        if path not in self._lines:
+            self._lines[path] = lines_of(self.texts([path]).get(path, ""))
+        return self._lines[path]
+
+    def texts(self, paths: Iterable[str]) -> dict[str, str]:
+        """Those of the paths that are text files of the commit, with what they hold."""
+        wanted = {path: self._blobs[path] for path in paths if path in self._blobs}
+        held = git.blobs(self._root, wanted.values())
+        return {
+            path: held[blob].decode("utf-8", "replace")
+            for path, blob in wanted.items()
+            if b"\0" not in held[blob][:_SNIFFED]
+        }
 
 
 def check_reviews(
     root: Path,
     reviews: Sequence[PrintedReview],
-    receipts: Sequence[Mapping[str, object]],
+    receipts: Sequence[Receipt],
     gates: GateReport | None = None,
     span: str | None = None,
     *,
@@ -61,20 +95,18 @@ def check_reviews(
     Raises:
         UsageError: The receipts are for different changes, or git does not have the commits.
     """
-    strange = [problem for receipt in receipts for problem in _not_ours(receipt)]
-    if not strange and span is not None:
-        strange = list(_of_another_change(root, span, receipts))
-    if strange or not receipts:
-        return _without_context(strange or ["There is no receipt: give the one of the packet."])
-    case = recomputed(root, receipts, gates, bound=bound)
+    strange = _strange(root, receipts, span)
+    if strange:
+        return _without_context(strange)
+    case = recompute_case(root, receipts, gates, bound=bound)
     if not chained:
         case = replace(case, warnings=(*case.warnings, *prompt_warnings(receipts)))
     return judge(case, list(briefs(reviews, receipts, case.rules)))
 
 
-def recomputed(
+def recompute_case(
     root: Path,
-    receipts: Sequence[Mapping[str, object]],
+    receipts: Sequence[Receipt],
     gates: GateReport | None = None,
     *,
     bound: bool = False,
@@ -98,7 +130,7 @@ def recomputed(
     )
     doubts = [
         *(said for receipt in receipts for said in differences(receipt, expected)),
-        *prompt_doubts(root, found, snapshot, receipts),
+        *_prompt_doubts(root, found, snapshot, receipts),
         *gate_doubts(root, found, gates, bound=bound or snapshot.settings.review.gates == "bound"),
     ]
     return Case(
@@ -131,7 +163,17 @@ def read_gates(data: bytes) -> GateReport:
     return replace(report, passed=report.holds)
 
 
-def _not_ours(receipt: Mapping[str, object]) -> Iterator[str]:
+def _strange(root: Path, receipts: Sequence[Receipt], span: str | None) -> list[str]:
+    """Why the receipts are none to judge by."""
+    if not receipts:
+        return ["There is no receipt: give the one of the packet."]
+    strange = [problem for receipt in receipts for problem in _not_ours(receipt)]
+    if strange or span is None:
+        return strange
+    return list(_of_another_change(root, span, receipts))
+
+
+def _not_ours(receipt: Receipt) -> Iterator[str]:
     """Why a receipt is none for a change."""
     if receipt.get("schema") != SCHEMA:
         yield f"The receipt's schema is {receipt.get('schema')!r}, not {SCHEMA!r}."
@@ -145,9 +187,7 @@ def _not_ours(receipt: Mapping[str, object]) -> Iterator[str]:
         yield "The receipt lists no rules: make it with `review prepare --diff BASE..HEAD`."
 
 
-def _of_another_change(
-    root: Path, span: str, receipts: Sequence[Mapping[str, object]]
-) -> Iterator[str]:
+def _of_another_change(root: Path, span: str, receipts: Sequence[Receipt]) -> Iterator[str]:
     wanted = change(root, span)
     for receipt in receipts:
         if (receipt["base"], receipt["head"]) != (wanted.base, wanted.head):
@@ -169,15 +209,15 @@ def _rules(snapshot: Snapshot, found: Change, tree: CommitTree) -> tuple[JudgedR
     What bound a file that was renamed is about the file by its new name.
     """
     now = {each.before: each.path for each in found.files if each.before is not None}
-    bound: dict[str, dict[str, None]] = {}
+    bound: dict[str, set[str]] = {}
     rules: dict[str, JudgedRule] = {}
     for answer in snapshot.why(found.paths):
-        names = [name for name in (answer.path, now.get(answer.path)) if name and tree.has(name)]
-        for rule in answer.rules:
-            rules[rule.id] = JudgedRule(
-                rule.id, rule.severity, rule.revision, rule.title, rule.path
+        names = {answer.path, now.get(answer.path, answer.path)}
+        for each in answer.rules:
+            rules[each.id] = JudgedRule(
+                each.id, each.severity, each.revision, each.title, each.path
             )
-            bound.setdefault(rule.id, {}).update(dict.fromkeys(names))
+            bound.setdefault(each.id, set()).update(filter(tree.has, names))
     return tuple(replace(rules[each], files=tuple(sorted(bound[each]))) for each in sorted(rules))
 
 
@@ -206,22 +246,23 @@ def _questions(
     """What only a person can judge."""
     if not found.files:
         yield "the change is empty: there was nothing to review"
-    ours = ".hornbook/records/"
-    added = [path for path in found.paths if is_rule_file(path) and not path.startswith(ours)]
-    if added and not snapshot.rules.enforced:
-        yield f"the base has no rules and the change brings some ({', '.join(added)})"
-    unseen = [
-        path
-        for path in found.paths
-        if tree.has(path) and path not in changed and grammar_of(path) is not None
-    ]
+    if not snapshot.rules.enforced:
+        added = [path for path in found.paths if is_rule_file(path) and not _is_record(path)]
+        if added:
+            yield f"the base has no rules and the change brings some ({', '.join(added)})"
+    texts = filter(tree.has, found.paths)
+    unseen = [path for path in texts if path not in changed and grammar_of(path) is not None]
     if unseen:
         yield f"source files that nobody can read, because they hold NUL bytes: {', '.join(unseen)}"
 
 
+def _is_record(path: str) -> bool:
+    return path.startswith(".hornbook/records/")
+
+
 def briefs(
     reviews: Sequence[PrintedReview],
-    receipts: Sequence[Mapping[str, object]],
+    receipts: Sequence[Receipt],
     rules: Sequence[JudgedRule],
 ) -> Iterator[ReviewBrief]:
     """Which rules each review had to answer: those of the receipt that it fits best."""
@@ -234,3 +275,44 @@ def briefs(
         mentioned = [sum(f'"{each}"'.encode() in printed.data for each in ids) for ids in sets]
         best = max(range(len(sets)), key=lambda place: (mentioned[place], -place))
         yield ReviewBrief(printed.name, sets[best], printed.data)
+
+
+def _prompt_doubts(
+    root: Path, found: Change, snapshot: Snapshot, receipts: Sequence[Receipt]
+) -> Iterator[str]:
+    """Why receipts cannot be of prompts for the change, as this version of Hornbook makes them.
+
+    What a prompt holds that no commit has is taken from the receipt, which carries it.
+    """
+    made: dict[tuple[str, str], Packet] = {}
+    for receipt in receipts:
+        key = (str(receipt.get("model")), repr(receipt.get("told")))
+        try:
+            if key not in made:
+                contexts = Contexts(root, snapshot, told=_brief_in(receipt))
+                made[key] = contexts.of_change(found, snapshot, _model(receipt))
+            yield from prompt_differences(receipt, _context(made[key], receipt))
+        except (UsageError, msgspec.ValidationError) as problem:
+            yield f"The receipt's prompt cannot be made again ({problem}): {PROMPT_AGAIN}"
+
+
+def _brief_in(receipt: Receipt) -> ReviewerBrief:
+    told = receipt.get("told")
+    return msgspec.convert(told, ReviewerBrief) if told is not None else ReviewerBrief()
+
+
+def _model(receipt: Receipt) -> str:
+    model = receipt.get("model")
+    if not isinstance(model, str) or not model:
+        raise UsageError(f"it names no model: {model!r}")
+    return model
+
+
+def _context(packet: Packet, receipt: Receipt) -> Context:
+    """The context that the receipt would be of: the whole, or that of its pass."""
+    if not receipt.get("whole_set"):
+        return packet.context
+    for each in packet.passes():
+        if list(each.context.sop_ids) == receipt.get("sop_ids"):
+            return each.context
+    raise UsageError("no pass holds just its rules")

@@ -15,7 +15,7 @@ import msgspec
 from hornbook.commits import git
 from hornbook.errors import BadGlob, NotFound, StoreError, UsageError
 from hornbook.review.judgement import Judgement, LearnedPattern, Ruling
-from hornbook.review.printed_review import read
+from hornbook.review.printed_review import read_review
 from hornbook.review.review_history import read_record
 from hornbook.rules.readers.records import broken_seals, printed_in, sealed, unsealed
 from hornbook.settings.layout import Places
@@ -158,12 +158,12 @@ class Conventions:
             glob = parse(pattern.applies_to)
         except BadGlob:
             return
-        cited = {finding.path for finding in judgement.findings if finding.path is not None}
-        held = git.files_at(self._places.root, judgement.head)
-        chosen = sorted(path for path in cited if path in held and glob.matches(path))
-        contents = git.blobs(self._places.root, [held[path] for path in chosen])
-        for path in chosen[:MOST_EVIDENCE]:
-            yield SeenIn(path, sha256(contents[held[path]]).hexdigest())
+        blobs = git.files_at(self._places.root, judgement.head)
+        cited = {finding.path for finding in judgement.findings if finding.path in blobs}
+        chosen = sorted(path for path in cited if path and glob.matches(path))[:MOST_EVIDENCE]
+        contents = git.blobs(self._places.root, [blobs[path] for path in chosen])
+        for path in chosen:
+            yield SeenIn(path, sha256(contents[blobs[path]]).hexdigest())
 
     def _changed(self, convention: Convention) -> Iterator[str]:
         for seen in convention.evidence:
@@ -237,7 +237,7 @@ class Conventions:
 
 
 def _patterns(printed: str) -> tuple[LearnedPattern, ...]:
-    review = read(printed.encode("utf-8", "replace")).review
+    review = read_review(printed.encode("utf-8", "replace")).review
     return review.patterns if review is not None else ()
 
 

@@ -1,13 +1,24 @@
-"""Whether a rule's evidence really exists in the reviewed tree."""
+"""Whether a rule's evidence really exists in the reviewed tree.
+
+Evidence is prose with places in it: `path:line`, `path:first-last`, several of them after commas,
+with quotes of the code in backticks, and beside it the citations that a review gives as fields.
+It is resolved in three steps. First the prose is read: what stands in backticks is a quote, unless
+it is a place or a file's name, and every number behind a colon belongs to the longest path before
+it that is a file of the tree. A word that looks like a path and is no file counts as a place too,
+so that an invented file is refused and not overlooked. Then each place must exist, and each quote
+must stand on one of the cited lines, whitespace aside. Last, what is left must be enough: some
+place at all, and for a rule of severity error a quote that is long enough to have been read. A
+search that proves absence stands in for both when the rule is said to be kept.
+"""
 
 import re
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from hornbook.review.judgement import Citation, JudgedRule, SopEntry, Status
 from hornbook.review.printed_review import is_blank
-from hornbook.review.search import Looked, Searches
-from hornbook.review.tree import Tree
+from hornbook.review.search import Searches, SearchResult
 
 LONGEST_PATH = 1024
 MOST = 200
@@ -33,8 +44,24 @@ _PATHLIKE = re.compile(
 Has = Callable[[str], bool]
 
 
+class Tree(Protocol):
+    """The files of the reviewed commit, as far as evidence needs them."""
+
+    def has(self, path: str) -> bool:
+        """Whether the path is a regular file of the tree."""
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file of the tree."""
+
+
+def lines_of(text: str) -> list[str]:
+    """A text's lines as git and editors count them: what ends a line is a line feed."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
 @dataclass(frozen=True, slots=True)
-class Pointing:
+class Pointers:
     """What an evidence text names: places in files, and pieces of code."""
 
     places: tuple[Citation, ...]
@@ -42,7 +69,7 @@ class Pointing:
     too_many: bool = False
 
 
-def find(evidence: str, has: Has) -> Pointing:
+def find(evidence: str, has: Has) -> Pointers:
     """The places and quotes of an evidence text.
 
     Ticks around a place, or around a file's name, make no quote of it. A name that is no file
@@ -50,29 +77,34 @@ def find(evidence: str, has: Has) -> Pointing:
     that is longer than anybody reads is not looked through.
     """
     if len(evidence) > LONGEST_EVIDENCE:
-        return Pointing((), (), too_many=True)
+        return Pointers((), (), too_many=True)
+    prose, quotes = _quotes_apart(evidence, has)
     places: list[Citation] = []
-    quotes: list[str] = []
-    rest, end = "", 0
-    for tick in _TICKS.finditer(evidence):
-        rest += evidence[end : tick.start()]
-        end = tick.end()
-        inside = tick[2].strip()
-        if _PLACE.match(evidence, end) or _is_place(inside, has) or has(_plain(inside)):
-            rest += inside
-        else:
-            quotes.append(_LANGUAGE.sub("", tick[2]) if len(tick[1]) >= 3 else tick[2])
-            rest += " "
-    rest += evidence[end:]
-    numbers = list(_PLACE.finditer(rest))
+    numbers = list(_PLACE.finditer(prose))
     for found in numbers[:MOST_NUMBERS]:
         before = max(0, found.start() - LONGEST_PATH)
-        path = _path_before(rest[before : found.start()], has)
+        path = _path_before(prose[before : found.start()], has)
         if path is not None:
             places += (Citation(path, first, last) for first, last in _spans(found[1]))
     named = tuple(dict.fromkeys(places))
     too_many = len(named) > MOST or len(numbers) > MOST_NUMBERS
-    return Pointing(named[:MOST], tuple(dict.fromkeys(quotes)), too_many)
+    return Pointers(named[:MOST], tuple(dict.fromkeys(quotes)), too_many)
+
+
+def _quotes_apart(evidence: str, has: Has) -> tuple[str, list[str]]:
+    """The text without the quotes in it, and the quotes; ticks around a place are only dropped."""
+    quotes: list[str] = []
+    prose, end = "", 0
+    for tick in _TICKS.finditer(evidence):
+        prose += evidence[end : tick.start()]
+        end = tick.end()
+        inside = tick[2].strip()
+        if _PLACE.match(evidence, end) or _is_place(inside, has) or has(_plain(inside)):
+            prose += inside
+        else:
+            quotes.append(_LANGUAGE.sub("", tick[2]) if len(tick[1]) >= 3 else tick[2])
+            prose += " "
+    return prose + evidence[end:], quotes
 
 
 def _spans(lines: str) -> Iterator[tuple[int, int]]:
@@ -135,53 +167,50 @@ def resolve(
     evidence that it is kept.
     """
     if entry.status is Status.NOT_APPLICABLE:
-        return Resolved((), tuple(_reason(entry.evidence)))
+        return Resolved((), tuple(_no_reason(entry.evidence)))
     if is_blank(entry.evidence) and not entry.citations and entry.search is None:
         return Resolved((), (("no_evidence", "The evidence is blank: cite path:line."),))
-    pointing = find(entry.evidence, tree.has)
-    wrong = list(_wrong(entry, pointing, tree))
-    if pointing.too_many:
-        wrong.append(
-            f"it cites more than {MOST} places, or has more than {LONGEST_EVIDENCE} characters: "
-            "name the places that matter."
-        )
-    looked = searches.look(entry.search, rule) if entry.search is not None else Looked()
-    wrong += looked.problems
-    places = (*entry.citations, *pointing.places)
+    pointers = find(entry.evidence, tree.has)
+    places = (*entry.citations, *pointers.places)
+    looked = searches.look(entry.search, rule) if entry.search is not None else SearchResult()
+    wrong = [*_not_there(entry, pointers, tree), *looked.problems]
     if places and all(place.path in rule_files for place in places):
         wrong.append(f"{shown(places[0])} is a rule, which says nothing of the change: cite that.")
-    if not wrong:
-        wrong += _too_little(entry, places, pointing, rule.severity)
-    problems = tuple(("unresolved_evidence", each) for each in wrong)
-    return Resolved(places, (), looked.warnings) if not wrong else Resolved((), problems)
+    wrong = wrong or list(_too_little(entry, places, pointers, rule.severity))
+    if wrong:
+        return Resolved((), tuple(("unresolved_evidence", each) for each in wrong))
+    return Resolved(places, (), looked.warnings)
 
 
-def _reason(evidence: str) -> Iterator[tuple[str, str]]:
+def _no_reason(evidence: str) -> Iterator[tuple[str, str]]:
     if is_blank(evidence):
         yield "no_evidence", "The evidence is blank: say why the rule does not apply."
-    elif len(_seen(evidence)) < SHORTEST_REASON:
+    elif len(_visible(evidence)) < SHORTEST_REASON:
         yield "no_evidence", f"{evidence.strip()!r} is no reason: say why it does not apply."
 
 
-def _wrong(entry: SopEntry, pointing: Pointing, tree: Tree) -> Iterator[str]:
+def _not_there(entry: SopEntry, pointers: Pointers, tree: Tree) -> Iterator[str]:
     """Everything that is cited and not there."""
-    held: list[str] = []
-    for place in (*pointing.places, *entry.citations):
+    cited: list[str] = []
+    for place in (*pointers.places, *entry.citations):
         missing = _missing(place, tree)
         if missing:
             yield missing
             continue
-        text = _squeezed("\n".join(tree.lines(place.path)[place.start - 1 : place.end]))
-        held.append(text)
-        if place.quote and _squeezed(place.quote) not in text:
+        cited.append(_squeezed("\n".join(tree.lines(place.path)[place.start - 1 : place.end])))
+        if place.quote and _squeezed(place.quote) not in cited[-1]:
             yield f"{shown(place)} does not hold {_short(place.quote)}: quote what is there."
-    cited = bool(pointing.places or entry.citations)
-    for quote in pointing.quotes:
-        if cited and held and not any(_squeezed(quote) in text for text in held):
+    for quote in pointers.quotes if cited else ():
+        if not any(_squeezed(quote) in text for text in cited):
             yield (
                 f"no cited line holds {_short(quote)}: text in backticks must stand on the "
                 "lines that are cited, whitespace aside."
             )
+    if pointers.too_many:
+        yield (
+            f"it cites more than {MOST} places, or has more than {LONGEST_EVIDENCE} characters: "
+            "name the places that matter."
+        )
 
 
 def _missing(place: Citation, tree: Tree) -> str | None:
@@ -196,7 +225,7 @@ def _missing(place: Citation, tree: Tree) -> str | None:
 
 
 def _too_little(
-    entry: SopEntry, places: tuple[Citation, ...], pointing: Pointing, severity: str
+    entry: SopEntry, places: tuple[Citation, ...], pointers: Pointers, severity: str
 ) -> Iterator[str]:
     """What is still needed when all that is cited exists."""
     if entry.search is not None and entry.status is Status.PASSED:
@@ -207,8 +236,8 @@ def _too_little(
             "such as `handlers/user.go:45`."
         )
         return
-    quotes = (*pointing.quotes, *(place.quote for place in entry.citations))
-    longest = max((len(_seen(quote)) for quote in quotes), default=0)
+    quotes = (*pointers.quotes, *(place.quote for place in entry.citations))
+    longest = max((len(_visible(quote)) for quote in quotes), default=0)
     if severity == "error" and longest < SHORTEST_QUOTE:
         yield (
             f"A rule of severity error needs a quote of at least {SHORTEST_QUOTE} characters "
@@ -226,7 +255,7 @@ def _squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def _seen(text: str) -> str:
+def _visible(text: str) -> str:
     """What of a text can be seen."""
     return "".join(letter for letter in text if not is_blank(letter))
 

@@ -1,11 +1,22 @@
-"""Every way in which a review fails to prove that it looked, all at once."""
+"""Every way in which a review fails to prove that it looked, all at once.
+
+Each problem has a code, which is part of the answer and never changes its meaning. The codes come
+in three kinds. Most make a review invalid, because its form is wrong or its evidence does not
+exist: the reviewer is asked again. Those in `ESCALATING` are of a review that is well formed and
+still convinces nobody, so that a person decides. Those in `WARNINGS` keep nothing from being
+approved; they are told so that a person can look.
+
+A review that answers every rule with the same words has looked at none of them. What counts as the
+same is decided in `alike`: the words without the rule's own name, spacing and case, or the places
+that are cited. Two alike answers are enough where they are all there is, else three that are most.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from hornbook.review.evidence import find, resolve, shown
+from hornbook.review.evidence import Tree, find, resolve, shown
 from hornbook.review.judgement import (
     Citation,
     JudgedRule,
@@ -17,7 +28,6 @@ from hornbook.review.judgement import (
     Verdict,
 )
 from hornbook.review.search import Searches
-from hornbook.review.tree import Tree
 from hornbook.vocabulary.terms import Severity
 
 FEWEST_ALIKE = 3
@@ -29,28 +39,30 @@ def alike_over_passes(entries: Sequence[SopEntry]) -> Iterator[ReviewProblem]:
     Each may honestly quote the same line of a small change, so that only the same words count,
     and from three rules on.
     """
-    judged = [entry for entry in entries if entry.status is not Status.NOT_APPLICABLE]
+    judged = _judged(entries)
     if not judged:
         yield from _waved_away(entries)
     elif len(judged) >= FEWEST_ALIKE:
-        yield from _stamped(_same([_words(entry) for entry in judged], len(judged)))
+        yield from _stamped(_same(map(_words, judged), len(judged)))
 
 
 def alike(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
     """Reviews that look at nothing: every rule waved away, or answered with the same words."""
-    if len(entries) < 2:
-        return
-    if all(entry.status is Status.NOT_APPLICABLE for entry in entries):
+    judged = _judged(entries)
+    if not judged:
         yield from _waved_away(entries)
-        return
-    judged = [entry for entry in entries if entry.status is not Status.NOT_APPLICABLE]
-    yield from _stamped(
-        max(
-            _same([_words(entry) for entry in entries], len(entries)),
-            _same([_words(entry) for entry in judged], len(judged)),
-            _same([_shown(entry, tree) for entry in judged], max(len(judged), FEWEST_ALIKE)),
+    elif len(entries) > 1:
+        pointers = [_pointers(entry, tree) for entry in judged]
+        times = (
+            _same(map(_words, entries), len(entries)),
+            _same(map(_words, judged), len(judged)),
+            _same(pointers, max(len(judged), FEWEST_ALIKE)),
         )
-    )
+        yield from _stamped(max(times))
+
+
+def _judged(entries: Sequence[SopEntry]) -> list[SopEntry]:
+    return [entry for entry in entries if entry.status is not Status.NOT_APPLICABLE]
 
 
 def _waved_away(entries: Sequence[SopEntry]) -> Iterator[ReviewProblem]:
@@ -75,9 +87,8 @@ def _stamped(count: int) -> Iterator[ReviewProblem]:
 def shared(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
     """Rules that rest on the same lines and quotes, or on the same search."""
     groups: dict[object, list[str]] = {}
-    for entry in entries:
-        if entry.status is not Status.NOT_APPLICABLE:
-            groups.setdefault(_shown(entry, tree), []).append(entry.sop_id)
+    for entry in _judged(entries):
+        groups.setdefault(_pointers(entry, tree), []).append(entry.sop_id)
     for ids in groups.values():
         others = list(dict.fromkeys(ids))
         if len(others) > 1:
@@ -85,11 +96,12 @@ def shared(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
             yield ReviewProblem("shared_evidence", others[0], said)
 
 
-def _same(signatures: Sequence[object], whole: int) -> int:
+def _same(signatures: Iterable[object], whole: int) -> int:
     """How many of them are alike, if that is all (from two on), or most of three or more."""
-    (_, times), *_ = Counter(signatures).most_common(1)
+    counts = Counter(signatures)
+    ((_, times),) = counts.most_common(1)
     everywhere = times >= 2 and times == whole
-    most = times >= FEWEST_ALIKE and 2 * times > len(signatures)
+    most = times >= FEWEST_ALIKE and 2 * times > counts.total()
     return times if everywhere or most else 0
 
 
@@ -103,11 +115,11 @@ def _words(entry: SopEntry) -> tuple[str, tuple[Citation, ...], Search | None]:
     return words, entry.citations, entry.search
 
 
-def _shown(entry: SopEntry, tree: Tree) -> object:
+def _pointers(entry: SopEntry, tree: Tree) -> object:
     """What the evidence points at, whatever is said around it; an entry that points at nothing
     is like no other."""
-    pointing = find(entry.evidence, tree.has)
-    points = (pointing.places, pointing.quotes, entry.citations, entry.search)
+    found = find(entry.evidence, tree.has)
+    points = (found.places, found.quotes, entry.citations, entry.search)
     return points if any(points) else entry
 
 

@@ -29,7 +29,7 @@ from hornbook.review.judgement import (
     Verdict,
     counted,
 )
-from hornbook.review.printed_review import read
+from hornbook.review.printed_review import read_review
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedReview:
     """One review, read and checked; `places` has the first place cited for each rule."""
 
     brief: ReviewBrief
@@ -124,19 +124,21 @@ def judge(case: Case, briefs: Sequence[ReviewBrief]) -> Judgement:
     )
 
 
-def _check(case: Case, brief: ReviewBrief) -> Checked:
-    reading = read(brief.printed)
+def _check(case: Case, brief: ReviewBrief) -> CheckedReview:
+    reading = read_review(brief.printed)
     if reading.review is None:
-        return Checked(brief, None, tuple(reading.problems), tuple(reading.notes), {})
+        return CheckedReview(brief, None, tuple(reading.problems), tuple(reading.notes), {})
     rules = {rule.id: rule for rule in case.rules if rule.id in brief.rule_ids}
     check = IntegrityCheck(rules, case.reviewed, case.standard)
     problems = (*reading.problems, *check.problems(reading.review))
     warnings = tuple(check.warnings)
-    return Checked(brief, reading.review, problems, tuple(reading.notes), check.places, warnings)
+    return CheckedReview(
+        brief, reading.review, problems, tuple(reading.notes), check.places, warnings
+    )
 
 
 def _problems(
-    case: Case, checked: Sequence[Checked], together: Sequence[Sequence[SopEntry]]
+    case: Case, checked: Sequence[CheckedReview], together: Sequence[Sequence[SopEntry]]
 ) -> list[ReviewProblem]:
     """Everything that keeps the reviews from being accepted, each problem of a kind once."""
     found = [*case.doubts, *_unanswered(case, [each.brief for each in checked])]
@@ -148,7 +150,7 @@ def _problems(
 
 
 def _warnings(
-    case: Case, checked: Sequence[Checked], together: Sequence[Sequence[SopEntry]]
+    case: Case, checked: Sequence[CheckedReview], together: Sequence[Sequence[SopEntry]]
 ) -> Iterator[ReviewProblem]:
     yield from case.warnings
     for each in checked:
@@ -166,14 +168,14 @@ def _named(
         yield ReviewProblem(each.code, each.sop_id, message)
 
 
-def _entries(checked: Sequence[Checked]) -> Iterator[tuple[Checked, SopEntry]]:
+def _entries(checked: Sequence[CheckedReview]) -> Iterator[tuple[CheckedReview, SopEntry]]:
     """What every review that could be read says of each rule."""
     for each in checked:
         for entry in each.review.entries if each.review is not None else ():
             yield each, entry
 
 
-def _over_passes(checked: Sequence[Checked]) -> Iterator[list[SopEntry]]:
+def _over_passes(checked: Sequence[CheckedReview]) -> Iterator[list[SopEntry]]:
     """What the passes of a review say together; nothing where there is one packet only.
 
     A pass may have been reviewed several times. The first reviews of all passes are read as one
@@ -224,7 +226,7 @@ def _patterns(reviews: Sequence[Review]) -> tuple[LearnedPattern, ...]:
     return tuple(dict.fromkeys(pattern for review in reviews for pattern in review.patterns))
 
 
-def _findings(case: Case, checked: Sequence[Checked]) -> Iterator[Finding]:
+def _findings(case: Case, checked: Sequence[CheckedReview]) -> Iterator[Finding]:
     """What the judgement rests on: each rule's answers in id order, gates, edited rules."""
     answers = list(_entries(checked))
     for rule in case.rules:
@@ -263,7 +265,7 @@ def _evidence_of(entry: SopEntry) -> str:
     return " ".join(filter(None, (said, f"[search for {entry.search.pattern!r} in {where}]")))
 
 
-def _disagreements(checked: Sequence[Checked]) -> Iterator[str]:
+def _disagreements(checked: Sequence[CheckedReview]) -> Iterator[str]:
     """Where reviewers over the same rules differ."""
     statuses: dict[str, dict[str, str]] = {}
     for each, entry in _entries(checked):
@@ -280,7 +282,7 @@ def _disagreements(checked: Sequence[Checked]) -> Iterator[str]:
 
 
 def _explanation(
-    case: Case, checked: Sequence[Checked], outcome: Ruling, problems: Sequence[ReviewProblem]
+    case: Case, checked: Sequence[CheckedReview], outcome: Ruling, problems: Sequence[ReviewProblem]
 ) -> Iterator[str]:
     """What the outcome rests on, a sentence each."""
     yield _coverage_line(case, checked)
@@ -310,7 +312,7 @@ def _gates_line(case: Case) -> str:
     return f"{counted(len(ran), 'gate')} passed{besides}"
 
 
-def _coverage_line(case: Case, checked: Sequence[Checked]) -> str:
+def _coverage_line(case: Case, checked: Sequence[CheckedReview]) -> str:
     if not case.rules:
         return "no rule binds these files, so there was none to answer"
     statuses: dict[str, set[Status]] = {}

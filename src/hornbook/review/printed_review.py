@@ -35,6 +35,14 @@ _TRAILING_COMMA = re.compile(r",\s*([}\]])")
 _BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
+@dataclass(frozen=True, slots=True)
+class PrintedReview:
+    """What one reviewer answered, and a name to tell it from others."""
+
+    name: str
+    data: bytes
+
+
 class UnreadableReview(ValueError):
     """What was printed holds no review, or more than one: the message says what to do."""
 
@@ -50,34 +58,32 @@ def extract(data: bytes) -> dict[str, object]:
     Objects that have none of a review's keys are prose: a quoted snippet, an empty `{}`.
 
     Raises:
-        Unreadable: There is none, there are several, or it is not JSON.
+        UnreadableReview: There is none, there are several, or it is not JSON.
     """
-    text = _text(data)
-    found = list(_objects(text))
-    reviews = [each for each in found if isinstance(each, dict)]
-    broken = [each for each in found if isinstance(each, UnreadableReview)]
-    if len(reviews) + len(broken) > 1:
+    found = list(_objects(_decoded(data)))
+    if len(found) > 1:
         raise UnreadableReview(
-            f"it holds {len(reviews) + len(broken)} objects that look like a review: "
+            f"it holds {len(found)} objects that look like a review: "
             "answer with one JSON object and nothing else."
         )
-    if broken:
-        raise broken[0]
-    if not reviews:
+    if not found:
         raise UnreadableReview(
             "it holds no JSON object with a verdict: answer with one JSON object "
             f"that has {', '.join(KEYS[:5])}."
         )
+    (review,) = found
+    if isinstance(review, UnreadableReview):
+        raise review
     try:
-        json.dumps(reviews[0], ensure_ascii=False).encode()
+        json.dumps(review, ensure_ascii=False).encode()
     except UnicodeEncodeError as problem:
         raise UnreadableReview(
             "it holds half of a character (a lone surrogate): write it whole."
         ) from problem
-    return reviews[0]
+    return review
 
 
-def _text(data: bytes) -> str:
+def _decoded(data: bytes) -> str:
     if not data.strip():
         raise UnreadableReview("it is empty: the reviewer answered nothing.")
     if len(data) > LARGEST:
@@ -179,7 +185,7 @@ def is_blank(text: str) -> bool:
     )
 
 
-def read(data: bytes) -> ReviewReading:
+def read_review(data: bytes) -> ReviewReading:
     """The review that a model printed; `review` is None when there is none to speak of."""
     reading = ReviewReading()
     try:
@@ -364,20 +370,27 @@ def _patterns(reading: ReviewReading, facts: dict[str, object]) -> tuple[Learned
     found = facts.get("patterns")
     if found is None:
         return ()
-    read_ones = []
+    patterns = []
     for each in found if isinstance(found, list) else [found]:
-        facts_of = each if isinstance(each, dict) else {}
-        texts = [facts_of.get(key) for key in ("name", "pattern", "applies_to")]
-        if not all(isinstance(text, str) and not is_blank(text) for text in texts):
+        pattern = _pattern(each)
+        if pattern is None:
             reading.notes.append(
                 f"a pattern is ignored: {_short(each)} is not {{name, pattern, applies_to}}."
             )
-            continue
-        read_ones.append(LearnedPattern(*map(str, texts)))
-    if len(read_ones) > MOST_PATTERNS:
-        said = f"{len(read_ones) - MOST_PATTERNS} patterns are ignored: {MOST_PATTERNS} are read."
-        reading.notes.append(said)
-    return tuple(read_ones[:MOST_PATTERNS])
+        else:
+            patterns.append(pattern)
+    more = len(patterns) - MOST_PATTERNS
+    if more > 0:
+        reading.notes.append(f"{more} patterns are ignored: {MOST_PATTERNS} are read.")
+    return tuple(patterns[:MOST_PATTERNS])
+
+
+def _pattern(found: object) -> LearnedPattern | None:
+    facts = found if isinstance(found, dict) else {}
+    texts = [facts.get(key) for key in ("name", "pattern", "applies_to")]
+    if all(isinstance(text, str) and not is_blank(text) for text in texts):
+        return LearnedPattern(*map(str, texts))
+    return None
 
 
 def _unknown(

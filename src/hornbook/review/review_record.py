@@ -10,10 +10,9 @@ from pathlib import Path
 
 from hornbook.disk import draft_of
 from hornbook.gates.values import GateReport
-from hornbook.review.check import PrintedReview
 from hornbook.review.conventions import Conventions
 from hornbook.review.judgement import Judgement, Ruling
-from hornbook.review.printed_review import read
+from hornbook.review.printed_review import PrintedReview, read_review
 from hornbook.review.review_history import read_record
 from hornbook.rules.readers.records import RECORD, hashes_of, sealed, unsealed
 from hornbook.settings.layout import Places
@@ -58,14 +57,14 @@ def record_review(places: Places, judged: JudgedReview, occasion: Occasion) -> P
     if not _NAME.fullmatch(run):
         run = "without-receipt"
     at = occasion.at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    facts = _facts(replace(judged, gates=_told_here(judged.gates, places)), occasion, at)
-    path, review_id = _kept(folder, run, occasion.number, facts)
+    facts = _facts(replace(judged, gates=_with_relative_logs(judged.gates, places)), occasion, at)
+    path, review_id = _write(folder, run, occasion.number, facts)
     if judged.judgement.outcome is Ruling.APPROVED:
         Conventions(places).learn(judged.judgement, review_id, at)
     return path
 
 
-def _kept(
+def _write(
     folder: Path, run: str, number: int | None, facts: Mapping[str, object]
 ) -> tuple[Path, str]:
     """Where a record is kept, and its id; with a number it may be there already."""
@@ -82,14 +81,14 @@ def _kept(
             if number is None:
                 place += 1
                 continue
-            if not _is(path, record):
+            if not _is_same(path, record):
                 draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
         return path, review_id
 
 
-def _is(path: Path, record: Mapping[str, object]) -> bool:
+def _is_same(path: Path, record: Mapping[str, object]) -> bool:
     """Whether a file is the record, though perhaps of another time."""
     known = read_record(path)
     if known is None or unsealed(known):
@@ -101,7 +100,7 @@ def _is(path: Path, record: Mapping[str, object]) -> bool:
     return ours == theirs
 
 
-def _told_here(gates: GateReport | None, places: Places) -> GateReport | None:
+def _with_relative_logs(gates: GateReport | None, places: Places) -> GateReport | None:
     """Results whose logs are named from the root: records are kept, and read elsewhere."""
     if gates is None:
         return None
@@ -112,12 +111,8 @@ def _told_here(gates: GateReport | None, places: Places) -> GateReport | None:
 
 def _facts(judged: JudgedReview, occasion: Occasion, at: str) -> dict[str, object]:
     judgement = judged.judgement
-    statuses: dict[str, list[str]] = {rule.id: [] for rule in judgement.rules}
-    for printed in judged.reviews:
-        review = read(printed.data).review
-        for entry in review.entries if review is not None else ():
-            if entry.sop_id in statuses and entry.status not in statuses[entry.sop_id]:
-                statuses[entry.sop_id].append(str(entry.status))
+    receipts = [str(each.get("receipt_sha256", "")) for each in judged.receipts]
+    statuses = _statuses(judged)
     facts = {
         "schema": SCHEMA,
         "at": at,
@@ -129,9 +124,7 @@ def _facts(judged: JudgedReview, occasion: Occasion, at: str) -> dict[str, objec
         "run": occasion.run,
         "plan": occasion.plan,
         "task": occasion.task,
-        "receipts": [
-            f"receipt.{str(each.get('receipt_sha256', ''))[:16]}" for each in judged.receipts
-        ],
+        "receipts": [f"receipt.{each[:16]}" for each in receipts],
         "rules": [
             {
                 "id": rule.id,
@@ -152,5 +145,15 @@ def _facts(judged: JudgedReview, occasion: Occasion, at: str) -> dict[str, objec
         ],
     }
     plain = json.loads(json.dumps(facts))
-    receipts = [str(each.get("receipt_sha256", "")) for each in judged.receipts]
     return {**facts, "hashes": {**hashes_of(plain), "receipts": receipts}}
+
+
+def _statuses(judged: JudgedReview) -> dict[str, list[str]]:
+    """What the reviews say of each rule, each status once."""
+    found: dict[str, dict[str, None]] = {rule.id: {} for rule in judged.judgement.rules}
+    for printed in judged.reviews:
+        review = read_review(printed.data).review
+        for entry in review.entries if review is not None else ():
+            if entry.sop_id in found:
+                found[entry.sop_id][str(entry.status)] = None
+    return {rule_id: list(statuses) for rule_id, statuses in found.items()}

@@ -1,4 +1,15 @@
-"""Searches that prove absence: run again over the changed files, where they must find nothing."""
+"""Searches that prove absence: run again over the changed files, where they must find nothing.
+
+A review may say that a rule is kept because something does not stand in the change, and give the
+regular expression that it looked for. That a pattern finds nothing proves little by itself: it may
+be unable to match at all, look at other files than the rule is about, or be written so narrowly
+that it misses what is there. So three things are asked of a search. It must be able to find: it
+has plain letters, none of the constructs that can keep a pattern from ever matching, and from its
+own syntax a text is made that it does match (`example`). It must look where the rule binds
+(`left_out`). And it must find nothing in the changed files, also when lines are indented. Where it
+finds nothing but a looser form of it does, or where it shares no word with its rule, only a person
+can tell: that is a warning. Patterns come from a model, so each has a limit of size and of time.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,7 +113,7 @@ def example(pattern: str) -> str | None:
         TimeoutError: It takes too long even on a short text.
     """
     compiled = regex.compile(pattern, regex.MULTILINE)
-    made = _Reader(pattern).branches()
+    made = _PatternReader(pattern).branches()
     for attempt in range(TRIES):
         try:
             text = made(_Choices(attempt))
@@ -116,7 +127,7 @@ def example(pattern: str) -> str | None:
     return None
 
 
-class _Reader:
+class _PatternReader:
     """Reads a pattern into a way to make texts; what it does not know it takes as it stands."""
 
     def __init__(self, pattern: str) -> None:
@@ -188,18 +199,18 @@ class _Reader:
         return lambda choices: choices.written(_CONTROLS.get(meant, meant))
 
     def _repeated(self, atom: _Made) -> _Made:
+        """The atom as often as the repetition that stands here says; once if there is none.
+
+        Three numbers are tried: the fewest, one more, and the most, where an open end has some.
+        """
         times = _TIMES.match(self._pattern, self._at)
-        if times is None or (times[1] is None and not times[2] and not times[4]):
+        if times is None or not any((times[1], times[2], times[4])):
             return atom
         self._at = times.end()
-        if times[1]:
-            fewest, most = {"*": (0, 2), "+": (1, 3), "?": (0, 1)}[times[1]]
-        else:
-            fewest = int(times[2] or 0)
-            most = int(times[4]) if times[4] else fewest + bool(times[3])
-        counts = sorted({min(n, LONGEST + 1) for n in (fewest, fewest + 1, most)})
-        counts = [n for n in counts if n <= most]
-        return lambda choices: "".join(atom(choices) for _ in range(choices.of(counts or [fewest])))
+        fewest, most = _bounds(times)
+        tried = {min(each, LONGEST + 1) for each in (fewest, fewest + 1, most) if each <= most}
+        counts = sorted(tried) or [fewest]
+        return lambda choices: "".join(atom(choices) for _ in range(choices.of(counts)))
 
     def _taken(self, form: re.Pattern[str]) -> str | None:
         """What stands here in a form, which is then behind us."""
@@ -208,6 +219,14 @@ class _Reader:
             return None
         self._at = found.end()
         return found[0]
+
+
+def _bounds(times: re.Match[str]) -> tuple[int, int]:
+    """How often a repetition wants its atom, at least and at most."""
+    if times[1]:
+        return {"*": (0, 2), "+": (1, 3), "?": (0, 1)}[times[1]]
+    fewest = int(times[2] or 0)
+    return fewest, int(times[4]) if times[4] else fewest + bool(times[3])
 
 
 def _one_of(kind: str, own: str) -> _Made:
@@ -275,7 +294,7 @@ _LETTERS = re.compile(r"\\.|\[[^\]]*\]|\(\?(?:[ims]*[:)]|P<\w+>)|\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SearchResult:
     """What came of a search: why it does not count, and what a person should look at."""
 
     problems: tuple[str, ...] = ()
@@ -295,18 +314,18 @@ class Searches:
         self._rules = rules or {}
         self._exhausted = False
 
-    def look(self, search: Search, rule: JudgedRule) -> Looked:
+    def look(self, search: Search, rule: JudgedRule) -> SearchResult:
         """Run a search: it may prove nothing, look elsewhere, or find what must not be there."""
         if len(search.paths) > MOST_GLOBS:
-            return Looked((f"the search names over {MOST_GLOBS} globs: write fewer.",))
+            return SearchResult((f"the search names over {MOST_GLOBS} globs: write fewer.",))
         try:
             chosen = self._chosen(search.paths)
         except BadGlob as problem:
-            return Looked((f"the search's paths are no globs: {problem}",))
+            return SearchResult((f"the search's paths are no globs: {problem}",))
         wrong = next(self._wrong(search, rule, chosen), None)
         if wrong is not None:
-            return Looked((wrong,))
-        return Looked(warnings=tuple(self._doubtful(search, rule, chosen)))
+            return SearchResult((wrong,))
+        return SearchResult(warnings=tuple(self._doubtful(search, rule, chosen)))
 
     def _chosen(self, paths: Sequence[str]) -> list[str]:
         globs = parse_set(paths) if paths else None
@@ -429,11 +448,11 @@ def left_out(chosen: Sequence[str], bound: Sequence[str]) -> UnsearchedFiles:
 
     Prose and data beside the code that a search looks at may stay out; more code may not.
     """
-    kinds = {_kind(path) for path in chosen}
     missing = [path for path in bound if path not in chosen]
-    if bound and not set(chosen) & set(bound):
+    if bound and set(chosen).isdisjoint(bound):
         return UnsearchedFiles(tuple(missing), ())
-    code = [path for path in missing if _kind(path) in kinds or _kind(path) not in NO_CODE]
+    wanted = {_kind(path) for path in chosen}
+    code = [path for path in missing if _kind(path) in wanted or _kind(path) not in NO_CODE]
     return UnsearchedFiles(tuple(code), tuple(path for path in missing if path not in code))
 
 

@@ -19,7 +19,8 @@ def check_review(work: Workspace, review: object, receipt: object, gates: object
     Raises:
         UsageError: One of them is not what it should be, or git does not have the commits.
     """
-    from hornbook.review.check import PrintedReview, read_gates  # noqa: PLC0415  # loads the readers, which other queries do without
+    from hornbook.review.check import read_gates  # noqa: PLC0415  # loads the readers, which other queries do without
+    from hornbook.review.printed_review import PrintedReview  # noqa: PLC0415  # the same
 
     reviews = [
         PrintedReview(f"review {number}", _printed(each))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 
 from hornbook.errors import BadGlob, ConfigError, UsageError
@@ -74,6 +75,21 @@ def parse_settings(data: bytes, *checks: Check) -> Settings:
     Raises:
         ConfigError: With every problem of the file, each with its line and remedy.
     """
+    settings, known = _settings_in(data)
+    problems = [*known, *(each for check in checks for each in check(settings.gates))]
+    if problems:
+        raise ConfigError(problems)
+    return settings
+
+
+@lru_cache(maxsize=16)
+def _settings_in(data: bytes) -> tuple[Settings, tuple[str, ...]]:
+    """Read each text once: a commit's settings are mostly those of the work tree."""
+    return read_settings(data)
+
+
+def read_settings(data: bytes) -> tuple[Settings, tuple[str, ...]]:
+    """The settings that a config file states, and everything that is wrong with it."""
     reading = ConfigReading(CONFIG.as_posix())
     text = _decoded(data, CONFIG.as_posix())
     settings = reading.read(text, Settings)
@@ -82,10 +98,7 @@ def parse_settings(data: bytes, *checks: Check) -> Settings:
     _check_agents(settings, reading)
     _check_guard(settings.guard, reading)
     check_serve(settings.serve, reading)
-    for check in checks:
-        reading.problems += check(settings.gates)
-    reading.finish()
-    return settings
+    return settings, tuple(reading.problems)
 
 
 def parse_foreign_gates(data: bytes, *checks: Check) -> GateSettings | None:

@@ -10,24 +10,12 @@ from functools import cache
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from hornbook.shell.programs import names
+
 LONGEST = 16_384
 """Bytes of a command that is looked at; tree-sitter needs seconds for longer nonsense."""
 
-RESERVED = (
-    "{",
-    "}",
-    "if",
-    "then",
-    "else",
-    "elif",
-    "fi",
-    "do",
-    "done",
-    "while",
-    "until",
-    "case",
-    "esac",
-)
+RESERVED = names("{ } if then else elif fi do done while until case esac")
 _QUOTED = re.compile(r'\\([\\"$`])')
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
@@ -133,15 +121,19 @@ def substitutions(node: Node) -> Iterator[Node]:
             waiting.extend(reversed(each.children))
 
 
-def _broken(node: Node) -> Iterator[Node]:
-    waiting = [node]
+def _broken(root: Node) -> Iterator[Node]:
+    """The nodes that show that the text is no program, though the grammar found a tree for it."""
+    waiting = [root]
     while waiting:
         each = waiting.pop()
-        reserved = each.type == "command_name" and source(each) in RESERVED
-        stray = each.type == ";;" and each.parent == node
-        if each.is_error or each.is_missing or reserved or stray or _runs_on(each):
+        stray = each.type == ";;" and each.parent == root
+        if each.is_error or each.is_missing or stray or _is_reserved(each) or _runs_on(each):
             yield each
         waiting.extend(reversed(each.children))
+
+
+def _is_reserved(node: Node) -> bool:
+    return node.type == "command_name" and source(node) in RESERVED
 
 
 def _runs_on(node: Node) -> bool:

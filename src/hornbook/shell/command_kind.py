@@ -40,19 +40,17 @@ _VERSION = re.compile(r"(?<=[\w-])(?:@|==)[\w.^~*-]+$")
 def unwrapped(words: list[str]) -> list[str]:
     """The words of what is really run: without `env`, `timeout`, `xargs` and their like."""
     while words:
-        name = program_name(words[0])
         inner = inner_command(words)
         if inner is not None and inner.script is not None:
             return ["sh", "-c", inner.script]
         if inner is not None:
             words = words[inner.start :] or [":"]
             words = [_VERSION.sub("", words[0]), *words[1:]]
-        elif name == "command":
-            return ["which", *words[2:]]
-        elif name.startswith("python") and words[1:2] == ["-m"]:
+        elif words[0].startswith("python", words[0].rfind("/") + 1) and words[1:2] == ["-m"]:
             words = words[2:]
         else:
-            break
+            # `command -v NAME` is a wrapper that runs nothing.
+            return ["which", *words[2:]] if program_name(words[0]) == "command" else words
     return words
 
 
@@ -81,25 +79,23 @@ def _has_c(words: list[str]) -> bool:
 
 def _shell_arguments(words: list[str]) -> Inner:
     flags, options = "", set()
-    place = 0
-    while place < len(words) and words[place][:1] in {"-", "+"} and words[place] != "--":
-        word = words[place]
-        place += 1
+    rest = list(words)
+    while rest and re.match(r"[-+](?!-$)", rest[0]):
+        word = rest.pop(0)
         if word.startswith("--"):
             continue
         flags += word[1:] if word[0] == "-" else ""
-        if word.endswith("o") and place < len(words):
-            options.add(words[place])
-            place += 1
-    place += words[place : place + 1] == ["--"]
-    rest = words[place:]
+        if word.endswith("o") and rest:
+            options.add(rest.pop(0))
+    rest = rest[1:] if rest[:1] == ["--"] else rest
     given = rest[0] if rest else None
+    in_words = "c" in flags
     return Inner(
-        script=given if "c" in flags else None,
-        file=given if "c" not in flags and "s" not in flags else None,
+        script=given if in_words else None,
+        file=None if in_words or "s" in flags else given,
         errexit="e" in flags or "errexit" in options,
         pipefail="pipefail" in options,
-        checks_only="n" in flags and "c" not in flags,
+        checks_only="n" in flags and not in_words,
     )
 
 
@@ -116,25 +112,25 @@ def kind_of(words: list[str]) -> ProgramKind:
         return ProgramKind.SILENT
     if name in {"cd", "source", "."}:
         return ProgramKind.STEP
-    if name in QUESTIONS or words[1:] in _BARE_INFORMATION:
-        return ProgramKind.QUESTION
     verbs = [word for word in words[1:] if not word.startswith("-")]
-    verb = verbs[0] if verbs else ""
-    if _only_tells(name, verb, verbs, words):
+    if name in QUESTIONS or words[1:] in _BARE_INFORMATION or _only_tells(name, verbs, words):
         return ProgramKind.QUESTION
-    detached = name == "docker" and verb == "run" and not {"-d", "--detach"}.isdisjoint(words)
-    if detached or verb in PREPARES.get(name, ()):
-        attached = verbs[:2] in (["compose", "run"], ["compose", "exec"])
-        return ProgramKind.JUDGE if attached else ProgramKind.PREPARATION
-    return ProgramKind.JUDGE
+    return ProgramKind.PREPARATION if _prepares(name, verbs, words) else ProgramKind.JUDGE
 
 
-def _only_tells(name: str, verb: str, verbs: list[str], words: list[str]) -> bool:
-    if (name, verb) == ("git", "diff"):
+def _only_tells(name: str, verbs: list[str], words: list[str]) -> bool:
+    if [name, *verbs[:1]] == ["git", "diff"]:
         return {"--exit-code", "--quiet", "--check"}.isdisjoint(words)
-    if (name, *verbs[:2]) in {("docker", "compose", end) for end in ("down", "stop", "rm", "logs")}:
-        return True
-    return verb in TELLS.get(name, ())
+    if [name, *verbs[:1]] == ["docker", "compose"]:
+        return not {"down", "stop", "rm", "logs"}.isdisjoint(verbs[1:2])
+    return not TELLS.get(name, frozenset()).isdisjoint(verbs[:1])
+
+
+def _prepares(name: str, verbs: list[str], words: list[str]) -> bool:
+    if [name, *verbs[:1]] == ["docker", "run"]:
+        return not {"-d", "--detach"}.isdisjoint(words)
+    attached = verbs[:2] in (["compose", "run"], ["compose", "exec"])
+    return not attached and not PREPARES.get(name, frozenset()).isdisjoint(verbs[:1])
 
 
 def is_checker(words: list[str]) -> bool:

@@ -16,98 +16,77 @@ class Hollow:
     remedy: str = "leave it out"
 
 
+# For each tool: what an option does to the check, and the options that do so.
 _OPTIONS: dict[str, dict[str, str]] = {
     "make": {
-        "-i": "ignores every error",
-        "--ignore-errors": "ignores every error",
-        "-n": "runs nothing",
-        "--dry-run": "runs nothing",
-        "--just-print": "runs nothing",
-        "--recon": "runs nothing",
-        "-t": "runs nothing",
-        "--touch": "runs nothing",
+        "ignores every error": "-i --ignore-errors",
+        "runs nothing": "-n --dry-run --just-print --recon -t --touch",
     },
     "pytest": {
-        "--collect-only": "runs no test",
-        "--co": "runs no test",
-        "--setup-plan": "runs no test",
-        "--fixtures": "runs no test",
-        "--markers": "runs no test",
-        "--collectonly": "runs no test",
-        "--setup-only": "runs no test",
-        "--cache-show": "runs no test",
-        "--suppress-no-test-exit-code": "passes when no test ran",
-        "-h": "only prints",
-        "-V": "only prints",
+        "runs no test": """
+            --collect-only --co --setup-plan --fixtures --markers --collectonly --setup-only
+            --cache-show
+        """,
+        "passes when no test ran": "--suppress-no-test-exit-code",
+        "only prints": "-h -V",
     },
     "ruff": {
-        "--exit-zero": "always passes",
-        "-e": "always passes",
-        "--fix-only": "always passes",
-        "--show-files": "only lists files",
-        "--show-settings": "only prints",
+        "always passes": "--exit-zero -e --fix-only",
+        "only lists files": "--show-files",
+        "only prints": "--show-settings",
     },
-    "pylint": {"--exit-zero": "always passes", "--disable=all": "checks nothing"},
-    "flake8": {"--exit-zero": "always passes"},
-    "prettier": {"--write": "rewrites files and checks none", "-w": "rewrites files"},
+    "pylint": {"always passes": "--exit-zero", "checks nothing": "--disable=all"},
+    "flake8": {"always passes": "--exit-zero"},
+    "prettier": {"rewrites files and checks none": "--write", "rewrites files": "-w"},
     "tsc": {
-        "--init": "writes a configuration",
-        "--showConfig": "only prints",
-        "--listFilesOnly": "only lists files",
-        "-v": "only prints",
+        "writes a configuration": "--init",
+        "only prints": "--showConfig -v",
+        "only lists files": "--listFilesOnly",
     },
     "eslint": {
-        "--print-config": "only prints",
-        "--pass-on-no-patterns": "passes when nothing is checked",
-        "--no-error-on-unmatched-pattern": "passes when nothing is checked",
+        "only prints": "--print-config",
+        "passes when nothing is checked": """
+            --pass-on-no-patterns --no-error-on-unmatched-pattern
+        """,
     },
-    "bandit": {"--exit-zero": "always passes"},
-    "golangci-lint": {"--issues-exit-code=0": "always passes"},
-    "tox": {
-        "--notest": "runs no test",
-        "-n": "runs no test",
-        "-l": "only lists",
-        "-a": "only lists",
-        "--listenvs": "only lists",
-        "list": "only lists",
-    },
-    "nox": {"-l": "only lists", "--list": "only lists"},
-    "ctest": {"-N": "runs no test", "--show-only": "runs no test"},
-    "gradle": {"--dry-run": "runs nothing", "-m": "runs nothing"},
-    "cargo": {"--list": "only lists tests"},
+    "bandit": {"always passes": "--exit-zero"},
+    "golangci-lint": {"always passes": "--issues-exit-code=0"},
+    "tox": {"runs no test": "--notest -n", "only lists": "-l -a --listenvs list"},
+    "nox": {"only lists": "-l --list"},
+    "ctest": {"runs no test": "-N --show-only"},
+    "gradle": {"runs nothing": "--dry-run -m"},
+    "cargo": {"only lists tests": "--list"},
     "mvn": {
-        "-fn": "ignores every error",
-        "--fail-never": "ignores every error",
-        "-Dmaven.test.failure.ignore": "ignores failing tests",
-        "-Dmaven.test.failure.ignore=true": "ignores failing tests",
+        "ignores every error": "-fn --fail-never",
+        "ignores failing tests": """
+            -Dmaven.test.failure.ignore -Dmaven.test.failure.ignore=true
+        """,
     },
-    "jest": {"--listTests": "runs no test"},
-    "vitest": {"list": "only lists tests"},
-    "rspec": {"--dry-run": "runs no test"},
-    "dotnet": {"--list-tests": "runs no test"},
-    "go": {"-n": "runs nothing", "-list": "runs no test", "-count=0": "runs no test"},
-    "bats": {"--count": "runs no test", "-c": "runs no test"},
+    "jest": {"runs no test": "--listTests"},
+    "vitest": {"only lists tests": "list"},
+    "rspec": {"runs no test": "--dry-run"},
+    "dotnet": {"runs no test": "--list-tests"},
+    "go": {"runs nothing": "-n", "runs no test": "-list -count=0"},
+    "bats": {"runs no test": "--count -c"},
 }
-_ANYWHERE = {
-    "--if-present": "passes when the script is missing",
-    "--passWithNoTests": "passes when no test ran",
-    "--pass-with-no-tests": "passes when no test ran",
-    "--passWithNoTests=true": "passes when no test ran",
-    "--help": "only prints",
-    "--version": "only prints",
+_OF_ANY_TOOL = {
+    "passes when the script is missing": "--if-present",
+    "passes when no test ran": """
+        --passWithNoTests --pass-with-no-tests --passWithNoTests=true
+    """,
+    "only prints": "--help --version",
 }
 _IN_TEST_GATES: dict[str, dict[str, str]] = {
-    "cargo": {"--no-run": "compiles the tests and runs none"},
-    "go": {"-c": "compiles the tests and runs none"},
-    "node": {"--check": "runs nothing", "-c": "runs nothing"},
+    "cargo": {"compiles the tests and runs none": "--no-run"},
+    "go": {"compiles the tests and runs none": "-c"},
+    "node": {"runs nothing": "--check -c"},
 }
 _FOR_TESTS: dict[str, dict[str, str]] = {
     "mvn": {
-        "-DskipTests": "skips the tests",
-        "-DskipTests=true": "skips the tests",
-        "-Dmaven.test.skip": "skips the tests",
-        "-Dmaven.test.skip=true": "skips the tests",
-    },
+        "skips the tests": """
+            -DskipTests -DskipTests=true -Dmaven.test.skip -Dmaven.test.skip=true
+        """
+    }
 }
 _ADDED = {"make": "MAKEFLAGS", "pytest": "PYTEST_ADDOPTS", "go": "GOFLAGS"}
 _ALIKE = {
@@ -128,23 +107,35 @@ def empty_run(words: Sequence[str], gate: str, variables: Mapping[str, str]) -> 
     if tool == "make" and added and re.fullmatch(r"[a-zA-Z]+", added[0]):
         added[0] = f"-{added[0]}"
     given = [*words[1:], *added]
-    return _told(tool, given, gate) or _selected_nothing(tool, given) or _found_nothing(tool, given)
+    return (
+        _named_option(tool, given, gate)
+        or _selected_nothing(tool, given)
+        or _found_nothing(tool, given)
+    )
 
 
-def _told(tool: str, given: list[str], gate: str) -> Hollow | None:
-    known = {**_ANYWHERE, **_OPTIONS.get(tool, {})}
-    if "test" in gate.lower():
-        known |= _IN_TEST_GATES.get(tool, {})
-    if "test" in gate.lower() or not {"test", "verify"}.isdisjoint(given):
-        known |= _FOR_TESTS.get(tool, {})
+def _named_option(tool: str, given: list[str], gate: str) -> Hollow | None:
+    """An option that is known to take the check out of a tool."""
+    tables = [_OF_ANY_TOOL, _OPTIONS.get(tool, {})]
+    tests = "test" in gate.lower()
+    if tests:
+        tables.append(_IN_TEST_GATES.get(tool, {}))
+    if tests or not {"test", "verify"}.isdisjoint(given):
+        tables.append(_FOR_TESTS.get(tool, {}))
+    said = [each for table in tables for each in table.items()]
+    known = {option: does for does, options in said for option in options.split()}
     for word in given:
-        if word in known:
-            return Hollow(word, known[word])
-        if tool == "make" and re.fullmatch(r"-[a-zA-Z]+", word) and set("int") & set(word):
-            letter = "i" if "i" in word else "n"
-            if not word.startswith(("-C", "-f", "-I", "-j", "-l", "-o", "-W")):
-                return Hollow(word, known[f"-{letter}"])
+        option = _letter_of_make(word) if tool == "make" and word not in known else word
+        if option in known:
+            return Hollow(word, known[option])
     return None
+
+
+def _letter_of_make(word: str) -> str:
+    """The option in a word of several letters that keeps make from failing; `-C` and such aside."""
+    if not re.fullmatch(r"-(?![CfIjloW])[a-zA-Z]*[int][a-zA-Z]*", word):
+        return ""
+    return "-i" if "i" in word else "-n"
 
 
 _NOTHING: dict[str, tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]] = {

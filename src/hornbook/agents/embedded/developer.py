@@ -24,9 +24,9 @@ from hornbook.agents.embedded.progress import (
 from hornbook.agents.embedded.scoped_worktree import (
     EditRefused,
     LoadedFiles,
+    ProposedEdit,
     Related,
-    Workbench,
-    WorkbenchEdit,
+    ScopedWorktree,
 )
 from hornbook.agents.embedded.step import (
     Result,
@@ -34,7 +34,7 @@ from hornbook.agents.embedded.step import (
     StepRecord,
     StepTask,
     has_room,
-    loaded,
+    loaded_items,
     task_of,
 )
 from hornbook.agents.embedded.step_context import MOST_TOKENS, View, build
@@ -57,9 +57,9 @@ class StepSituation:
 
     task: StepTask
     records: tuple[StepRecord, ...]
-    shelf: LoadedFiles
+    loaded: LoadedFiles
     check: Check
-    keep: Callable[[WorkbenchEdit], None]
+    keep: Callable[[ProposedEdit], None]
 
 
 def perform(action: StepAction, at: StepSituation, step: int) -> StepRecord:
@@ -100,8 +100,8 @@ def _judged(record: StepRecord, report: GateReport, said: str = "") -> StepRecor
 def _look(record: StepRecord, at: StepSituation) -> StepRecord:
     """Reads, searches and loads: what is found stands in the next context under a key."""
     key = _key(record)
-    content = at.shelf.content(record, at.records)
-    if not has_room(loaded(at.records, record.step), key):
+    content = at.loaded.content(record, at.records)
+    if not has_room(loaded_items(at.records, record.step), key):
         raise EditRefused("every slot for loaded items is pinned: clear_context one of them.")
     lines = content.count("\n") + 1
     return replace(record, loads=key, summary=f"{lines} lines, shown as {one_line(key, 100)}")
@@ -123,15 +123,15 @@ def _key(record: StepRecord) -> str:
 
 def _edit(record: StepRecord, at: StepSituation) -> StepRecord:
     given = {key: value for key, value in record.parameters if key != "path"}
-    edit = at.shelf.bench.edit(record.given["path"], given)
+    edit = at.loaded.worktree.edit(record.given["path"], given)
     at.keep(edit)
-    at.shelf.bench.apply(edit)
+    at.loaded.worktree.apply(edit)
     verb = "created" if edit.before is None else "changed"
     said = f"{verb} {edit.path} ({_size(edit)}), "
     return _judged(replace(record, change=edit.change), at.check(()), said)
 
 
-def _size(edit: WorkbenchEdit) -> str:
+def _size(edit: ProposedEdit) -> str:
     grown = edit.after.count(b"\n") - (edit.before or b"").count(b"\n")
     return f"{grown:+d} lines"
 
@@ -148,7 +148,7 @@ def _run(record: StepRecord, at: StepSituation) -> StepRecord:
 
 
 def _clear(record: StepRecord, at: StepSituation) -> StepRecord:
-    items = loaded(at.records, record.step)
+    items = loaded_items(at.records, record.step)
     wanted = record.given.get("item")
     if wanted is not None and wanted not in {item.key for item in items}:
         keys = ", ".join(item.key for item in items)
@@ -247,8 +247,8 @@ class _Run:
         self._assignment = assignment
         self._tell = tell
         self._task = developer.describe(assignment)
-        self._bench = Workbench(Path(assignment.folder), assignment.constraints)
-        self._shelf = LoadedFiles(self._bench, self._task, developer.related)
+        self._worktree = ScopedWorktree(Path(assignment.folder), assignment.constraints)
+        self._loaded = LoadedFiles(self._worktree, self._task, developer.related)
         self._store = StepStore(developer.folder(assignment))
         self._records: tuple[StepRecord, ...] = ()
         self._current = View(self._task)
@@ -264,7 +264,7 @@ class _Run:
         """Take up what is on disk; a worktree that differs from the log is put right."""
         self._store.begin(self._task)
         self._records, torn = self._store.records()
-        put_right = self._store.restore(self._bench, self._records)
+        put_right = self._store.restore(self._worktree, self._records)
         if torn is not None:
             self._recovered(f"dropped {torn}")
         if put_right:
@@ -355,7 +355,7 @@ class _Run:
         at = StepSituation(
             self._task,
             self._records,
-            self._shelf,
+            self._loaded,
             self._developer.check,
             lambda edit: self._store.keep(step, edit),
         )
@@ -377,23 +377,24 @@ class _Run:
             records=self._records,
             files={path: self._text(path) for path in paths},
             loaded=tuple(
-                (item.key, self._content(item.record)) for item in loaded(self._records, self.step)
+                (item.key, self._content(item.record))
+                for item in loaded_items(self._records, self.step)
             ),
             example=self._example(),
         )
 
     def _text(self, path: str) -> str | None:
         """A file's text; of one that cannot be shown, why."""
-        if not self._bench.exists(path):
+        if not self._worktree.exists(path):
             return None
         try:
-            return self._bench.read(path)
+            return self._worktree.read(path)
         except EditRefused as problem:
             return str(problem)
 
     def _content(self, record: StepRecord) -> str:
         try:
-            return self._shelf.content(record, self._records)
+            return self._loaded.content(record, self._records)
         except EditRefused as problem:
             return str(problem)
 
@@ -401,7 +402,7 @@ class _Run:
         """The text of a test that shows the project's style, where tests are to be written."""
         if self._task.phase.schema is not Schema.WRITE_TESTS:
             return None
-        chosen = self._task.example_test or _first_test(self._bench.files(), self._task.files)
+        chosen = self._task.example_test or _first_test(self._worktree.files(), self._task.files)
         return self._text(chosen) if chosen else None
 
     def _over_tokens(self) -> str | None:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment, Record, Role
 from hornbook.agents.embedded.developer import CALL_SECONDS, EmbeddedDeveloper
-from hornbook.agents.embedded.model_call import Ask, Paced, Tempo
+from hornbook.agents.embedded.model_call import Ask, RateLimited, RateLimiter, withholding
 from hornbook.agents.embedded.step_context import MOST_TOKENS
 from hornbook.agents.model_endpoint import ModelEndpoint
 from hornbook.agents.role_confinement import RULE_FOLDERS
-from hornbook.agents.rule_leaks import unseeing
 from hornbook.errors import UsageError
 from hornbook.gates.change_run import bounds_in_run, told
 from hornbook.gates.effective import gates_now
@@ -30,7 +29,7 @@ CAPABILITY = {
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedCrew:
+class EmbeddedAgent:
     """A model behind an endpoint in every role: develops in stateless steps, reviews in one.
 
     `state` is where the steps of developers are kept, each attempt in a folder of its own.
@@ -39,7 +38,7 @@ class EmbeddedCrew:
     root: Path
     state: Path
     settings: Settings
-    tempos: dict[Endpoint, Tempo] = field(default_factory=dict)
+    limiters: dict[Endpoint, RateLimiter] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -60,7 +59,7 @@ class EmbeddedCrew:
     def _developer(self, endpoint: Endpoint, assignment: Assignment) -> EmbeddedDeveloper:
         room = endpoint.prompt_tokens(self.settings.budget.safety_percent)
         return EmbeddedDeveloper(
-            unseeing(self._ask(endpoint, endpoint.answer_tokens), assignment.withheld),
+            withholding(self._ask(endpoint, endpoint.answer_tokens), assignment.withheld),
             lambda names: self.check(
                 Path(assignment.folder), names, logs=self._folder(assignment) / "logs"
             ),
@@ -100,8 +99,8 @@ class EmbeddedCrew:
         )
         if not endpoint.tokens_per_minute:
             return ask
-        tempo = self.tempos.setdefault(endpoint, Tempo(endpoint.tokens_per_minute))
-        return Paced(ask, tempo, counter(self.settings.counter))
+        limiter = self.limiters.setdefault(endpoint, RateLimiter(endpoint.tokens_per_minute))
+        return RateLimited(ask, limiter, counter(self.settings.counter))
 
     def _endpoint(self, assignment: Assignment) -> Endpoint:
         """The endpoint that is meant: by its name, by its model, or by what the role needs."""

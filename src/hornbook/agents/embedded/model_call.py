@@ -1,13 +1,14 @@
-"""Tokens per minute: how long to wait before the next call; the caller waits."""
+"""Asking a model: the call itself, its tokens per minute, and what it is never sent."""
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from hornbook.agents.assignment import Answer
 from hornbook.agents.embedded.fitting import Count
+from hornbook.agents.rule_leaks import RuleTexts
 
 
 class Ask(Protocol):
@@ -21,7 +22,7 @@ MINUTE: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class TokenRate:
     """What an endpoint was sent in the last minute, and how much a minute may hold.
 
     `spent` are pairs of a time in seconds and tokens, oldest first; a limit of 0 is none.
@@ -47,17 +48,17 @@ class Pace:
             wait = at + MINUTE - now
         return wait
 
-    def after(self, tokens: int, now: float) -> "Pace":
+    def after(self, tokens: int, now: float) -> "TokenRate":
         """The pace once a call was made."""
         recent = tuple((at, size) for at, size in self.spent if now - at < MINUTE)
         return replace(self, spent=(*recent, (now, tokens)))
 
 
-class Tempo:
+class RateLimiter:
     """The pace of one endpoint, which all who ask it share."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._pace = Pace(per_minute)
+        self._rate = TokenRate(per_minute)
         self._clock = clock
         self._lock = threading.Lock()
 
@@ -65,22 +66,22 @@ class Tempo:
         """The seconds until a call of so many tokens may be made; 0 takes its place."""
         with self._lock:
             now = self._clock()
-            wait = self._pace.wait(tokens, now)
+            wait = self._rate.wait(tokens, now)
             if wait <= 0:
-                self._pace = self._pace.after(tokens, now)
+                self._rate = self._rate.after(tokens, now)
             return wait
 
     def more(self, tokens: int) -> None:
         """Tell that a call came to so many tokens more than it was let in with."""
         if tokens > 0:
             with self._lock:
-                self._pace = self._pace.after(tokens, self._clock())
+                self._rate = self._rate.after(tokens, self._clock())
 
 
-class Paced:
+class RateLimited:
     """A model that is asked no faster than its endpoint allows: too early is a `retry_after`."""
 
-    def __init__(self, ask: Ask, tempo: Tempo, count: Count) -> None:
+    def __init__(self, ask: Ask, tempo: RateLimiter, count: Count) -> None:
         self._ask = ask
         self._tempo = tempo
         self._count = count
@@ -95,3 +96,26 @@ class Paced:
         used = answer.usage.input_tokens + answer.usage.output_tokens
         self._tempo.more(used - tokens)
         return answer
+
+
+_SHOWN = 80
+
+
+def withholding(ask: Ask, withheld: Mapping[str, str]) -> Ask:
+    """The same model, which is never sent a text that quotes one of these rules."""
+    if not withheld:
+        return ask
+    known = RuleTexts(withheld)
+
+    def asked(system: str, context: str, seconds: float) -> Answer:
+        for name, text in (("system prompt", system), ("context", context)):
+            leak = next(known.leaks(name, text), None)
+            if leak is not None:
+                return Answer(
+                    error=f"the developer is blind, and the {name} of this step would quote "
+                    f"{leak.rule_id}: {leak.text[:_SHOWN]!r}. It was not sent: find out which "
+                    "gate or file shows it, or let developers see rules (`developer_sees`)."
+                )
+        return ask(system, context, seconds)
+
+    return asked

@@ -33,7 +33,7 @@ class EditRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkbenchEdit:
+class ProposedEdit:
     """A change of one file that is possible but not made; without `before` it is created."""
 
     path: str
@@ -48,7 +48,7 @@ class WorkbenchEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Workbench:
+class ScopedWorktree:
     """A worktree, and how far edits in it may reach. Paths are POSIX and relative to it."""
 
     root: Path
@@ -58,7 +58,7 @@ class Workbench:
         """The text of a file.
 
         Raises:
-            Refused: It is not there, lies outside, is a folder, or is not UTF-8 text.
+            EditRefused: It is not there, lies outside, is a folder, or is not UTF-8 text.
         """
         place = self._place(path)
         if place.is_dir():
@@ -96,7 +96,7 @@ class Workbench:
         """The lines in which a match starts, as `path:line: text`, the first sixty of them.
 
         Raises:
-            Refused: The pattern is no regular expression, takes too long, or the glob is wrong.
+            EditRefused: The pattern is no regular expression, takes too long, or the glob is wrong.
         """
         try:
             wanted = regex.compile(pattern, regex.MULTILINE)
@@ -117,11 +117,11 @@ class Workbench:
                 return [*hits[:MOST_HITS], "# ... more lines fit: narrow the search ..."]
         return hits
 
-    def edit(self, path: str, given: dict[str, str]) -> WorkbenchEdit:
+    def edit(self, path: str, given: dict[str, str]) -> ProposedEdit:
         """The change that the parameters ask for, checked but not made.
 
         Raises:
-            Refused: It reaches outside, is not in scope, fits no or several places, or is none.
+            EditRefused: It reaches outside, is not in scope, fits no or several places, or is none.
         """
         name = self._writable(path)
         place = self.root / name
@@ -136,13 +136,13 @@ class Workbench:
             raise EditRefused("give `search` and `replace`, or `content` alone.")
         if after == before:
             raise EditRefused(f"the edit leaves {path} as it is.")
-        return WorkbenchEdit(name, before, after)
+        return ProposedEdit(name, before, after)
 
-    def apply(self, edit: WorkbenchEdit) -> None:
+    def apply(self, edit: ProposedEdit) -> None:
         """Make the change, all at once; a file keeps its mode.
 
         Raises:
-            Refused: The file cannot be written.
+            EditRefused: The file cannot be written.
         """
         try:
             self.put(edit.path, edit.after)
@@ -153,7 +153,7 @@ class Workbench:
         """Give a file these bytes, or remove it.
 
         Raises:
-            Refused: The path lies outside the worktree or its scope.
+            EditRefused: The path lies outside the worktree or its scope.
         """
         place = self.root / self._writable(path)
         if data is None:
@@ -165,7 +165,7 @@ class Workbench:
         """Where a path really leads, links followed.
 
         Raises:
-            Refused: Outside the worktree, or into a folder that is closed.
+            EditRefused: Outside the worktree, or into a folder that is closed.
         """
         pure = PurePosixPath(path)
         if not path.strip() or pure.is_absolute() or ".." in pure.parts or "\0" in path:
@@ -305,7 +305,7 @@ _WORD: Final = re.compile(r"\w+")
 class LoadedFiles:
     """Where loaded items come from; `related` tells the neighbours of files, best first."""
 
-    bench: Workbench
+    worktree: ScopedWorktree
     task: StepTask
     related: Related | None = None
 
@@ -313,18 +313,18 @@ class LoadedFiles:
         """What the item that a record loaded shows now.
 
         Raises:
-            Refused: It cannot be shown; the message says why.
+            EditRefused: It cannot be shown; the message says why.
             Misread: There is no such item.
         """
         given = record.given
         if record.action == "read_file":
             return self._lines(given)
         if record.action == "search":
-            hits = self.bench.search(given["pattern"], given.get("paths"))
+            hits = self.worktree.search(given["pattern"], given.get("paths"))
             return "\n".join(hits) or "nothing fits"
         kind, argument = load_item(given["item"])
         if kind == "full_file":
-            return numbered(self.bench.read(argument))
+            return numbered(self.worktree.read(argument))
         if kind == "spec_section":
             return _section(self.task.specification, argument)
         if kind == "related_files":
@@ -332,7 +332,7 @@ class LoadedFiles:
         return _outputs(records, tests_only=kind == "test_output")
 
     def _lines(self, given: dict[str, str]) -> str:
-        text = self.bench.read(given["path"])
+        text = self.worktree.read(given["path"])
         lines = text.split("\n")
         start, end = int(given.get("start", 1)), int(given.get("end", len(lines)))
         if start > min(end, len(lines)):
@@ -343,11 +343,11 @@ class LoadedFiles:
 
     def _related(self) -> str:
         known = self.related(self.task.files) if self.related is not None else ()
-        here = [path for path in known if self.bench.exists(path)]
-        paths = (here or related_by_imports(self.bench, self.task.files))[:MOST_RELATED]
+        here = [path for path in known if self.worktree.exists(path)]
+        paths = (here or related_by_imports(self.worktree, self.task.files))[:MOST_RELATED]
         if not paths:
             raise EditRefused("no file imports the task's files or is imported by them.")
-        return "\n".join(f"== {path} ==\n{numbered(self.bench.read(path))}" for path in paths)
+        return "\n".join(f"== {path} ==\n{numbered(self.worktree.read(path))}" for path in paths)
 
 
 def numbered(text: str, start: int = 1) -> str:
@@ -356,16 +356,18 @@ def numbered(text: str, start: int = 1) -> str:
     return "\n".join(f"{number:>4}  {line}" for number, line in enumerate(lines, start))
 
 
-def related_by_imports(bench: Workbench, files: Sequence[str]) -> list[str]:
+def related_by_imports(worktree: ScopedWorktree, files: Sequence[str]) -> list[str]:
     """The files that import one of `files`, or are imported by one, as far as their names tell."""
     stems = {PurePosixPath(path).stem for path in files}
-    named = {word for path in files if bench.exists(path) for word in _imported(bench.read(path))}
+    named = {
+        word for path in files if worktree.exists(path) for word in _imported(worktree.read(path))
+    }
     found: list[str] = []
-    for path in bench.files():
+    for path in worktree.files():
         if path in files:
             continue
         try:
-            imports = stems & _imported(bench.read(path))
+            imports = stems & _imported(worktree.read(path))
         except EditRefused:
             continue  # a binary file imports nothing
         if imports or PurePosixPath(path).stem in named:

@@ -279,7 +279,7 @@ class LoadedItem:
         return not self.pinned and step - self.record.step > EXPIRES_AFTER_STEPS
 
 
-def loaded(records: Iterable[StepRecord], step: int) -> tuple[LoadedItem, ...]:
+def loaded_items(records: Iterable[StepRecord], step: int) -> tuple[LoadedItem, ...]:
     """What is loaded when `step` is asked, oldest first.
 
     First in, first out, pinned items aside; what is loaded again is new again.

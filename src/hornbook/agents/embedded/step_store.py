@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from hornbook.agents.embedded.fitting import RECENT, to_yaml
-from hornbook.agents.embedded.scoped_worktree import Workbench, WorkbenchEdit
+from hornbook.agents.embedded.scoped_worktree import ProposedEdit, ScopedWorktree
 from hornbook.agents.embedded.step import (
     EXPIRES_AFTER_STEPS,
     MAX_ITEMS,
@@ -17,7 +17,7 @@ from hornbook.agents.embedded.step import (
     StepTask,
     as_json,
     from_json,
-    loaded,
+    loaded_items,
 )
 from hornbook.agents.embedded.step_context import View
 from hornbook.disk import write_whole
@@ -91,7 +91,7 @@ class StepStore:
             place = self.folder / "artifacts" / "outputs" / name
             write_whole(place, gate.output.encode(), durable=False)
 
-    def keep(self, step: int, edit: WorkbenchEdit) -> None:
+    def keep(self, step: int, edit: ProposedEdit) -> None:
         """Write a file's bytes before and after an edit that is about to be made."""
         place = self.snapshot(step)
         if edit.before is not None:
@@ -99,7 +99,7 @@ class StepStore:
         write_whole(place / "after", edit.after)
         write_whole(place / "edit.json", json.dumps(asdict(edit.change)).encode())
 
-    def restore(self, bench: Workbench, records: Sequence[StepRecord]) -> tuple[str, ...]:
+    def restore(self, worktree: ScopedWorktree, records: Sequence[StepRecord]) -> tuple[str, ...]:
         """Make the worktree what the log says, and return the files that were not.
 
         An edit whose step was not recorded is undone; edits that were recorded and are lost, as
@@ -116,9 +116,9 @@ class StepStore:
             if record.change is not None:
                 after = self.snapshot(record.step) / "after"
                 wanted[record.change.path] = after.read_bytes()
-        different = [path for path in wanted if _bytes(bench.root / path) != wanted[path]]
+        different = [path for path in wanted if _bytes(worktree.root / path) != wanted[path]]
         for path in different:
-            bench.put(path, wanted[path])
+            worktree.put(path, wanted[path])
         return tuple(different)
 
     def project(self, view: View, status: str) -> None:
@@ -200,7 +200,7 @@ def _memory_tree(view: View) -> dict[str, object]:
         for record in taken[-RECENT:]
     ]
     next_step = taken[-1].step + 1 if taken else 1
-    for item in loaded(view.records, next_step):
+    for item in loaded_items(view.records, next_step):
         shown: dict[str, object] = {
             "type": "loaded_context",
             "key": item.key,

@@ -2,9 +2,10 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
+from hornbook.commits import git
 from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository
 from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
@@ -171,7 +172,10 @@ class PlanEngine:
             dead_after=told.dead_after_seconds,
             run_seconds=told.run_minutes * 60,
         )
-        with Engine(self._open_loop(self._work), options, scope, tell=tell) as engine:
+        with (
+            git.operation(self._work.root) if scope is not EVERYTHING else nullcontext(),
+            Engine(self._open_loop(self._work), options, scope, tell=tell) as engine,
+        ):
             yield engine
 
     def _watched(self, engine: Engine, plan: str, root: str, look: Look) -> Execution:

@@ -8,7 +8,7 @@ from pathlib import Path
 from hornbook.agents.assignment import Answer, Assignment, Limits, Role
 from hornbook.commits.change import change
 from hornbook.commits.writer import keep_blob
-from hornbook.context.developer_context import DevelopmentContext, Situation, development_context
+from hornbook.context.developer_packet import DevelopmentContext, Situation, development_context
 from hornbook.context.prompt import Context, Outcome
 from hornbook.context.review_packet import bound_rules
 from hornbook.errors import PlanHeld, UsageError

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from hashlib import sha256
 
 from hornbook.agents.assignment import Assignment, Role
-from hornbook.context.review_packet import endpoint
+from hornbook.context.budget import endpoint
 from hornbook.errors import UsageError
 from hornbook.loop.decomposition import CHILDREN_SCHEMA, children_in
 from hornbook.loop.protocol import StepKind

@@ -8,9 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.agents.assignment import Assignment, Role
+from hornbook.context.budget import endpoint
 from hornbook.context.prompt import Outcome, Pressure
 from hornbook.context.receipt import receipt
-from hornbook.context.review_packet import Contexts, Packet, endpoint
+from hornbook.context.review_packet import Contexts, Packet
 from hornbook.errors import UsageError
 from hornbook.graph.commit_graph import graph_at
 from hornbook.loop.protocol import StepKind
@@ -25,9 +26,9 @@ from hornbook.plans.events import Data
 from hornbook.plans.files import write_if_changed
 from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from hornbook.plans.run_records import spent
-from hornbook.review.check import PrintedReview, check_reviews
+from hornbook.review.check import check_reviews
 from hornbook.review.judgement import Judgement, Ruling
-from hornbook.review.printed_review import read, review_schema
+from hornbook.review.printed_review import PrintedReview, read_review, review_schema
 from hornbook.review.review_record import JudgedReview, Occasion, record_review
 from hornbook.rules.readers.records import RECORD
 
@@ -312,7 +313,7 @@ def _receipt(services: LoopServices, packet: Data) -> dict[str, object]:
 
 def _output(papers: _Papers, judgement: Judgement) -> dict[str, Json]:
     """The review as the workflow sees it; the verdict is the derived one."""
-    reviews = [read(printed.data).review for printed in _printed(papers)]
+    reviews = [read_review(printed.data).review for printed in _printed(papers)]
     found = [each for each in reviews if each is not None]
     verdict = judgement.outcome.value if judgement.outcome in _DECIDED else _said(found)
     kind = judgement.rejection_type or next((e.rejection_type for e in found), None)

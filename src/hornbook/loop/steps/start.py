@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from hornbook.context.review_packet import endpoint
+from hornbook.context.budget import endpoint
 from hornbook.errors import NotFound, UsageError
 from hornbook.loop.protocol import StepOutcome
 from hornbook.loop.runs.state import ESCALATION, STOP, RunState

@@ -104,8 +104,8 @@ def _property(text: str) -> str:
 
 def _parts(judgement: Judgement) -> Iterator[str]:
     yield _list(judgement.explanation)
-    yield _table(("problem with the review", "rule", "remedy"), _told(judgement.problems))
-    yield _table(("warning", "rule", "what"), _told(judgement.warnings))
+    yield _table(("problem with the review", "rule", "remedy"), _problem_rows(judgement.problems))
+    yield _table(("warning", "rule", "what"), _problem_rows(judgement.warnings))
     yield _table(("status", "severity", "rule", "place", "what"), list(_rows(judgement)))
     if judgement.disagreements:
         yield "**Reviewers disagree**"
@@ -120,7 +120,7 @@ def _parts(judgement: Judgement) -> Iterator[str]:
     yield f"**Next:** {_escaped(what_next(judgement))}"
 
 
-def _told(problems: Iterable[ReviewProblem]) -> list[Sequence[str]]:
+def _problem_rows(problems: Iterable[ReviewProblem]) -> list[Sequence[str]]:
     return [(_code(each.code), _code(each.sop_id or ""), _cell(each.message)) for each in problems]
 
 

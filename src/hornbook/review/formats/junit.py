@@ -3,8 +3,8 @@
 from xml.etree import ElementTree as ET
 
 from hornbook.review.formats.plain_text import one_line, plain
-from hornbook.review.formats.text import OUTCOMES, place
-from hornbook.review.judgement import Finding, JudgedRule, Judgement, ReviewProblem, Ruling
+from hornbook.review.formats.text import OUTCOMES, judged_rules, place
+from hornbook.review.judgement import Finding, Judgement, ReviewProblem, Ruling
 
 SUITE = "hornbook.review"
 COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
@@ -21,11 +21,11 @@ def render(judgement: Judgement) -> str:
     _properties(suite, judgement)
     _outcome(suite, judgement)
     _integrity(suite, judgement)
-    for rule in _rules(judgement):
-        _rule(suite, rule, judgement)
+    for rule_id in judged_rules(judgement):
+        _rule(suite, rule_id, judgement)
     for finding in judgement.findings:
         if not finding.sop_id:
-            _told(_case(suite, f"{finding.status}: {_title(finding)}"), finding, judgement)
+            _add_finding(_case(suite, f"{finding.status}: {_title(finding)}"), finding, judgement)
     for case in suite.findall("testcase"):
         case[:] = sorted(case, key=lambda element: element.tag == "system-out")
     for counted in (suites, suite):
@@ -65,31 +65,23 @@ def _about(problem: ReviewProblem) -> str:
     return f"{problem.sop_id}: " if problem.sop_id else ""
 
 
-def _rules(judgement: Judgement) -> list[JudgedRule]:
-    rules = {rule.id: rule for rule in judgement.rules}
-    for finding in judgement.findings:
-        if finding.sop_id:
-            rules.setdefault(finding.sop_id, JudgedRule(finding.sop_id, finding.severity, ""))
-    return [rules[rule_id] for rule_id in sorted(rules)]
-
-
-def _rule(suite: ET.Element, rule: JudgedRule, judgement: Judgement) -> None:
-    findings = [each for each in judgement.findings if each.sop_id == rule.id]
-    case = _case(suite, rule.id)
+def _rule(suite: ET.Element, rule_id: str, judgement: Judgement) -> None:
+    findings = [each for each in judgement.findings if each.sop_id == rule_id]
+    case = _case(suite, rule_id)
     path = next((each.path for each in findings if each.path), None)
     if path:
         case.set("file", one_line(path))
-    skipped = all(each.status == "not_applicable" for each in findings)
+    skipped = {each.status for each in findings} == {"not_applicable"}
     for finding in findings:
         if finding.status == "not_applicable" and not skipped:
             _output(case, f"not applicable, says one reviewer: {finding.message}")
         else:
-            _told(case, finding, judgement)
+            _add_finding(case, finding, judgement)
     if not findings and judgement.outcome is not Ruling.APPROVED:
         _element(case, "error", "not_judged", "The review has no accepted answer for this rule.")
 
 
-def _told(case: ET.Element, finding: Finding, judgement: Judgement) -> None:
+def _add_finding(case: ET.Element, finding: Finding, judgement: Judgement) -> None:
     where = place(finding)
     said = f"{where}: {finding.message}" if where else finding.message
     if finding.status == "passed":

@@ -8,7 +8,7 @@ from hashlib import sha256
 from urllib.parse import quote
 
 from hornbook.review.formats.plain_text import clipped, inside, one_line, plain
-from hornbook.review.formats.text import OUTCOMES
+from hornbook.review.formats.text import OUTCOMES, judged_rules
 from hornbook.review.judgement import Finding, JudgedRule, Judgement, ReviewProblem, Ruling
 
 SCHEMA = (
@@ -100,14 +100,10 @@ def _properties(judgement: Judgement) -> dict[str, object]:
 
 
 def _descriptors(judgement: Judgement, repository: str | None) -> list[dict[str, object]]:
-    judged = {rule.id: rule for rule in judgement.rules}
-    for finding in judgement.findings:
-        if finding.sop_id and finding.sop_id not in judged:
-            judged[finding.sop_id] = JudgedRule(finding.sop_id, finding.severity, revision="")
     own = {_own_rule(each) for each in judgement.findings if not each.sop_id} | {OUTCOME_RULE}
     base = f"{repository}/blob/{judgement.base}" if repository and judgement.base else None
     named = (
-        *(_descriptor(judged[rule_id], base) for rule_id in sorted(judged)),
+        *(_descriptor(rule, base) for rule in judged_rules(judgement).values()),
         *(_own_descriptor(*each) for each in sorted(own)),
     )
     return list({str(rule["id"]): rule for rule in named}.values())
@@ -162,14 +158,15 @@ def _own_rule(finding: Finding) -> tuple[str, str]:
 
 def _outcome(judgement: Judgement) -> dict[str, object]:
     said = [OUTCOMES[judgement.outcome], *judgement.explanation, judgement.feedback]
-    place = next((each for each in judgement.findings if inside(each.path)), None)
-    files = [*(rule.path for rule in judgement.rules if inside(rule.path)), CONFIGURATION]
+    cited = [(each.path, each.line) for each in judgement.findings]
+    places = [*cited, *((rule.path, None) for rule in judgement.rules), (CONFIGURATION, None)]
+    path, line = next(each for each in places if inside(each[0]))
     return _as_result(
         OUTCOME_RULE[0],
         OUTCOME_KINDS.get(judgement.outcome, "fail"),
         "error",
-        "\n".join(text for text in said if text),
-        _location(place.path, place.line) if place and place.path else _location(files[0], None),
+        "\n".join(filter(None, said)),
+        _location(str(path), line),
     )
 
 
@@ -245,12 +242,12 @@ def _invocation(judgement: Judgement) -> dict[str, object]:
                 "message": {"text": _message(text)},
                 **({"associatedRule": {"id": one_line(sop_id)}} if sop_id else {}),
             }
-            for name, level, text, sop_id in _told(judgement)
+            for name, level, text, sop_id in _notifications(judgement)
         ],
     }
 
 
-def _told(judgement: Judgement) -> Iterator[tuple[str, str, str, str | None]]:
+def _notifications(judgement: Judgement) -> Iterator[tuple[str, str, str, str | None]]:
     """What the check says of the review itself: name, level, text and rule."""
     level = "error" if judgement.outcome is Ruling.INVALID else "warning"
     for problem in judgement.problems:

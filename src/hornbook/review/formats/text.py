@@ -4,7 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from hornbook.review.formats.plain_text import clipped, one_line, plain
-from hornbook.review.judgement import Finding, Judgement, ReviewProblem, Route, Ruling, counted
+from hornbook.review.judgement import (
+    Finding,
+    JudgedRule,
+    Judgement,
+    ReviewProblem,
+    Route,
+    Ruling,
+    counted,
+)
 
 OUTCOMES = {
     Ruling.APPROVED: "The change is approved.",
@@ -41,26 +49,34 @@ def headline(judgement: Judgement) -> str:
 
 def counts(judgement: Judgement) -> str:
     """How many rules there are and how they stand, with what else weighs."""
-    rules = {rule.id for rule in judgement.rules} | {
-        each.sop_id for each in judgement.findings if each.sop_id
-    }
+    rules = judged_rules(judgement)
     states = Counter(state(rule, judgement) for rule in rules)
+    others = Counter(each.status for each in judgement.findings if not each.sop_id)
+    besides = (
+        (others["failed"], "gate", " failed"),
+        (others["edited"], "rule file", " edited"),
+        (len(judgement.problems), "problem", " with the review"),
+        (len(judgement.warnings), "warning", ""),
+    )
     parts = [counted(len(rules), "rule") if rules else "no rule binds this change"]
     parts += (
         f"{states[status]} {STATUS_WORDS.get(status, status)}"
         for status in (*STATUS_ORDER, "not_judged")
         if states[status]
     )
-    others = Counter(each.status for each in judgement.findings if not each.sop_id)
-    if others["failed"]:
-        parts.append(f"{counted(others['failed'], 'gate')} failed")
-    if others["edited"]:
-        parts.append(f"{counted(others['edited'], 'rule file')} edited")
-    if judgement.problems:
-        parts.append(f"{counted(len(judgement.problems), 'problem')} with the review")
-    if judgement.warnings:
-        parts.append(counted(len(judgement.warnings), "warning"))
+    parts += (f"{counted(number, noun)}{how}" for number, noun, how in besides if number)
     return ", ".join(parts)
+
+
+def judged_rules(judgement: Judgement) -> dict[str, JudgedRule]:
+    """The rules of a judgement by id, in id order, with those that only findings name."""
+    named = {
+        each.sop_id: JudgedRule(each.sop_id, each.severity, revision="")
+        for each in reversed(judgement.findings)
+        if each.sop_id
+    }
+    rules = named | {rule.id: rule for rule in judgement.rules}
+    return {rule_id: rules[rule_id] for rule_id in sorted(rules)}
 
 
 def state(rule_id: str, judgement: Judgement) -> str:

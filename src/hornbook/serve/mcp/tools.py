@@ -14,8 +14,9 @@ from hornbook.errors import UsageError
 from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples, Snapshot
 from hornbook.plans.store import PlanView
-from hornbook.review.check import PrintedReview, read_gates
+from hornbook.review.check import read_gates
 from hornbook.review.judgement import Judgement
+from hornbook.review.printed_review import PrintedReview
 from hornbook.serve.mcp.arguments import cursor_for, place_of, read_arguments, schema_of
 from hornbook.serve.mcp.paths import inside
 from hornbook.serve.mcp.shapes import (

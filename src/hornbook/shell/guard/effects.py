@@ -267,7 +267,7 @@ class _Walk:
             else:
                 self._write(root, "found", names)
 
-    _FOLLOWED = {"eval": _eval, "trap": _trap, "git": _git, "find": _find}  # noqa: RUF012
+    _FOLLOWED = {"eval": _eval, "trap": _trap, "git": _git, "find": _find}  # noqa: RUF012  # constant
 
 
 def _is_stream(text: str) -> bool:

@@ -18,6 +18,7 @@ from hornbook.shell.player.state import Site
 from hornbook.shell.programs import SHELLS, program_name
 
 _FAILS = re.compile(r"(exit|return)\s+[1-9$\"]|\bfalse\b")
+_ONLY_PRINTED = ("is only used for what it prints", "run it as a command")
 ITSELF = "name the command whose failure must stop a change, and let it end the line"
 
 
@@ -79,28 +80,20 @@ def lost(site: Site) -> CommandRefusal:
 
 
 def _lost_in(parent: Node, node: Node, site: Site) -> CommandRefusal | None:
-    text = site.text
-    after = _after(parent, node)
+    right = source(parent.children[-1])
     if _is_or(parent, node) and site.kind is not ProgramKind.PREPARATION:
-        right = source(parent.children[-1])
         if not _FAILS.search(right):
-            return CommandRefusal(
-                f"|| {right}", f"turns the failure of `{text}` into a pass", "remove it"
-            )
-    if parent.type == "pipeline" and after:
-        reason = f"hides the failure of `{text}`"
-        piece = f"| {source(after[-1])}"
-        return CommandRefusal(
-            piece, reason, "write `set -o pipefail` before it, or leave the pipe out"
-        )
-    if parent.type in {"if_statement", "elif_clause", "while_statement"} and _asks(parent, node):
+            reason = f"turns the failure of `{site.text}` into a pass"
+            return CommandRefusal(f"|| {right}", reason, "remove it")
+    elif parent.type == "pipeline" and _after(parent, node):
+        remedy = "write `set -o pipefail` before it, or leave the pipe out"
+        return CommandRefusal(f"| {right}", f"hides the failure of `{site.text}`", remedy)
+    elif parent.type == "command_substitution":
+        return CommandRefusal(source(parent), *_ONLY_PRINTED)
+    elif _asks(parent, node):
         remedy = "write the command itself, or `|| exit 1` after it"
-        return CommandRefusal(source(parent), f"swallows the failure of `{text}`", remedy)
-    if parent.type == "command_substitution":
-        return CommandRefusal(
-            source(parent), "is only used for what it prints", "run it as a command"
-        )
-    return _lost_in_sequence(parent, node, text)
+        return CommandRefusal(source(parent), f"swallows the failure of `{site.text}`", remedy)
+    return _lost_in_sequence(parent, node, site.text)
 
 
 def _lost_in_sequence(parent: Node, node: Node, text: str) -> CommandRefusal | None:
@@ -133,7 +126,9 @@ def _after(parent: Node, node: Node) -> list[Node]:
 
 
 def _asks(parent: Node, node: Node) -> bool:
-    """Whether a node stands in the condition."""
+    """Whether a node stands in the condition of an `if` or a loop."""
+    if parent.type not in {"if_statement", "elif_clause", "while_statement"}:
+        return False
     marks = [child for child in parent.children if child.type in {"then", "do_group"}]
     return bool(marks) and node.end_byte <= marks[0].start_byte
 
@@ -172,7 +167,7 @@ def _only_printed(node: Node) -> Iterator[Told]:
     for each in commands(node):
         meant = unwrapped(words(each))
         if meant and is_checker(meant):
-            yield source(node), "is only used for what it prints", "run it as a command"
+            yield source(node), *_ONLY_PRINTED
 
 
 def _other_path(node: Node) -> Iterator[Told]:
@@ -185,22 +180,23 @@ def _other_path(node: Node) -> Iterator[Told]:
 def _unknown_text(node: Node) -> Iterator[Told]:
     """A shell at the end of a pipe runs what nobody has read, unless the text stands there."""
     parts = [child for child in node.children if child.is_named]
-    last = words(parts[-1]) if parts[-1].type == "command" else []
-    fed = words(parts[0]) if parts[0].type == "command" else []
-    known = len(parts) == 2 and program_name(fed[0] if fed else "") in {"echo", "printf", "cat"}
-    bare = (
-        bool(last) and program_name(last[0]) in SHELLS and not any("c" in each for each in last[1:])
-    )
-    if bare and not known:
+    first, last = (words(part) if part.type == "command" else [] for part in (parts[0], parts[-1]))
+    if len(parts) == 2 and _name(first) in {"echo", "printf", "cat"}:
+        return
+    if _name(last) in SHELLS and not any("c" in each for each in last[1:]):
         yield f"| {source(parts[-1])}", "runs a text that is not known", "write the command itself"
+
+
+def _name(given: list[str]) -> str:
+    return program_name(given[0]) if given else ""
 
 
 def _command(node: Node) -> Iterator[Told]:
     given = words(node)
-    inner = inner_shell(unwrapped(given)) if given and program_name(given[0]) != "echo" else None
+    inner = inner_shell(unwrapped(given)) if _name(given) != "echo" else None
     if inner is not None and inner.script is not None:
         yield from disguises(parse(inner.script))
-    for asks, reason, remedy in _DISGUISES.get(program_name(given[0]) if given else "", ()):
+    for asks, reason, remedy in _DISGUISES.get(_name(given), ()):
         if asks(given[1:]):
             yield source(node), reason, remedy
 

@@ -166,12 +166,8 @@ class Played:
 
     def _list(self, node: Node, shell: Shell, where: Where) -> int:
         left, sign, right = node.children[0], node.children[1].type, node.children[-1]
-        return self._joined(left, sign, right, shell, where)
-
-    def _joined(self, left: Node, sign: str, right: Node, shell: Shell, where: Where) -> int:
         judged = len(self._judges())
-        status = self._run(left, shell, replace(where, tested=True))
-        shell.last = status
+        status = shell.last = self._run(left, shell, replace(where, tested=True))
         if (status == 0) != (sign == "&&"):
             return status
         if sign == "||" and len(self._judges()) > judged:
@@ -198,28 +194,26 @@ class Played:
         return status
 
     def _piped(self, parts: list[Node], shell: Shell, where: Where) -> int:
+        """The parts side by side, each in a subshell; the last one's status counts, or any."""
         negated = parts[0].type == "negated_command"
         if negated:
             parts = [parts[0].children[-1], *parts[1:]]
-            where = replace(where, negated=not where.negated, tested=True)
-        fed = _literal(parts[0]) if len(parts) == 2 else None
-        names = [_leading(part) for part in parts]
-        results = []
-        for place, part in enumerate(parts):
-            around = replace(where, tested=True)
-            if place < len(parts) - 1 and not shell.pipefail:
-                around = replace(around, mild=_is_fed(names[-1], names[place]), quiet=False)
-            elif place == len(parts) - 1 and names[-1] in PASSIVE:
-                around = replace(around, quiet=True)
-            if fed is not None and place == 1 and names[1] in SHELLS:
-                results.append(self._inner(Inner(fed), shell, around))
-            else:
-                results.append(self._subshell(part, shell, around))
+            where = replace(where, negated=not where.negated)
+        *before, last = parts
+        name = _leading(last)
+        results = [
+            self._subshell(part, shell, _before_in_pipe(part, name, shell, where))
+            for part in before
+        ]
+        around = replace(where, tested=True, quiet=where.quiet or name in PASSIVE)
+        fed = _literal(before[0]) if len(before) == 1 and name in SHELLS else None
+        if fed is None:
+            results.append(self._subshell(last, shell, around))
+        else:
+            results.append(self._inner(Inner(fed), shell, around))
         for place, result in enumerate(results):
             shell.values[f"PIPESTATUS[{place}]"] = str(result)
-        status = results[-1]
-        if shell.pipefail:
-            status = next((result for result in reversed(results) if result), 0)
+        status = next(filter(None, reversed(results)), 0) if shell.pipefail else results[-1]
         return int(not status) if negated else status
 
     def _negated(self, node: Node, shell: Shell, where: Where) -> int:
@@ -252,39 +246,37 @@ class Played:
 
     def _heredoc(self, body: Node, heredoc: Node, shell: Shell, where: Where) -> int:
         """A command with its input in the text; the grammar puts what follows inside of that."""
-        right = heredoc.child_by_field_name("right")
-        sign = heredoc.child_by_field_name("operator")
-        pipe = next((each for each in heredoc.children if each.type == "pipeline"), None)
-        text = next((source(each) for each in heredoc.children if each.type == "heredoc_body"), "")
-        if pipe is not None:
-            reader = next(each for each in pipe.children if each.is_named)
+        parts = {each.type: each for each in heredoc.children}
+        text = source(parts["heredoc_body"]) if "heredoc_body" in parts else ""
+        if "pipeline" in parts:
+            reader = next(each for each in parts["pipeline"].children if each.is_named)
             if _leading(reader) in SHELLS:
                 return self._inner(Inner(text), shell, where)
             return self._piped([body, reader], shell, where)
-        inner = replace(where, tested=True) if right is not None else where
-        if _leading(body) in SHELLS:
-            options = inner_shell(words(body)) or Inner()
-            status = self._inner(replace(options, script=text), shell, inner)
-        else:
-            status = self._run(body, shell, inner)
-        if right is None or sign is None or (status == 0) != (sign.type == "&&"):
+        right = heredoc.child_by_field_name("right")
+        around = replace(where, tested=where.tested or right is not None)
+        status = self._fed(body, text, shell, around)
+        sign = "&&" if "&&" in parts else "||"
+        if right is None or (status == 0) != (sign == "&&"):
             return status
-        return self._run(right, shell, replace(where, quiet=sign.type == "||"))
+        return self._run(right, shell, replace(where, quiet=sign == "||"))
+
+    def _fed(self, body: Node, text: str, shell: Shell, where: Where) -> int:
+        """A command that is given a text, which a shell runs."""
+        if _leading(body) not in SHELLS:
+            return self._run(body, shell, where)
+        options = inner_shell(words(body)) or Inner()
+        return self._inner(replace(options, script=text), shell, where)
 
     # What steers
 
     def _if(self, node: Node, shell: Shell, where: Where) -> int:
-        asked, branch = _branch(node)
-        if self._statements(asked, shell, replace(where, tested=True)) == 0:
-            return self._statements(branch, shell, where)
-        for child in node.children:
-            if child.type == "else_clause":
-                return self._sequence(child, shell, where)
-            if child.type == "elif_clause":
-                asked, branch = _branch(child)
-                if self._statements(asked, shell, replace(where, tested=True)) == 0:
-                    return self._statements(branch, shell, where)
-        return 0
+        for clause in (node, *(each for each in node.children if each.type == "elif_clause")):
+            asked, branch = _branch(clause)
+            if self._statements(asked, shell, replace(where, tested=True)) == 0:
+                return self._statements(branch, shell, where)
+        last = node.children[-2]
+        return self._sequence(last, shell, where) if last.type == "else_clause" else 0
 
     def _loop(self, node: Node, shell: Shell, where: Where) -> int:
         """Two rounds: a failure in the first must still be heard after the second."""
@@ -345,11 +337,9 @@ class Played:
         if given[0] in shell.functions:
             return self._called(shell.functions[given[0]], shell, where)
         meant = unwrapped(given)
-        if not meant:
+        if not meant or (where.failed and program_name(given[0]) == "xargs"):
             return 0
         name = program_name(meant[0])
-        if where.failed and program_name(given[0]) == "xargs":
-            return 0
         if name in self._BUILT_IN:
             status = self._BUILT_IN[name](self, meant, shell, where)
         elif name == "test":
@@ -384,28 +374,22 @@ class Played:
     def _asked(
         self, node: Node, kind: ProgramKind, where: Where, meant: list[str] | None = None
     ) -> int:
-        """The status that the plan gives a site."""
+        """The status that the plan gives a site; 0 where nothing that it could say is heard."""
         meant = meant or [source(node)]
-        if where.failed and not _tries_again(meant, where):
-            return int(where.negated)
-        if where.mild and kind is ProgramKind.JUDGE and program_name(meant[0]) not in _RUNNERS:
-            kind = ProgramKind.QUESTION
-        if where.quiet and (kind is ProgramKind.QUESTION or program_name(meant[0]) in PASSIVE):
-            return 0
-        variables = tuple(
-            (source(each.children[0]), unquoted(each.children[-1])) for each in assignments(node)
-        )
-        if node.type == "command":
-            carried = (word.partition("=") for word in words(node) if re.match(ASSIGNMENT, word))
-            variables += tuple((name, value) for name, _, value in carried)
         usual = int(where.negated)
+        if where.failed and not _tries_again(meant, where):
+            return usual
+        name = program_name(meant[0])
+        if where.mild and kind is ProgramKind.JUDGE and name not in _RUNNERS:
+            kind = ProgramKind.QUESTION
+        if where.quiet and (kind is ProgramKind.QUESTION or name in PASSIVE):
+            return 0
+        variables = _variables(node)
         site = Site(
             source(node), node.start_byte, self._script, tuple(meant), kind, node, variables, usual
         )
         self.sites.append(site)
-        if site in self._once:
-            return self._once.pop(site)
-        return self._plan.get(site, usual)
+        return self._once.pop(site, self._plan.get(site, usual))
 
     # Built-in commands
 
@@ -561,6 +545,14 @@ class Played:
     }
 
 
+def _variables(node: Node) -> tuple[tuple[str, str], ...]:
+    """The variables that a command is given: assignments before it, and those of `env`."""
+    before = [(source(each.children[0]), unquoted(each.children[-1])) for each in assignments(node)]
+    given = words(node) if node.type == "command" else []
+    carried = (word.partition("=") for word in given if re.match(ASSIGNMENT, word))
+    return (*before, *((name, value) for name, _, value in carried))
+
+
 def _tries_again(meant: list[str], where: Where) -> bool:
     again = (command_kind.tries_again(meant, each) for each in where.failed)
     return not where.negated and any(again)
@@ -656,8 +648,13 @@ def _literal(node: Node) -> str | None:
     return " ".join(unquoted(child) for child in node.children[1:] if child.is_named)
 
 
-def _is_fed(last: str, name: str) -> bool:
-    """Whether the last part of a pipe is the judge, and this one only gives it text."""
-    if last in PASSIVE or last in {"grep", "egrep", "rg"}:
-        return name in FEEDERS
-    return True
+def _before_in_pipe(part: Node, last: str, shell: Shell, where: Where) -> Where:
+    """What stands around a part of a pipe that is not its last, whose program is named.
+
+    With `pipefail` it is heard. Without, it may only give text to a judge behind it: what only
+    passes text on, or finds some in it, is none.
+    """
+    if shell.pipefail:
+        return replace(where, tested=True)
+    judged = last not in PASSIVE and last not in {"grep", "egrep", "rg"}
+    return replace(where, tested=True, quiet=False, mild=judged or _leading(part) in FEEDERS)

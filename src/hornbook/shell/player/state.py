@@ -169,16 +169,12 @@ def tested(words: list[str], values: Values) -> bool:
     """
     if words[:1] == ["!"]:
         return not tested(words[1:], values)
-    if any("$" in word and not _is_known(word, values) for word in words):
+    if not all(_is_known(word, values) for word in words):
         raise Unknown(" ".join(words))
     known = [expanded(word, values) for word in words]
-    if not known:
-        return False
-    if len(known) == 1:
-        return known[0] != ""
     if len(known) == 2 and known[0] in {"-n", "-z"}:
         return (known[1] != "") == (known[0] == "-n")
-    return _compared(known)
+    return _compared(known) if len(known) > 1 else known not in ([], [""])
 
 
 def _is_known(word: str, values: Values) -> bool:
@@ -236,16 +232,24 @@ def _evaluated(text: str, values: Values) -> int:
 
 
 def _number(node: ast.expr) -> int:
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return int(node.value)
-    if isinstance(node, ast.BinOp):
-        return _PYTHON[type(node.op)](_number(node.left), _number(node.right))
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        return int(_PYTHON[type(node.ops[0])](_number(node.left), _number(node.comparators[0])))
-    if isinstance(node, ast.BoolOp):
-        parts = [bool(_number(part)) for part in node.values]
-        return int(all(parts) if isinstance(node.op, ast.And) else any(parts))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
-        inner = _number(node.operand)
-        return int(not inner) if isinstance(node.op, ast.Not) else -inner
+    """The value of an expression.
+
+    Raises:
+        ValueError: It has something that shell arithmetic has not.
+        KeyError: It has an operator that is not known here.
+    """
+    match node:
+        case ast.Constant(value=int(value)):
+            return int(value)
+        case ast.BinOp(left=left, op=sign, right=right):
+            return _PYTHON[type(sign)](_number(left), _number(right))
+        case ast.Compare(left=left, ops=[sign], comparators=[right]):
+            return int(_PYTHON[type(sign)](_number(left), _number(right)))
+        case ast.BoolOp(op=sign, values=values):
+            parts = [bool(_number(part)) for part in values]
+            return int(all(parts) if isinstance(sign, ast.And) else any(parts))
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return int(not _number(inner))
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return -_number(inner)
     raise ValueError(ast.dump(node))

@@ -10,8 +10,8 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.agents.assignment import Assignment, Limits, Role
-from hornbook.agents.embedded.embedded_agent import EmbeddedCrew
-from hornbook.context.review_packet import room
+from hornbook.agents.embedded.embedded_agent import EmbeddedAgent
+from hornbook.context.budget import review_room
 from hornbook.context.templates.roles import shipped_instructions
 from hornbook.errors import ConfigError, UsageError
 from hornbook.loop.staff import WorkspaceStaff
@@ -38,10 +38,10 @@ def local(url: str, **more: Any) -> Endpoint:
     return Endpoint("openai-compatible", "tiny", 4000, url=url, **more)
 
 
-def crew(root: Path, endpoint: Endpoint) -> EmbeddedCrew:
+def crew(root: Path, endpoint: Endpoint) -> EmbeddedAgent:
     names: dict[str, tuple[str, ...]] = dict.fromkeys(CAPABILITIES, ("ours",))
     settings = Settings(models=ModelSettings({"ours": endpoint}, names))
-    return EmbeddedCrew(root, root / ".hornbook" / "embedded", settings)
+    return EmbeddedAgent(root, root / ".hornbook" / "embedded", settings)
 
 
 def review(**more: Any) -> Assignment:
@@ -205,7 +205,7 @@ def test_an_endpoint_is_found_by_name_by_model_and_by_what_a_role_needs(tmp_path
                 {"reviewing": ("first",), "planning": ("second",)},
             )
         )
-        ours = EmbeddedCrew(tmp_path, tmp_path, settings)
+        ours = EmbeddedAgent(tmp_path, tmp_path, settings)
 
         def told(task: Assignment) -> str:
             return ours.work(task, lambda _: None).text
@@ -311,7 +311,7 @@ def test_the_settings_of_the_page_make_room_for_everything_in_their_small_window
         found = models.resolve(capability)
         assert found is not None
         assert found[1].url.startswith("http://127.0.0.1:")
-        assert room(settings, found[1], planned=True).diff > 500
+        assert review_room(settings, found[1], planned=True).diff > 500
         assert found[1].prompt_tokens(budget.safety_percent) > 2000
     assert COUNT(shipped_instructions("reviewer")) <= budget.system_prompt
 

@@ -1,4 +1,7 @@
-"""The payload that a host sends to a hook."""
+"""What an agent host sends to a hook, and the tools that it has.
+
+Of each tool it is known what it does, and which roles have it unless a team says otherwise.
+"""
 
 import json
 
@@ -69,3 +72,37 @@ def tool_call(payload: dict[str, object], folder: str) -> ToolCall:
         given=given,
         use_id=text_of(payload, "tool_use_id", ""),
     )
+
+
+READING = ["Read", "NotebookRead", "LS", "LSP", "ListMcpResourcesTool", "ReadMcpResourceTool"]
+SEARCHING = ["Glob", "Grep", "ToolSearch"]
+PLANNING = [
+    "TodoRead",
+    "TodoWrite",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "AskUserQuestion",
+]
+SHELL = ["Bash", "BashOutput", "KillShell", "KillBash", "Monitor", "TaskOutput", "TaskStop"]
+EDITING = {
+    "Write": "file_path",
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+}
+"""The tools that change a file, and where their input names it."""
+
+READS_ONLY = frozenset((*READING, *SEARCHING, *PLANNING))
+RUNS_COMMANDS = frozenset({"Bash", "Monitor"})
+READ_ONLY_ROLES = frozenset({"reviewer", "planner"})
+
+_LOOKING = (*READING, *SEARCHING, *PLANNING, *SHELL)
+DEFAULT_TOOLS = {
+    "developer": (*_LOOKING, *EDITING),
+    "reviewer": _LOOKING,
+    "planner": _LOOKING,
+}
