@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 PREFIX = "hornbook-"
@@ -92,3 +93,8 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = T
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def now() -> str:
+    """The time, as events carry it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

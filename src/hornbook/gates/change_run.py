@@ -28,7 +28,7 @@ from hornbook.gates.floors import judging_part
 from hornbook.gates.proof import GateProof, prove
 from hornbook.gates.runner import Progress, has_passed, run_gates, silent
 from hornbook.gates.test_files import TestFile, is_test, weakened
-from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
+from hornbook.gates.values import COPIED, Gate, GateReport, GateResult, GateStatus
 from hornbook.plans.plan import Constraints
 from hornbook.process.confinement import Machine, Means, this_machine
 from hornbook.rules.reading import is_rule_file
@@ -102,7 +102,6 @@ def _tree(folder: Path) -> Path:
 
 
 TREE = "floor:tree"
-COPIED = "the gates ran in a copy of"
 _OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
 _REGULAR = frozenset({"100644", "100755"})
 _Run = Callable[[Path], GateReport]

@@ -12,6 +12,7 @@ from hornbook.graph.repository import Repository
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import Loop, Staff, StepKind, StepOutcome, Worktrees
 from hornbook.loop.runs.files import write_task_files
+from hornbook.loop.runs.lookup import outcome_of, spawned_by, workflows_of
 from hornbook.loop.runs.snapshots import write_snapshots
 from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
 from hornbook.loop.steps import decompose as splitting
@@ -27,11 +28,8 @@ from hornbook.loop.steps.services import (
     LoopServices,
     Pending,
     StepRun,
-    outcome_of,
     seconds_until,
-    spawned_by,
     timed,
-    workflows_of,
 )
 from hornbook.loop.steps.start import EXECUTE, answer_run, begin_plan, begin_task, refusal, trigger
 from hornbook.loop.workflow.interpreter import Do, Ended, Erred, Result, WorkflowOutcome

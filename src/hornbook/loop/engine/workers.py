@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sql
 
 from hornbook.errors import EngineError, PlanHeld
-from hornbook.plans.log import checked_url, make_tables
+from hornbook.plans.shared_database import checked_url, make_tables
 
 FILE = "engine.db"
 BUSY_SECONDS = 30
