@@ -9,6 +9,7 @@ from hornbook.commits import git
 from hornbook.errors import EventLogError, HornbookError, NotFound, UsageError
 from hornbook.gates.definitions import check_gates
 from hornbook.graph.repository import Repository
+from hornbook.located import Json
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import Loop, Staff, StepKind, StepOutcome, Worktrees
 from hornbook.loop.runs.files import write_task_files
@@ -33,7 +34,6 @@ from hornbook.loop.steps.services import (
 )
 from hornbook.loop.steps.start import EXECUTE, answer_run, begin_plan, begin_task, refusal, trigger
 from hornbook.loop.workflow.interpreter import Do, Ended, Erred, Result, WorkflowOutcome
-from hornbook.loop.workflow.json_nodes import Json
 from hornbook.loop.workflow.subjects import ASSEMBLE, GATES, VALIDATE, ActionType
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.log import EventLog

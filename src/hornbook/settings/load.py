@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from hornbook.errors import BadGlob, ConfigError, UsageError
+from hornbook.located import FileReading
 from hornbook.settings.agent_block import RESERVED, Sight, problems_of
-from hornbook.settings.config_file import ConfigReading
 from hornbook.settings.serve_block import check_serve
 from hornbook.settings.values import (
     CAPABILITIES,
@@ -90,7 +90,7 @@ def _settings_in(data: bytes) -> tuple[Settings, tuple[str, ...]]:
 
 def read_settings(data: bytes) -> tuple[Settings, tuple[str, ...]]:
     """The settings that a config file states, and everything that is wrong with it."""
-    reading = ConfigReading(CONFIG.as_posix())
+    reading = FileReading(CONFIG.as_posix())
     text = _decoded(data, CONFIG.as_posix())
     settings = reading.read(text, Settings)
     _check(settings, reading)
@@ -107,7 +107,7 @@ def parse_foreign_gates(data: bytes, *checks: Check) -> GateSettings | None:
     Raises:
         ConfigError: With every problem of the block, each with its line and remedy.
     """
-    reading = ConfigReading(FOREIGN_CONFIG.as_posix())
+    reading = FileReading(FOREIGN_CONFIG.as_posix())
     text = _decoded(data, FOREIGN_CONFIG.as_posix())
     settings = reading.read_key(text, "gates", GateSettings)
     if settings is not None:
@@ -124,7 +124,7 @@ def _decoded(data: bytes, name: str) -> str:
         raise ConfigError([f"{name}: not UTF-8 ({problem}): save it as UTF-8."]) from problem
 
 
-def _check(settings: Settings, reading: ConfigReading) -> None:
+def _check(settings: Settings, reading: FileReading) -> None:
     counters = [name for name in COUNTERS if name != "heuristic"]
     reading.check(
         "counter",
@@ -203,7 +203,7 @@ def _check(settings: Settings, reading: ConfigReading) -> None:
                 reading.check(key, text, valid=not negated)
 
 
-def _check_confining(gates: GateSettings, reading: ConfigReading) -> None:
+def _check_confining(gates: GateSettings, reading: FileReading) -> None:
     reading.check(
         "gates.confine",
         f"`gates.confine` is {gates.confine!r}: write {', '.join(Confine)}.",
@@ -215,7 +215,7 @@ def _check_confining(gates: GateSettings, reading: ConfigReading) -> None:
         reading.check("gates.writable", text, valid=whole and ".." not in Path(folder).parts)
 
 
-def _check_models(models: ModelSettings, reading: ConfigReading) -> None:
+def _check_models(models: ModelSettings, reading: FileReading) -> None:
     endpoints = {**SHIPPED_MODELS.endpoints, **models.endpoints}
     for name, endpoint in models.endpoints.items():
         key = f"models.endpoints.{name}.max_tokens"
@@ -237,7 +237,7 @@ def _check_models(models: ModelSettings, reading: ConfigReading) -> None:
             reading.check(key, f"no endpoint `{name}`: {hint}", valid=name in endpoints)
 
 
-def _check_guard(guard: GuardSettings, reading: ConfigReading) -> None:
+def _check_guard(guard: GuardSettings, reading: FileReading) -> None:
     for role, patterns in guard.tools.items():
         key = f"guard.tools.{role}"
         near = get_close_matches(role, ROLES, 1)
@@ -252,7 +252,7 @@ def _check_guard(guard: GuardSettings, reading: ConfigReading) -> None:
         reading.check("guard.scratch", text, valid=Path(folder).is_absolute())
 
 
-def _check_agents(settings: Settings, reading: ConfigReading) -> None:
+def _check_agents(settings: Settings, reading: FileReading) -> None:
     reading.check(
         "developer_sees",
         f"`developer_sees` is {settings.developer_sees!r}: write {', '.join(Sight)}.",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 
-from hornbook.settings.config_file import ConfigReading
+from hornbook.located import FileReading
 
 INTROSPECTION = ("loopback", "always", "never")
 LOGGED = ("requests", "errors")
@@ -76,7 +76,7 @@ class ServeSettings:
     )
 
 
-def check_serve(settings: ServeSettings, reading: ConfigReading) -> None:
+def check_serve(settings: ServeSettings, reading: FileReading) -> None:
     """Note what is wrong with the `serve` block of a config file."""
     for key, value, known in (
         ("introspection", settings.introspection, INTROSPECTION),

@@ -21,8 +21,9 @@ from hornbook.context.templates.settings import (
     remedy,
 )
 from hornbook.context.templates.structure import CHILD_TASKS, TemplateFinding, structure_findings
-from hornbook.context.templates.xml import WHITESPACE, Element, XmlRefusal, read_xml
+from hornbook.context.templates.xml import WHITESPACE, Element, read_xml
 from hornbook.errors import ConfigError
+from hornbook.located import Refusal
 
 _CHILD_OPERATORS = {
     "inner_task": Operator.INNER_TASK,
@@ -84,7 +85,7 @@ def load_template(data: bytes | str, *, continuation: bool = False) -> LoadedTem
     Findings follow the tasks in document order, those of one task their codes.
     """
     root = read_xml(data)
-    if isinstance(root, XmlRefusal):
+    if isinstance(root, Refusal):
         return _refused(TemplateFinding(root.code, "", root.line, root.message))
     if root.name != "task":
         message = f"the root is <{root.name}>: {remedy(root.name, ['task'])}"
