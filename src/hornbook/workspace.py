@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hornbook.disk import to_seconds
 from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository
 from hornbook.text.globs import clean_path
@@ -273,7 +274,7 @@ class Workspace(Repository):
         from hornbook.review.review_history import rule_records  # noqa: PLC0415  # only this needs it
 
         bad = [each.id for each in self.bad_records()]
-        return rule_records(self.ingested(), since.strftime("%Y-%m-%dT%H:%M:%SZ"), without=bad)
+        return rule_records(self.ingested(), to_seconds(since), without=bad)
 
     def gates(self, *, diff: str | None = None) -> GateList:
         """The effective gates, each value with its origin, and those that are refused.

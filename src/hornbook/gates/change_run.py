@@ -20,6 +20,7 @@ from hornbook.commits.trees import (
     tree_of,
     unignored_beside,
 )
+from hornbook.disk import write_whole
 from hornbook.errors import UsageError
 from hornbook.gates import floors
 from hornbook.gates.confined_shell import GateShell, gate_shell
@@ -234,11 +235,7 @@ def limits(
 
 def keep_newest(places: Places, report: GateReport) -> None:
     """Write a report where a hook finds it without running anything."""
-    places.gate_logs.mkdir(parents=True, exist_ok=True)
-    target = places.gate_logs / "last.json"
-    fresh = target.with_name(f".last-{os.getpid()}.json")
-    fresh.write_bytes(msgspec.json.encode(report))
-    fresh.replace(target)
+    write_whole(places.gate_logs / "last.json", msgspec.json.encode(report), durable=False)
 
 
 def judge(

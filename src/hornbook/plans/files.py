@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from hornbook.disk import draft_of
+from hornbook.disk import write_whole
 from hornbook.plans.plan import Plan, PlanDecision, PlanTask, Risk
 from hornbook.plans.state import PlanState, task_data
 from hornbook.plans.text import parse, render
@@ -224,10 +224,7 @@ def write_if_changed(path: Path, text: str) -> None:
     """Write a file in one go, unless it says the same already."""
     if _read(path) == text:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = draft_of(path)
-    draft.write_bytes(text.encode())
-    draft.replace(path)
+    write_whole(path, text.encode(), durable=False)
 
 
 def _brought(root: Path, path: str, old: Mapping[str, str], text: str) -> bool:

@@ -6,13 +6,12 @@ is completed from the other; where they contradict each other nothing is done.
 """
 
 import contextlib
-import fcntl
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from hornbook.disk import append_whole, locked, write_whole
 from hornbook.errors import DatabaseFailed, EventLogError, KeyTaken
 from hornbook.plans.database import Transaction, open_database
 from hornbook.plans.events import (
@@ -94,14 +93,12 @@ class EventLog:
             if self._depth:
                 yield
                 return
-            lock = os.open(self._state / "events.db-lock", os.O_RDWR | os.O_CREAT, 0o644)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            with locked(self._state / "events.db-lock"):
                 self._depth += 1
-                yield
-            finally:
-                self._depth = 0
-                os.close(lock)
+                try:
+                    yield
+                finally:
+                    self._depth = 0
 
     def folder(self, plan: str) -> Path:
         """The folder that the plan has on disk."""
@@ -275,9 +272,7 @@ class EventLog:
         """Remember up to which event the plan's files were written."""
         with self.alone():
             marks = canonical({**self._written(), plan: seq})
-            draft = self._state / "events.db-written.draft"  # ours alone, as we are
-            draft.write_text(marks, encoding="utf-8")
-            draft.replace(self._state / "events.db-written")
+            write_whole(self._state / "events.db-written", marks.encode(), durable=False)
 
     def _written(self) -> dict[str, int]:
         """The marks of this folder: a database may be shared, the files beside it are not."""
@@ -375,10 +370,5 @@ class EventLog:
 
 def _extend(path: Path, data: bytes) -> None:
     """Add bytes to the end of a file and have the disk keep them."""
-    if not data:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    if data:
+        append_whole(path, data)

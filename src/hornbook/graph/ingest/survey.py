@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from hornbook.commits import git
+from hornbook.disk import write_whole
 from hornbook.errors import NotFound, StoreError, UsageError
 from hornbook.graph.ingest.builder import too_large
 from hornbook.graph.ingest.history import Objects
@@ -70,9 +71,7 @@ def now() -> int:
 
 def save(path: Path, seen: SeenFiles) -> None:
     """Remember what was seen; losing it only costs time."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    draft.write_bytes(msgspec.msgpack.encode(seen))
-    draft.replace(path)
+    write_whole(path, msgspec.msgpack.encode(seen), durable=False)
 
 
 EVERY_RULE = "*"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hornbook.commits import git
 from hornbook.context.named_files import is_glob, matching
+from hornbook.disk import to_milliseconds
 from hornbook.errors import NotFound
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import Staff, StepKind, Worktrees
@@ -225,8 +226,7 @@ def timed() -> Iterator[Callable[[], float]]:
 def later(at: str, seconds: float) -> str:
     """The time some seconds after another, as events carry it."""
     moment = datetime.fromisoformat(at).timestamp() + seconds
-    told = datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
-    return told.replace("+00:00", "Z")
+    return to_milliseconds(datetime.fromtimestamp(moment, UTC))
 
 
 def seconds_until(at: str, now: str) -> float:
