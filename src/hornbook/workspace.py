@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from hornbook.review.printed_review import PrintedReview
     from hornbook.review.review_history import BadRecord, PastReview, RuleRecord
     from hornbook.review.review_record import JudgedReview
-    from hornbook.settings.values import GateSettings
+    from hornbook.settings.settings import GateSettings
 
 
 class Workspace(Repository):

@@ -27,9 +27,8 @@ from hornbook.agents.role_confinement import AgentSurroundings
 from hornbook.agents.script import Script
 from hornbook.errors import ConfigError, UsageError
 from hornbook.process.confinement import Machine
-from hornbook.settings.agent_block import PLACEHOLDERS, SHIPPED, OwnCommand
 from hornbook.settings.load import parse_settings
-from hornbook.settings.values import Endpoint, Models, Settings
+from hornbook.settings.settings import PLACEHOLDERS, SHIPPED, Endpoint, Models, OwnCommand, Settings
 from tests.kit.paths import DOCS, PACKAGE
 from tests.kit.workspaces import write
 

@@ -20,7 +20,7 @@ from hornbook.gates.refusals import refusals
 from hornbook.gates.reports import schema
 from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
 from hornbook.settings.load import parse_settings, template
-from hornbook.settings.values import Additional, GateSettings, Override, PresetChoice
+from hornbook.settings.settings import Additional, GateSettings, Override, PresetChoice
 from tests.kit.paths import PACKAGE
 from tests.kit.workspaces import write
 

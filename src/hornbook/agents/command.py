@@ -25,7 +25,7 @@ from hornbook.agents.role_confinement import AgentSurroundings, confinement_of
 from hornbook.disk import temporary_folder
 from hornbook.process.confinement import Confined, Machine, confine, this_machine
 from hornbook.process.runner import Finished, ended_by, environment, run_command
-from hornbook.settings.agent_block import Output, PromptBy
+from hornbook.settings.settings import Output, PromptBy
 
 LONGEST_COMMAND = 120_000
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")

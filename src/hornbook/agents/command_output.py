@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from hornbook.agents.assignment import Subtask, Usage
 from hornbook.agents.profile import JsonReading, Profile
-from hornbook.settings.agent_block import Output
+from hornbook.settings.settings import Output
 
 _SHOWN = 2000
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")

@@ -14,8 +14,15 @@ from hornbook.agents.script import Script
 from hornbook.agents.scripted_agent import ScriptedAgent
 from hornbook.errors import UsageError
 from hornbook.process.confinement import Machine
-from hornbook.settings.agent_block import EMBEDDED, RESERVED, SCRIPTED, SHIPPED, OwnCommand
-from hornbook.settings.values import Endpoint, Models
+from hornbook.settings.settings import (
+    EMBEDDED,
+    RESERVED,
+    SCRIPTED,
+    SHIPPED,
+    Endpoint,
+    Models,
+    OwnCommand,
+)
 
 Builder = Callable[[], Agent]
 

@@ -13,7 +13,7 @@ from hornbook.context.templates.roles import instructions
 from hornbook.context.tier_sources import core_tier, recent_units
 from hornbook.context.tiers import Tier
 from hornbook.errors import UsageError
-from hornbook.settings.values import Settings
+from hornbook.settings.settings import Settings
 from hornbook.text.tokens import counter
 
 

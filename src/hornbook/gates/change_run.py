@@ -33,8 +33,8 @@ from hornbook.gates.values import COPIED, Gate, GateReport, GateResult, GateStat
 from hornbook.plans.plan import Constraints
 from hornbook.process.confinement import Machine, Means, this_machine
 from hornbook.rules.reading import is_rule_file
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Confine
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Confine
 from hornbook.text.globs import parse_set
 
 

@@ -26,9 +26,9 @@ from hornbook.plans.plan import Constraints
 from hornbook.plans.store import PlanView
 from hornbook.plans.text import parse
 from hornbook.rules.document import Problem
-from hornbook.settings.layout import Places
 from hornbook.settings.load import load
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 from hornbook.text.constraint_bullets import KINDS, read_bullet
 from hornbook.text.globs import Glob, parse_set
 from hornbook.vocabulary.terms import Level

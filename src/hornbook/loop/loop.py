@@ -41,8 +41,8 @@ from hornbook.plans.run_kinds import DEVELOP, ESCALATE, REVIEW
 from hornbook.plans.run_records import spent, write_run_records
 from hornbook.plans.state import PlanState, PlanStatus
 from hornbook.plans.store import PlanStore
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 PAUSE = 10.0
 """Seconds between two looks at a plan that is being refined."""

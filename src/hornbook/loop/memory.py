@@ -24,8 +24,8 @@ from hornbook.plans.hold import holding
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import Invariant
 from hornbook.plans.store import PlanStore
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 HEADING = "# Context core\n"
 

@@ -26,8 +26,8 @@ from hornbook.plans.text import PlanText, parse, render
 from hornbook.rules.catalog import Entry
 from hornbook.rules.discover import STATE_FOLDERS, FileKind, walk
 from hornbook.rules.document import Problem
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 from hornbook.vocabulary.terms import Level
 
 

@@ -21,8 +21,7 @@ from hornbook.loop.planner import PlanDraft, planning_prompt
 from hornbook.loop.protocol import Loop
 from hornbook.loop.worktrees import TaskWorktrees
 from hornbook.process.confinement import this_machine
-from hornbook.settings.agent_block import EMBEDDED, Sight
-from hornbook.settings.values import Models
+from hornbook.settings.settings import EMBEDDED, Models, Sight
 
 SCRIPT = "scripted.yaml"
 

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import yaml
-
 from hornbook.disk import write_whole
 from hornbook.plans.plan import Plan, PlanDecision, PlanTask, Risk
 from hornbook.plans.state import PlanState, task_data
@@ -184,6 +182,8 @@ def render_task(plan: Plan, task: PlanTask) -> str:
         "criteria": said["criteria"],
         "depends_on": [f"task.{plan.slug}.{number}" for number in task.depends_on],
     }
+    import yaml  # noqa: PLC0415  # start-up: plans are listed without their files
+
     text: str = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100)
     return text
 

@@ -11,8 +11,8 @@ from hornbook.plans.log import EventLog
 from hornbook.plans.plan import PlanDecision
 from hornbook.plans.state import PlanStatus
 from hornbook.plans.store import PlanStore, PlanView
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 
 class PlanReader:

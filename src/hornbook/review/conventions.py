@@ -19,7 +19,7 @@ from hornbook.review.judgement import Judgement, LearnedPattern, Ruling
 from hornbook.review.printed_review import read_review
 from hornbook.review.review_history import read_record
 from hornbook.rules.readers.records import broken_seals, printed_in, sealed, unsealed
-from hornbook.settings.layout import Places
+from hornbook.settings.places import Places
 from hornbook.text.globs import parse
 from hornbook.vocabulary.terms import Standing
 

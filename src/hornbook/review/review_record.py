@@ -15,7 +15,7 @@ from hornbook.review.judgement import Judgement, Ruling
 from hornbook.review.printed_review import PrintedReview, read_review
 from hornbook.review.review_history import read_record
 from hornbook.rules.readers.records import RECORD, hashes_of, sealed, unsealed
-from hornbook.settings.layout import Places
+from hornbook.settings.places import Places
 
 SCHEMA = "hornbook.review.v1"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")

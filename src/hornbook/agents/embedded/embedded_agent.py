@@ -17,8 +17,7 @@ from hornbook.gates.effective import gates_now
 from hornbook.gates.runner import run_gates
 from hornbook.gates.values import GateReport
 from hornbook.graph.repository import Repository
-from hornbook.settings.agent_block import EMBEDDED, Sight
-from hornbook.settings.values import Endpoint, Settings
+from hornbook.settings.settings import EMBEDDED, Endpoint, Settings, Sight
 from hornbook.text.tokens import counter
 
 CAPABILITY = {

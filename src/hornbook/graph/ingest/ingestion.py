@@ -22,8 +22,8 @@ from hornbook.graph.ingest.work import IngestWork, Known, KnownDocument, recall_
 from hornbook.graph.statements import SCHEMA
 from hornbook.rules.catalog import Catalog
 from hornbook.rules.document import Problem
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 from hornbook.version import __version__
 from hornbook.vocabulary.terms import Level
 

@@ -31,9 +31,9 @@ from hornbook.rules.document import Problem
 from hornbook.rules.readers.protocol import Reading
 from hornbook.rules.reading import is_rule_file
 from hornbook.rules.reading import read as read_document
-from hornbook.settings.layout import Places
 from hornbook.settings.load import CONFIG
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 from hornbook.text.globs import Glob, parse
 from hornbook.vocabulary.terms import Level
 

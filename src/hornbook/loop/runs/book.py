@@ -18,8 +18,8 @@ from hornbook.plans.events import Data, Event
 from hornbook.plans.log import Clock, EventLog
 from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from hornbook.plans.run_records import Spent, asked_words, spent, write_run_records
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 
 @dataclass(slots=True)

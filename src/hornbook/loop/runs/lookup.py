@@ -10,8 +10,8 @@ from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
 from hornbook.plans.run_kinds import TRIGGER
 from hornbook.plans.run_records import asked_words
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 
 def find_run(log: EventLog, run_id: str, workflows: Mapping[str, Workflow]) -> RunState | None:

@@ -15,7 +15,7 @@ from hornbook.loop.steps.services import StepRun
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.rules.reading import is_rule_file
-from hornbook.settings.agent_block import Sight
+from hornbook.settings.settings import Sight
 
 MOST_TOLD = 200
 """How many files of each kind an event names; beyond that the next look begins anew."""

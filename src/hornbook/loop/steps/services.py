@@ -27,8 +27,8 @@ from hornbook.plans.state import PlanState, project
 from hornbook.plans.store import PlanStore
 from hornbook.plans.tasks import Ledger, ledger_of
 from hornbook.rules.discover import STATE_FOLDERS
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 Clock = Callable[[], str]
 

@@ -4,13 +4,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from hornbook.settings.agent_block import OwnCommand
-from hornbook.settings.serve_block import ServeSettings
 from hornbook.text.tokens import DEFAULT_COUNTER
 
 ROLES = ("developer", "reviewer", "planner")
 """Who works: the keys of `guard.tools`."""
-Places = tuple[tuple[str, str], ...]
+KeyPlaces = tuple[tuple[str, str], ...]
 """Where each key of an entry stands, as `file, line N`; the entry itself has the key ""."""
 
 
@@ -28,7 +26,7 @@ class PresetChoice:
 
     preset: str = field(metadata={"bare": True})
     folder: str = "."
-    places: Places = field(default=(), metadata={"places": True}, compare=False)
+    places: KeyPlaces = field(default=(), metadata={"places": True}, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class Override:
     creates: tuple[str, ...] | None = None
     network: bool | None = None
     enabled: bool | None = None
-    places: Places = field(default=(), metadata={"places": True}, compare=False)
+    places: KeyPlaces = field(default=(), metadata={"places": True}, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class Additional:
     after: tuple[str, ...] = ()
     creates: tuple[str, ...] = ()
     network: bool | None = None
-    places: Places = field(default=(), metadata={"places": True}, compare=False)
+    places: KeyPlaces = field(default=(), metadata={"places": True}, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ class GateSettings:
     )
 
 
-def place_of(places: Places, key: str = "") -> str:
+def place_of(places: KeyPlaces, key: str = "") -> str:
     """Where a key stands; the entry's own place where that is not known."""
     known = dict(places)
     return known.get(key) or known.get("") or "settings"
@@ -330,6 +328,140 @@ class GuardSettings:
         default=(),
         metadata={"meaning": "Folders outside the repository that a developer may write to."},
     )
+
+
+INTROSPECTION = ("loopback", "always", "never")
+LOGGED = ("requests", "errors")
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """What the server lets in, and where it stops; numbers are limits of one request."""
+
+    hosts: tuple[str, ...] = field(
+        default=(), metadata={"meaning": "Host names that the server is addressed by."}
+    )
+    origins: tuple[str, ...] = field(
+        default=(), metadata={"meaning": "Web origins beside its own that may call the server."}
+    )
+    tokens: str = field(
+        default=".hornbook/tokens",
+        metadata={"meaning": "The file of bearer tokens, read beside `HORNBOOK_TOKENS`."},
+    )
+    introspection: str = field(
+        default="loopback",
+        metadata={"meaning": "Where introspection and pages work: `loopback`, `always`, `never`."},
+    )
+    log: str = field(
+        default="requests",
+        metadata={"meaning": "What is logged: all `requests`, or `errors` only."},
+    )
+    body_bytes: int = field(default=1_048_576, metadata={"meaning": "Bytes of a request's body."})
+    query_tokens: int = field(default=2000, metadata={"meaning": "Tokens of a GraphQL document."})
+    query_depth: int = field(
+        default=10, metadata={"meaning": "Levels of a GraphQL document, introspection aside."}
+    )
+    query_aliases: int = field(
+        default=30, metadata={"meaning": "Aliases of a GraphQL document, fragments spread out."}
+    )
+    query_cost: int = field(
+        default=50_000, metadata={"meaning": "Fields times page of a GraphQL document."}
+    )
+    deadline_seconds: int = field(
+        default=30, metadata={"meaning": "Seconds until an answer; an ingest may take longer."}
+    )
+    concurrency: int = field(
+        default=64, metadata={"meaning": "Requests that are worked on at a time."}
+    )
+    waiting: int = field(
+        default=1024, metadata={"meaning": "Requests that may wait for their turn."}
+    )
+    streams: int = field(
+        default=100,
+        metadata={"meaning": "Subscriptions and event streams that are open at a time."},
+    )
+    rate_per_minute: int = field(
+        default=600, metadata={"meaning": "Requests a minute of one token."}
+    )
+    failures_per_minute: int = field(
+        default=120, metadata={"meaning": "Wrong tokens a minute that one address may send."}
+    )
+    sparql_rows: int = field(default=10_000, metadata={"meaning": "Rows of a SPARQL answer."})
+    sparql_bytes: int = field(default=33_554_432, metadata={"meaning": "Bytes of a SPARQL answer."})
+    sparql_seconds: int = field(
+        default=10, metadata={"meaning": "Seconds that a SPARQL query may take."}
+    )
+    sparql_workers: int = field(
+        default=2, metadata={"meaning": "SPARQL queries that run at a time."}
+    )
+    sparql_megabytes: int = field(
+        default=2048, metadata={"meaning": "Memory that a SPARQL query may use."}
+    )
+    cache_megabytes: int = field(
+        default=64, metadata={"meaning": "Memory for entities that are ready to be sent."}
+    )
+
+
+SHIPPED = ("claude", "codex", "opencode", "gemini", "aider")
+SCRIPTED, EMBEDDED = "scripted", "embedded"
+RESERVED = (*SHIPPED, SCRIPTED, EMBEDDED)
+PLACEHOLDERS = (
+    "prompt",
+    "prompt_file",
+    "model",
+    "provider",
+    "system",
+    "schema",
+    "schema_file",
+    "scratch",
+    "files",
+    "role",
+)
+JSON_PATHS = ("text", "error", "input_tokens", "output_tokens", "cost", "files")
+
+
+class PromptBy(StrEnum):
+    """How the prompt reaches the command."""
+
+    STDIN = "stdin"
+    FILE = "file"
+    ARGUMENT = "argument"
+
+
+class Output(StrEnum):
+    """What the command prints: plain text, one JSON document, or one JSON object a line."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+class Sight(StrEnum):
+    """What a developer sees of the rules: nothing, what they require, or all of them."""
+
+    BLIND = "blind"
+    REQUIREMENTS = "requirements"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCommand:
+    """An agent of the team's own, as settings state it."""
+
+    command: str
+    reviewer: str | None = None
+    prompt: str = "stdin"
+    output: str = "text"
+    text: str | None = None
+    error: str | None = None
+    input_tokens: str | None = None
+    output_tokens: str | None = None
+    cost: str | None = None
+    files: str | None = None
+    provider: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    inherits: tuple[str, ...] = ()
+    home: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
