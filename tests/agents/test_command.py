@@ -645,7 +645,7 @@ def test_every_key_of_an_own_command_is_documented_and_the_example_is_read() -> 
 
 def test_the_example_of_a_form_is_read() -> None:
     found = read_forms("```json\n" + PAGE.split("```json\n")[1])
-    assert found.problems == ()
+    assert not found.problems
     assert found.subtask is not None
     assert (len(found.decisions), len(found.risks)) == (1, 1)
-    assert (found.files, found.escalation) == (("db.py",), "Which database is it?")
+    assert (found.files, found.escalation) == (["db.py"], "Which database is it?")
