@@ -1,10 +1,10 @@
 """A clock that stands still: what is written at a fixed time has the same hash every day."""
 
-import datetime
+import datetime as dt
 from datetime import UTC, tzinfo
 from typing import Any
 
-_Real = datetime.datetime
+_Real = dt.datetime
 
 
 class _EveryMoment(type):
@@ -31,5 +31,5 @@ class Still(_Real, metaclass=_EveryMoment):
 
 def stand(minutes: int) -> None:
     """Let the clock stand so many minutes after the beginning; to be called before any import."""
-    Still.moment = _Real(2026, 1, 1, tzinfo=UTC) + datetime.timedelta(minutes=minutes)
-    datetime.datetime = Still  # type: ignore[misc]  # that is the whole point
+    Still.moment = _Real(2026, 1, 1, tzinfo=UTC) + dt.timedelta(minutes=minutes)
+    dt.datetime = Still  # type: ignore[misc]  # that is the whole point

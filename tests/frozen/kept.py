@@ -3,11 +3,13 @@
 import difflib
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 DATA = Path(__file__).parents[1] / "data" / "frozen"
 MOST_LINES = 60
+_ALONE = re.compile("[\ud800-\udfff]")  # a half of a character, which no file can hold
 
 
 def writing() -> bool:
@@ -17,7 +19,8 @@ def writing() -> bool:
 
 def rendered(value: object) -> str:
     """The stored form of an answer."""
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return _ALONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def hold(folder: str, answers: Mapping[str, object]) -> None:
@@ -25,10 +28,11 @@ def hold(folder: str, answers: Mapping[str, object]) -> None:
     place = DATA / folder
     if writing():
         place.mkdir(parents=True, exist_ok=True)
+        texts = {f"{name}.json": rendered(value) for name, value in answers.items()}
         for path in place.glob("*.json"):
             path.unlink()
-        for name, value in answers.items():
-            (place / f"{name}.json").write_text(rendered(value), encoding="utf-8")
+        for name, text in texts.items():
+            (place / name).write_text(text, encoding="utf-8")
     stored = {path.stem: path.read_text(encoding="utf-8") for path in place.glob("*.json")}
     told = [
         text

@@ -102,7 +102,11 @@ def _run(request: dict[str, Any]) -> None:
 
 
 def _play(request: dict[str, Any]) -> Played:
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with (
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
         given.write(request["stdin"].encode())
         given.seek(0)
         child = os.fork()
@@ -110,7 +114,7 @@ def _play(request: dict[str, Any]) -> Played:
             for number, file in enumerate((given, out, err)):
                 os.dup2(file.fileno(), number)
             sys.stdin, sys.stdout, sys.stderr = (
-                io.TextIOWrapper(open(number, mode, closefd=False))  # noqa: PTH123, SIM115  # a descriptor
+                io.TextIOWrapper(open(number, mode, closefd=False))  # noqa: SIM115  # a descriptor
                 for number, mode in ((0, "rb"), (1, "wb"), (2, "wb"))
             )
             _run(request)

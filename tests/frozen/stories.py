@@ -1,16 +1,17 @@
 """Plays commands on a repository one after the other, and keeps what each answered.
 
 Only what is truly volatile is made plain: seconds, absolute paths below the temporary folder, the
-way of confinement that a machine offers, and in executed runs the hashes that cover any of these.
-Everything else has to be the same bytes on every machine and every day.
+way of confinement that a machine offers. In executed runs hashes cover seconds, so they are numbered
+by their first appearance. Everything else has to be the same bytes on every machine and every day.
 """
 
+import atexit
 import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,14 @@ _OURS = ("GIT_", "HORNBOOK_", "CLAUDE_", "CI", "GITHUB_", "COLUMNS", "NO_COLOR",
 _SECONDS = re.compile(r"\b\d+\.\d+ ?(seconds|s)\b")
 _CONFINED = re.compile(r"\b(landlock|bubblewrap|bwrap|seatbelt)\b")
 _SECONDS_XML = re.compile(r'\btime="[\d.]+"')
-_HASHED = {"hash", "record_sha256", "event_hash", "state_hash", "sha256"}
+_HASH = re.compile(r"\b[0-9a-f]{12,64}\b")
+_STEADY = {"tree", "prompt_sha256"}
 
 
-def environment(home: Path) -> dict[str, str]:
-    """Ours without what would change an answer, and a home folder of its own."""
+def environment() -> dict[str, str]:
+    """Ours without what would change an answer."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-    home.mkdir(parents=True, exist_ok=True)
-    own = {"HOME": str(home), "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
+    own = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
     nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     return {**kept, **own, **nobody, "PYTHONWARNINGS": "ignore"}
 
@@ -60,7 +61,10 @@ class Story:
         self._player = player
         self._timed = timed
         self._minute = 0
-        root.mkdir(parents=True, exist_ok=True)
+        self._hashes: dict[str, str] = {}
+        self._home = root.parent / "home"
+        for folder in (root, self._home):
+            folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, files: Mapping[str, str]) -> None:
         """Write files into the repository."""
@@ -97,39 +101,46 @@ class Story:
         assert name not in self.answers, f"two answers are called {name}"
         played = self.play(*arguments, stdin=stdin, **more)
         kept: dict[str, object] = {
-            "command": self._plain(["hornbook", *arguments]),
+            "command": self.plain(["hornbook", *arguments]),
             "code": played.code,
-            "out": self._plain(_read(played.out)),
+            "out": self.plain(_read(played.out)),
         }
         if told:
-            kept["err"] = self._plain(played.err.splitlines())
+            kept["err"] = self.plain(played.err.splitlines())
         if files:
             kept["files"] = {
-                path: self._plain(_read((self.root / path).read_text())) for path in files
+                path: self.plain(_read((self.root / path).read_text())) for path in files
             }
         self.answers[name] = kept
         return _read(played.out)
 
-    def both(self, name: str, *arguments: str, **more: str) -> Any:  # the JSON
+    def both(self, name: str, *arguments: str) -> Any:  # the JSON
         """Play a command for people and for programs; the JSON."""
-        self.ask(f"{name}-text", *arguments, **more)
-        return self.ask(name, *arguments, "--json", **more)
+        self.ask(f"{name}-text", *arguments)
+        return self.ask(name, *arguments, "--json")
 
     def play(self, *arguments: str, stdin: str = "", **more: str) -> Played:
         """Play a command a minute after the one before it, and keep nothing."""
         self._minute += 1
-        return self._player.play(list(arguments), self.root, self._minute, stdin, **more)
+        own = {"HOME": str(self._home), **more}
+        return self._player.play(list(arguments), self.root, self._minute, stdin, **own)
 
-    def _plain(self, value: Any, key: str = "") -> Any:
+    def plain(self, value: Any, key: str = "") -> Any:  # JSON in, JSON out
+        """A value without what is volatile."""
         if isinstance(value, Mapping):
-            return {name: self._plain(each, name) for name, each in value.items()}
+            return {name: self.plain(each, name) for name, each in value.items()}
         if isinstance(value, list):
-            return [self._plain(each) for each in value]
+            return [self.plain(each) for each in value]
         if key == "seconds" or (self._timed and key == "steps"):
             return f"<{key}>"
-        if self._timed and key in _HASHED and isinstance(value, str):
-            return "<hash>"
-        return self._plain_text(value) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        text = self._plain_text(value)
+        return _HASH.sub(self._numbered, text) if self._timed and key not in _STEADY else text
+
+    def _numbered(self, found: "re.Match[str]") -> str:
+        """The same word for the same hash, short or long: what equals what is still compared."""
+        return self._hashes.setdefault(found[0][:12], f"<hash {len(self._hashes) + 1}>")
 
     def _plain_text(self, text: str) -> str:
         for path in (str(self.root.resolve()), str(self.root)):
@@ -147,11 +158,14 @@ def _read(text: str) -> Any:
         return text.splitlines()
 
 
-@contextmanager
-def told(folder: Path, name: str, *, timed: bool = False) -> Iterator[Story]:
+@cache
+def _player() -> Player:
+    """One for all stories of a process: to load everything takes longer than most stories."""
+    player = Player(environment())
+    atexit.register(player.close)
+    return player
+
+
+def tell(folder: Path, name: str, *, timed: bool = False) -> Story:
     """A new story in a folder."""
-    player = Player(environment(folder / "home"))
-    try:
-        yield Story(player, folder / name, timed=timed)
-    finally:
-        player.close()
+    return Story(_player(), folder / name, timed=timed)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.frozen import repositories as given
 from tests.frozen.kept import hold
-from tests.frozen.stories import Story, git, told
+from tests.frozen.stories import Story, git, tell
 
 CASES = Path(__file__).parents[1] / "data"
 SPAN = "main..work"
@@ -34,7 +34,9 @@ def _rules(story: Story) -> None:
     story.both("chunks", "chunks", f"{given.SOPS}/naming.md")
     story.both("show", "show", given.ERRORS)
     story.both("history", "history", given.ERRORS)
-    story.both("size", "size", "--files", "app/*.py", "--description", "Two rates", "--criteria", "two")
+    story.both(
+        "size", "size", "--files", "app/*.py", "--description", "Two rates", "--criteria", "two"
+    )
     story.ask("size-small", "size", "--files", "handlers/user.go", "--window", "9000", "--json")
     for name, text in QUERIES.items():
         story.ask(name, "query", "--text", text)
@@ -122,38 +124,38 @@ def _reviews(story: Story) -> None:
 
 
 def test_every_answer_on_rules_plans_and_reviews_is_as_stored(tmp_path: Path) -> None:
-    with told(tmp_path, "shop") as story:
-        story.begin({**given.RULES, **given.SOURCES})
-        git(story.root, "checkout", "-q", "-b", "work")
-        story.commit(given.CHANGED)
-        _rules(story)
-        _plans(story)
-        _reviews(story)
+    story = tell(tmp_path, "shop")
+    story.begin({**given.RULES, **given.SOURCES})
+    git(story.root, "checkout", "-q", "-b", "work")
+    story.commit(given.CHANGED)
+    _rules(story)
+    _plans(story)
+    _reviews(story)
     hold("shop", story.answers)
 
 
 def test_every_answer_on_an_executed_plan_is_as_stored(tmp_path: Path) -> None:
-    with told(tmp_path, "tax", timed=True) as story:
-        story.begin(given.TAX)
-        git(story.root, "checkout", "-q", "-b", "work")
-        assert story.play("ingest").code == 0
-        story.write({"plan.md": given.TAX_PLAN})
-        story.ask("plan", "plan", "Add tax", "--from", "plan.md", "--json")
-        story.ask("tasks", "tasks", "add-tax", "--json")
-        story.both("runs-none", "runs")
-        one = ("execute", "add-tax", "--task", "1", "--agent", "scripted", "--json")
-        story.ask("execute-task", *one, told=False)
-        story.ask("execute-rest", "execute", "add-tax", "--agent", "scripted", "--json", told=False)
-        story.both("runs", "runs")
-        for run in ("add-tax-t1-1", "add-tax-t2-1"):
-            story.both(f"runs-show-{run}", "runs", "show", run)
-            story.ask(f"runs-events-{run}", "runs", "events", run, "--json")
-        story.ask("ingest", "ingest", "--json")
-        story.both("reviews", "reviews")
-        story.ask("recover", "recover", "add-tax", "--json")
-        story.ask("query-runs", "query", "--text", '{ plan(slug: "add-tax") { id status } }')
-        log = git(story.root, "log", "--format=%s%n%b", "--stat", "hornbook/add-tax")
-        story.answers["branch"] = {"log": log.splitlines()}
+    story = tell(tmp_path, "tax", timed=True)
+    story.begin(given.TAX)
+    git(story.root, "checkout", "-q", "-b", "work")
+    assert story.play("ingest").code == 0
+    story.write({"plan.md": given.TAX_PLAN})
+    story.ask("plan", "plan", "Add tax", "--from", "plan.md", "--json")
+    story.ask("tasks", "tasks", "add-tax", "--json")
+    story.both("runs-none", "runs")
+    one = ("execute", "add-tax", "--task", "1", "--agent", "scripted", "--json")
+    story.ask("execute-task", *one, told=False)
+    story.ask("execute-rest", "execute", "add-tax", "--agent", "scripted", "--json", told=False)
+    story.both("runs", "runs")
+    for run in ("add-tax-t1-1", "add-tax-t2-1"):
+        story.both(f"runs-show-{run}", "runs", "show", run)
+        story.ask(f"runs-events-{run}", "runs", "events", run, "--json")
+    story.ask("ingest", "ingest", "--json")
+    story.both("reviews", "reviews")
+    story.ask("recover", "recover", "add-tax", "--json")
+    story.ask("query-runs", "query", "--text", '{ plan(slug: "add-tax") { id status } }')
+    log = git(story.root, "log", "--format=%s%n%b", "--stat", "hornbook/add-tax")
+    story.answers["branch"] = {"log": story.plain(log.splitlines())}
     hold("tax", story.answers)
 
 
@@ -220,25 +222,25 @@ BAD_GATES = {
 
 
 def test_every_refusal_and_problem_is_told_as_stored(tmp_path: Path) -> None:
-    with told(tmp_path, "bad") as story:
-        story.begin(given.BAD)
-        git(story.root, "checkout", "-q", "-b", "work")
-        story.commit({"src/a.py": "def a() -> int:\n    return 2\n"})
-        story.ask("ingest", "ingest", "--json")
-        story.ask("ingest-text", "ingest", "--strict")
-        story.both("why", "why", "src/a.py")
-        for name, arguments in BAD_INPUTS.items():
-            story.ask(name, *arguments)
-        story.ask("context-overflow", "context", "review", "--files", "src/a.py", "--json")
-        story.ask("prepare-overflow", "review", "prepare", "--diff", SPAN, "--json")
-        story.ask("prepare-passes", "review", "prepare", "--diff", SPAN, "--passes", "--json")
-        story.ask("export", "export")
-        story.write({".hornbook/config.yaml": "reserve: many\ncolour: red\ngates:\n  additonal: []\n"})
-        story.both("bad-settings", "why", "src/a.py")
-        for name, commands in BAD_GATES.items():
-            gates = json.dumps([{"name": gate, "command": command} for gate, command in commands])
-            story.write({".hornbook/config.yaml": f'{{"gates": {{"additional": {gates}}}}}'})
-            story.both(f"bad-gates-{name}", "gates", "list")
+    story = tell(tmp_path, "bad")
+    story.begin(given.BAD)
+    git(story.root, "checkout", "-q", "-b", "work")
+    story.commit({"src/a.py": "def a() -> int:\n    return 2\n"})
+    story.ask("ingest", "ingest", "--json")
+    story.ask("ingest-text", "ingest", "--strict")
+    story.both("why", "why", "src/a.py")
+    for name, arguments in BAD_INPUTS.items():
+        story.ask(name, *arguments)
+    story.ask("context-overflow", "context", "review", "--files", "src/a.py", "--json")
+    story.ask("prepare-overflow", "review", "prepare", "--diff", SPAN, "--json")
+    story.ask("prepare-passes", "review", "prepare", "--diff", SPAN, "--passes", "--json")
+    story.ask("export", "export")
+    story.write({".hornbook/config.yaml": "reserve: many\ncolour: red\ngates:\n  additonal: []\n"})
+    story.both("bad-settings", "why", "src/a.py")
+    for name, commands in BAD_GATES.items():
+        gates = json.dumps([{"name": gate, "command": command} for gate, command in commands])
+        story.write({".hornbook/config.yaml": f'{{"gates": {{"additional": {gates}}}}}'})
+        story.both(f"bad-gates-{name}", "gates", "list")
     hold("bad", story.answers)
 
 
@@ -250,11 +252,11 @@ def test_every_template_and_workflow_is_judged_as_stored(tmp_path: Path) -> None
         {**source, "steps": source["steps"][:place] + source["steps"][place + 1 :]}
         for place in range(len(source["steps"]))
     ]
-    with told(tmp_path, "checked") as story:
-        for case in cases:
-            story.write({f"{case['id']}.xml": case["xml"]})
-            story.ask(case["id"], "template", "check", f"{case['id']}.xml", "--json")
-        for place, workflow in enumerate([source, *without, *shorter]):
-            story.write({f"w{place:02}.json": json.dumps(workflow)})
-            story.ask(f"W{place:02}", "workflow", "check", f"w{place:02}.json", "--json")
+    story = tell(tmp_path, "checked")
+    for case in cases:
+        story.write({f"{case['id']}.xml": case["xml"]})
+        story.ask(case["id"], "template", "check", f"{case['id']}.xml", "--json")
+    for place, workflow in enumerate([source, *without, *shorter]):
+        story.write({f"w{place:02}.json": json.dumps(workflow)})
+        story.ask(f"W{place:02}", "workflow", "check", f"w{place:02}.json", "--json")
     hold("checked", {"all": story.answers})

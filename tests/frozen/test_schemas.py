@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from tests.frozen import doors
 from tests.frozen import repositories as given
 from tests.frozen.kept import hold
-from tests.frozen.stories import Story, told
+from tests.frozen.stories import Story, tell
 
 HERE = "http://127.0.0.1:8765"
 READS = [
@@ -62,27 +62,34 @@ def _messages(*methods: tuple[str, dict[str, object]]) -> str:
 
 
 def test_graphql_and_mcp_offer_what_is_stored(tmp_path: Path) -> None:
-    with told(tmp_path, "shop") as story:
-        _shop(story)
-        asked = json.loads(story.play("query", "--text", get_introspection_query()).out)
-        story.answers["graphql"] = {"sdl": print_schema(build_client_schema(asked["data"])).splitlines()}
-        lists = [(f"{kind}/list", dict[str, object]()) for kind in ("tools", "prompts", "resources", "resources/templates")]  # fmt: skip
-        call: tuple[str, dict[str, object]] = (
-            "tools/call",
-            {"name": "rules_for_files", "arguments": {"files": ["handlers/user.go"]}},
-        )
-        said = story.play("mcp", stdin=_messages(*lists, call))
-        answers = [json.loads(line) for line in said.out.splitlines()]
-        story.answers["mcp"] = {str(each["id"]): each for each in sorted(answers, key=lambda each: each["id"])}
+    story = tell(tmp_path, "shop")
+    _shop(story)
+    asked = json.loads(story.play("query", "--text", get_introspection_query()).out)
+    story.answers["graphql"] = {
+        "sdl": print_schema(build_client_schema(asked["data"])).splitlines()
+    }
+    lists = [(f"{kind}/list", dict[str, object]()) for kind in ("tools", "prompts", "resources", "resources/templates")]  # fmt: skip
+    call: tuple[str, dict[str, object]] = (
+        "tools/call",
+        {"name": "rules_for_files", "arguments": {"files": ["handlers/user.go"]}},
+    )
+    said = story.play("mcp", stdin=_messages(*lists, call))
+    answers = [json.loads(line) for line in said.out.splitlines()]
+    story.answers["mcp"] = {
+        str(each["id"]): each for each in sorted(answers, key=lambda each: each["id"])
+    }
     hold("schemas", story.answers)
 
 
 def test_http_answers_as_stored(tmp_path: Path) -> None:
-    with told(tmp_path, "shop") as story:
-        _shop(story)
+    story = tell(tmp_path, "shop")
+    _shop(story)
     answers: dict[str, object] = {}
     with TestClient(
-        doors.create_app(story.root), base_url=HERE, raise_server_exceptions=False
+        doors.create_app(story.root),
+        base_url=HERE,
+        raise_server_exceptions=False,
+        headers={"x-request-id": "frozen"},
     ) as client:
         answers["openapi"] = client.get("/openapi.json").json()
         answers["reads"] = {path: _told(client.get(path)) for path in READS}
