@@ -6,10 +6,27 @@ from pathlib import Path
 from fastapi import FastAPI
 
 COUNTED: Mapping[str, tuple[str, ...]] = {
-    # what is counted: functions, each call of which counts
-    "whole-log reads": ("hornbook.execute.event_log:EventLog.events",),
-    "projections": ("hornbook.execute.run_state:project",),
+    "whole-log reads": ("hornbook.execute.events:verify",),
+    "projections": (
+        "hornbook.execute.plan_state:project",
+        "hornbook.execute.run_state:project_run",
+        "hornbook.execute.task_ledger:ledger_of",
+    ),
+    "run-record writes": (
+        "hornbook.execute.run_records:write_run_records",
+        "hornbook.execute.run_files:write_task_files",
+        "hornbook.execute.run_snapshots:write_snapshots",
+    ),
+    "commit-graph builds": ("hornbook.workspace.judging:graph_at",),
+    "settings parses": (
+        "hornbook.workspace.settings_loading:parse_settings",
+        "hornbook.workspace.settings_loading:parse_foreign_gates",
+    ),
 }
+"""What is counted, and the functions whose calls count: `module:function` or `module:Class.method`."""
+
+LOOP_STEP = "hornbook.workspace.looping:_Loop.step"
+"""One step of a run, to which some counts are held."""
 
 
 def create_app(root: Path, *, host: str = "127.0.0.1") -> FastAPI:
@@ -17,10 +34,3 @@ def create_app(root: Path, *, host: str = "127.0.0.1") -> FastAPI:
     from hornbook.serve.app import create_app as made
 
     return made(root, host=host)
-
-
-def gate_refusals(command: str) -> tuple[str, ...]:
-    """Why a gate with this command is refused; empty if it is accepted."""
-    from hornbook.gates.shell import refusals
-
-    return tuple(str(each) for each in refusals(command))

@@ -194,13 +194,6 @@ def rejected(ids: list[str]) -> str:
     return json.dumps({**good, "verdict": "rejected", "rejection_type": "fixable", "patterns": []})
 
 
-TAX_CONFIG = """\
-gates:
-  additional:
-    - {name: there, command: test -f shop/price.py}
-agents:
-  stubborn: {script: stubborn.yaml}
-"""
 TAX_SCRIPT = """\
 reviewer:
   - {task: "1", attempt: 1, verdict: fixable, violated: [source.doc.sops.naming], feedback: Name it better.}
@@ -231,7 +224,6 @@ Success criteria:
 2. Use it in price
    - Files: `shop/price.py`
    - Criteria: price has tax
-   - Depends on: 1
 
 ## Constraints
 - IN: shop/**, tests/**
