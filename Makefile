@@ -7,7 +7,7 @@ STAMP := .venv/.ready
 MODEL := .venv/.model-ready
 PORT ?= 8765
 
-.PHONY: setup test lint types contracts pytest fuzz test-kills test-model demo bench conformance soak lock clean
+.PHONY: setup test lint types contracts pytest fuzz test-kills test-model demo bench conformance soak lock clean mutants
 
 setup: $(STAMP)
 
@@ -80,3 +80,7 @@ lock:
 
 clean:
 	rm -rf .venv dist .hypothesis .mypy_cache .ruff_cache
+
+# Thirty small faults over all parts: some test must notice each.
+mutants: setup
+	$(BIN)/python -m tests.frozen.mutants

@@ -160,7 +160,7 @@ def test_every_answer_on_an_executed_plan_is_as_stored(tmp_path: Path) -> None:
     log = git(story.root, "log", "--no-merges", "--format=%s%n%b%x00", branch).split("\0")
     story.answers["branch"] = {
         "tree": git(story.root, "rev-parse", f"{branch}^{{tree}}"),
-        "commits": [story.plain(each.strip().splitlines()) for each in sorted(log)],
+        "commits": [story.plain(text.splitlines()) for text in sorted(map(str.strip, log))],
     }
     hold("tax", story.answers)
 
