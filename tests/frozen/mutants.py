@@ -65,7 +65,7 @@ MUTANTS = (
         "sizing: the border itself is too large",
         "    return estimate * 100 > given.available * budget.task_percent\n",
         "    return estimate * 100 >= given.available * budget.task_percent\n",
-        ("test_too_large_is_exact_at_the_border",),
+        ("test_a_task_of_just_the_limit_fits_and_a_token_more_does_not",),
     ),
     Mutant(
         "assembly: rules over the reserve are let in",

@@ -197,9 +197,12 @@ def rejected(ids: list[str]) -> str:
 TAX_SCRIPT = """\
 reviewer:
   - {task: "1", attempt: 1, verdict: fixable, violated: [source.doc.sops.naming], feedback: Name it better.}
+  - {task: "2", confidence: 0.4}
+planner:
+  - {answer: PLANNED}
 """
 TAX = {
-    ".hornbook/config.yaml": "gates:\n  additional:\n    - {name: there, command: test -f shop/price.py}\n",
+    ".hornbook/config.yaml": "engine:\n  agent: scripted\ngates:\n  additional:\n    - {name: there, command: test -f shop/price.py}\n",
     f"{SOPS}/naming.md": '---\napplies_to: "**/*.py"\nseverity: error\n---\n# Naming\n\nFunctions MUST have names that say what they return.\n',
     "shop/price.py": "def price(n):\n    return n * 2\n",
     "shop/secret.py": "KEY = 1\n",
@@ -232,6 +235,11 @@ Success criteria:
 ## Coordination
 None.
 """
+TRACK = {
+    "old/docs/tracks/ACTIVE_TRACK": "T-1\n",
+    "old/docs/tracks/T-1/plan.md": "# Track: Rates\n\n## Goal\n\nTwo rates.\n\n## Tasks\n\n- [x] Look around\n- [ ] Add a table\n",
+    "old/docs/tracks/T-1/decisions.md": "# Decisions\n\n- 2026-01-01: A table, because it is simple.\n",
+}
 BAD = {
     f"{SOPS}/bad-yaml.md": "---\napplies_to: [unclosed\n---\n# Bad\n\nText.\n",
     f"{SOPS}/bad-glob.md": '---\napplies_to: ["src/[z-a].py", "/abs", "a/../b"]\nseverity: fatal\ncolour: red\n---\n# Bad globs\n\nText.\n',

@@ -9,6 +9,7 @@ from tests.frozen.stories import Story, git, tell
 
 CASES = Path(__file__).parents[1] / "data"
 SPAN = "main..work"
+FORMS = ("text", "json", "sarif", "junit", "github", "markdown")
 QUERIES = {
     "query-entities": "{ entities { id } }",
     "query-sops": '{ entities(filter: { predicatePrefix: "source.doc.sops" }) { id triples { predicate object } } }',
@@ -109,7 +110,7 @@ def _reviews(story: Story) -> None:
     with_gates = ("--gates", "gates.json", "--require-bound-gates")
     for name in reviews:
         check = ("review", "check", f"{name}.json", "--receipt", "packet/receipt.json")
-        for form in ("text", "json", "sarif", "junit", "github", "markdown"):
+        for form in FORMS if name in {"good", "bad", "lying"} else ("json",):
             story.ask(f"review-{name}-{form}", *check, *with_gates, "--format", form)
     record = ("--receipt", "packet/receipt.json", "--record", "--json")
     story.ask("review-record", "review", "check", "good.json", *record)
@@ -120,6 +121,7 @@ def _reviews(story: Story) -> None:
     (learned, *_) = story.both("conventions", "conventions")["conventions"]
     story.ask("conventions-promote", "conventions", "promote", learned["id"])
     story.ask("why-convention", "why", "handlers/user.go", "--json")
+    story.ask("conventions-retire", "conventions", "retire", learned["id"])
     story.ask("export-all", "export")
 
 
@@ -143,11 +145,17 @@ def test_every_answer_on_an_executed_plan_is_as_stored(tmp_path: Path) -> None:
     story.ask("plan", "plan", "Add tax", "--from", "plan.md", "--json")
     story.ask("tasks", "tasks", "add-tax", "--json")
     story.both("runs-none", "runs")
-    story.write({".hornbook/scripted.yaml": given.TAX_SCRIPT})
+    plan = json.dumps(given.TAX_PLAN.replace("Add tax", "More tax"))
+    story.write({".hornbook/scripted.yaml": given.TAX_SCRIPT.replace("PLANNED", plan)})
     # One after the other: side by side, whose event comes first is a matter of speed.
-    for name, which in {"task-1": ("--task", "1"), "task-2": ("--task", "2"), "rest": ()}.items():
-        asked = ("execute", "add-tax", *which, "--agent", "scripted", "--json")
-        story.ask(f"execute-{name}", *asked, told=False)
+    for task in ("1", "2"):
+        asked = ("execute", "add-tax", "--task", task, "--agent", "scripted", "--json")
+        story.ask(f"execute-{task}", *asked, told=False)
+    story.both("runs-asking", "runs", "show", "add-tax-t2-1")
+    story.ask("resume-asking", "resume", "add-tax-t2-1", "--json", told=False)
+    story.ask("answer", "answer", "add-tax-t2-1", "--text", "Approve it.", "--json")
+    story.ask("resume", "resume", "add-tax-t2-1", "--json", told=False)
+    story.ask("auto", "auto", "More tax", "--agent", "scripted", "--json", told=False)
     story.both("runs", "runs")
     for run in ("add-tax-t1-1", "add-tax-t2-1"):
         story.both(f"runs-show-{run}", "runs", "show", run)
@@ -163,6 +171,37 @@ def test_every_answer_on_an_executed_plan_is_as_stored(tmp_path: Path) -> None:
         "commits": [story.plain(text.splitlines()) for text in sorted(map(str.strip, log))],
     }
     hold("tax", story.answers)
+
+
+def test_every_answer_of_setting_up_is_as_stored(tmp_path: Path) -> None:
+    story = tell(tmp_path, "fresh")
+    story.begin({**given.SOURCES, **given.TRACK})
+    (story.root / ".hornbook/config.yaml").unlink()
+    story.ask("init-text", "init")
+    story.ask("init-gates", "init", "--gates", "auto", "--json")
+    story.ask("init-examples", "init", "--examples", "--json")
+    settings = (".claude/settings.json",)
+    story.ask("init-hooks", "init", "--hooks", "claude", "--json", files=settings)
+    story.write({".hornbook/config.yaml": given.CONFIG})
+    story.ask("gates-prove", "gates", "list", "--prove", "--json")
+    story.ask("why-before", "why", "app/tax.py")
+    story.ask("ingest", "ingest", "--json")
+    story.ask("import", "plans", "import", "old", "--json")
+    story.both("plans", "plans")
+    story.write({"limits.md": given.PLAN})
+    story.ask("propose", "propose", "Two rates", "--from", "limits.md", "--json")
+    story.ask("promote", "promote", "two-rates", "--json")
+    why = ("--text", "Rates are whole.", "--reason", "Cents.")
+    proposed = story.ask("propose-invariant", "invariants", "propose", "two-rates", *why, "--json")
+    story.ask("promote-invariant", "invariants", "promote", proposed["id"], "--json")
+    story.both("invariants", "invariants")
+    story.ask("explore", "explore", "Three rates", "--supersedes", "two-rates", "--json")
+    story.ask("spec-from", "spec", "three-rates", "--from", "limits.md", "--json")
+    story.ask("design-from", "design", "three-rates", "--from", "limits.md", "--json")
+    for event in ("session-start", "post-tool-use", "pre-compact", "post-compact", "stop"):
+        sent = {"session_id": "s", "tool_name": "Read", "tool_input": {"file_path": "README.md"}}
+        story.ask(f"hook-{event}", "hook", event, stdin=json.dumps(sent))
+    hold("fresh", story.answers)
 
 
 BAD_INPUTS: dict[str, tuple[str, ...]] = {
