@@ -177,13 +177,13 @@ MUTANTS = (
         "export: in whatever order the store has",
         "        return sorted(target.getvalue().splitlines())\n",
         "        return sorted(target.getvalue().splitlines(), key=hash)\n",
-        ("test_rebuilding_gives_the_same_bytes", "test_equal_content_exports_as_equal_bytes"),
+        ("test_an_export_is_in_the_order_of_its_lines",),
     ),
     Mutant(
         "generations: one that is read is deleted",
         "            if place.name != published and _unread(place):\n",
         "            if place.name != published:\n",
-        ("test_a_snapshot_stays_as_it_was_while_others_publish",),
+        ("test_a_generation_that_is_read_stays_on_disk_until_it_is_let_go",),
     ),
     Mutant(
         "paths: two dots at the start are dropped",
@@ -209,7 +209,7 @@ MUTANTS = (
         "blindness: a run of forty is no leak",
         "        if end - start >= RUN and _says_something(text[start:end]):\n",
         "        if end - start > RUN and _says_something(text[start:end]):\n",
-        ("test_a_leak_is_told_exactly_when_forty_characters_are_shared",),
+        ("test_a_run_of_forty_is_always_found_wherever_it_stands",),
     ),
     Mutant(
         "seals: an edited record is believed",
@@ -224,7 +224,7 @@ MUTANTS = (
         "plan check: an empty section is only a warning",
         '            problems.error(read.lines.get(name), "empty_section", message)\n',
         '            problems.warning(read.lines.get(name), "empty_section", message)\n',
-        ("test_what_keeps_a_plan_from_starting_is_told_with_its_line",),
+        ("test_a_plan_that_leaves_out_what_it_must_say_is_not_fit",),
     ),
 )
 
