@@ -6,26 +6,26 @@ from pathlib import Path
 from fastapi import FastAPI
 
 COUNTED: Mapping[str, tuple[str, ...]] = {
-    "whole-log reads": ("hornbook.execute.events:verify",),
+    "whole-log reads": ("hornbook.plans.events:verify",),
     "projections": (
-        "hornbook.execute.plan_state:project",
-        "hornbook.execute.run_state:project_run",
-        "hornbook.execute.task_ledger:ledger_of",
+        "hornbook.plans.state:project",
+        "hornbook.loop.runs.state:project_run",
+        "hornbook.plans.tasks:ledger_of",
     ),
     "run-record writes": (
-        "hornbook.execute.run_records:write_run_records",
-        "hornbook.execute.run_files:write_task_files",
-        "hornbook.execute.run_snapshots:write_snapshots",
+        "hornbook.plans.run_records:write_run_records",
+        "hornbook.loop.runs.files:write_task_files",
+        "hornbook.loop.runs.snapshots:write_snapshots",
     ),
-    "commit-graph builds": ("hornbook.workspace.judging:graph_at",),
+    "commit-graph builds": ("hornbook.graph.commit_graph:graph_at",),
     "settings parses": (
-        "hornbook.workspace.settings_loading:parse_settings",
-        "hornbook.workspace.settings_loading:parse_foreign_gates",
+        "hornbook.settings.load:parse_settings",
+        "hornbook.settings.load:parse_foreign_gates",
     ),
 }
 """What is counted, and the functions whose calls count: `module:function` or `module:Class.method`."""
 
-LOOP_STEP = "hornbook.workspace.looping:_Loop.step"
+LOOP_STEP = "hornbook.loop.loop:_Loop.step"
 """One step of a run, to which some counts are held."""
 
 
