@@ -8,7 +8,7 @@ MODEL := .venv/.model-ready
 DOCS := .venv/docs
 PORT ?= 8765
 
-.PHONY: setup test lint types contracts pytest fuzz test-kills test-model demo docs bench conformance soak lock clean
+.PHONY: setup test lint types contracts pytest fuzz test-kills test-model demo docs bench conformance soak lock clean mutants
 
 setup: $(STAMP)
 
@@ -93,3 +93,7 @@ lock:
 
 clean:
 	rm -rf .venv dist site .hypothesis .mypy_cache .ruff_cache
+
+# Thirty small faults over all parts: some test must notice each.
+mutants: setup
+	$(BIN)/python -m tests.frozen.mutants

@@ -1,12 +1,16 @@
-"""Files that are gone soon: each says whose it is, and those of the dead are taken away."""
+"""The one way to write a file, to lock one, and to write down a time.
 
+A file is written under another name and takes its place when it is whole. Drafts and temporary
+folders say whose they are, and those of the dead are taken away.
+"""
+
+import fcntl
 import os
-import shutil
-import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 PREFIX = "hornbook-"
@@ -17,6 +21,8 @@ STALE = 3600.0
 @contextmanager
 def temporary_folder(what: str, inside: Path | None = None) -> Iterator[Path]:
     """A folder that is gone afterwards; if we are killed, the next who wants one removes it."""
+    import tempfile  # noqa: PLC0415  # start-up: most commands make no folder
+
     place = Path(tempfile.gettempdir()) if inside is None else inside
     sweep(place)
     name = f"{PREFIX}{what}-{os.getpid()}-"
@@ -26,6 +32,8 @@ def temporary_folder(what: str, inside: Path | None = None) -> Iterator[Path]:
 
 def sweep(folder: Path, older_than: float = STALE) -> None:
     """Remove temporary folders of ours whose process died before it could."""
+    import shutil  # noqa: PLC0415  # start-up: most commands make no folder
+
     for place in folder.glob(f"{PREFIX}*-*-*"):
         owner = place.name.split("-")[2]
         try:
@@ -45,6 +53,10 @@ def draft_of(path: Path) -> Path:
     """
     with suppress(FileNotFoundError):
         _remove_dead(path.parent.glob(f".{_escaped(path.name)}.*.draft"))
+    return _own_draft(path)
+
+
+def _own_draft(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.draft")
 
 
@@ -74,21 +86,103 @@ def _lives(owner: str) -> bool:
     return True
 
 
-def write_whole(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = True) -> None:
-    """Give the file these bytes and this mode; the folders above it are made.
+def write_whole(
+    path: Path, data: bytes, mode: int | None = None, *, durable: bool = True, sweeps: bool = True
+) -> None:
+    """Give a file these bytes so that it has the old ones or the new ones, whatever happens.
 
-    What can be made again need not be durable: then a crash may leave the old bytes.
+    The folders above it are made; without a mode it gets the usual one. What can be made again
+    need not be durable: then a crash of the machine may leave the old bytes. Where a folder has
+    very many files, looking for drafts of the dead costs more than they do: then none is swept.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    draft = draft_of(path) if sweeps else _own_draft(path)
     try:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(path)
+        if mode is not None:
+            draft.chmod(mode)
+        draft.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
+
+
+def append_whole(path: Path, data: bytes) -> None:
+    """Add bytes to the end of a file and have the disk keep them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def settle(path: Path) -> None:
+    """Wait until the disk has a file, or a folder's list of names."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def lock(path: Path, *, shared: bool = False, wait: bool = True, create: bool = True) -> int | None:
+    """A handle that holds a lock on a file until it is closed; None if others hold it meanwhile.
+
+    The system lets go of the lock when the process ends, however it ends, so that nobody has to
+    clean up after the dead. Of one process, each handle is another holder.
+
+    Raises:
+        FileNotFoundError: There is no such file and none is to be made.
+    """
+    flags = os.O_RDONLY if shared else os.O_RDWR
+    handle = os.open(path, flags | os.O_CREAT if create else flags, 0o644)
+    try:
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        fcntl.flock(handle, kind if wait else kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+@contextmanager
+def locked(path: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Be the only one who holds a lock; `waiting` is called once if another has to finish first."""
+    handle = lock(path, wait=waiting is None)
+    if handle is None:
+        if waiting is not None:
+            waiting()
+        handle = lock(path)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def now() -> str:
+    """The time, as events carry it."""
+    return to_milliseconds(datetime.now(UTC))
+
+
+def to_milliseconds(moment: datetime) -> str:
+    """A time in UTC as events carry it: `2026-01-31T12:00:00.000Z`."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def to_seconds(moment: datetime) -> str:
+    """A time in UTC as records carry it: `2026-01-31T12:00:00Z`."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def canonical_time(moment: datetime) -> str:
+    """A time in UTC as a store gives it back: without zeros that say nothing."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".") + "Z"

@@ -78,6 +78,18 @@ class EventLogError(HornbookError):
     """A plan's events cannot be read, do not follow each other, or contradict their export."""
 
 
+class DatabaseFailed(HornbookError):
+    """The database of events is damaged, or is none; the message is its driver's."""
+
+
+class DatabaseAway(DatabaseFailed):
+    """The database is busy or cannot be reached: what it holds is not lost."""
+
+
+class KeyTaken(DatabaseFailed):
+    """A row with the same key is there already."""
+
+
 class EngineError(HornbookError):
     """The engine cannot do this with a run as it is now, or cannot run at all."""
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hornbook.disk import to_seconds
 from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository
 from hornbook.text.globs import clean_path
@@ -40,13 +41,14 @@ if TYPE_CHECKING:
     from hornbook.loop.runs.book import RunBook
     from hornbook.loop.runs.history import PastRun
     from hornbook.plans.plan import PlanDecision
+    from hornbook.plans.reader import PlanReader
     from hornbook.plans.store import PlanView
     from hornbook.review.conventions import Conventions
     from hornbook.review.judgement import Judgement
     from hornbook.review.printed_review import PrintedReview
     from hornbook.review.review_history import BadRecord, PastReview, RuleRecord
     from hornbook.review.review_record import JudgedReview
-    from hornbook.settings.values import GateSettings
+    from hornbook.settings.settings import GateSettings
 
 
 class Workspace(Repository):
@@ -272,7 +274,7 @@ class Workspace(Repository):
         from hornbook.review.review_history import rule_records  # noqa: PLC0415  # only this needs it
 
         bad = [each.id for each in self.bad_records()]
-        return rule_records(self.ingested(), since.strftime("%Y-%m-%dT%H:%M:%SZ"), without=bad)
+        return rule_records(self.ingested(), to_seconds(since), without=bad)
 
     def gates(self, *, diff: str | None = None) -> GateList:
         """The effective gates, each value with its origin, and those that are refused.
@@ -342,31 +344,36 @@ class Workspace(Repository):
 
     def plan_book(self) -> PlanBook:
         """The plans of the workspace: to begin, commit, check and carry them out."""
-        from hornbook.loop.plan_book import PlanBook  # noqa: PLC0415  # loads SQLAlchemy
+        from hornbook.loop.plan_book import PlanBook  # noqa: PLC0415  # start-up
 
         return PlanBook(self.places, self.settings, self.ingested)
 
+    def _plan_reader(self) -> PlanReader:
+        from hornbook.plans.reader import PlanReader  # noqa: PLC0415  # start-up
+
+        return PlanReader(self.places, self.settings)
+
     def memory(self) -> Memory:
         """What outlives a session: checkpoints, recovery, invariants."""
-        from hornbook.loop.memory import Memory  # noqa: PLC0415  # loads SQLAlchemy
+        from hornbook.loop.memory import Memory  # noqa: PLC0415  # start-up
 
         return Memory(self.places, self.settings)
 
     def run_book(self) -> RunBook:
         """The runs of the workspace's plans, to be listed, answered and followed; to be closed."""
-        from hornbook.loop.runs.book import RunBook  # noqa: PLC0415  # loads SQLAlchemy
+        from hornbook.loop.runs.book import RunBook  # noqa: PLC0415  # start-up
 
         return RunBook(self.places, self.settings)
 
     def wake(self, run_id: str) -> bool:
         """Have whoever works go on with a run that was answered; False if the engine has none."""
-        from hornbook.loop.engine.runs import wake  # noqa: PLC0415  # loads SQLAlchemy
+        from hornbook.loop.engine.runs import wake  # noqa: PLC0415  # start-up
 
         return wake(self.places, self.settings, run_id)
 
     def plans(self) -> list[PlanView]:
         """Every plan: explorations first, then the committed, then the superseded."""
-        return self.plan_book().views()
+        return self._plan_reader().views()
 
     def plan(self, slug: str) -> PlanView:
         """One plan with its decisions, risks and tasks.
@@ -374,11 +381,11 @@ class Workspace(Repository):
         Raises:
             NotFound: There is none with this slug.
         """
-        return self.plan_book().view(slug)
+        return self._plan_reader().view(slug)
 
     def decisions(self, plan_id: str) -> list[PlanDecision]:
         """The decisions of a plan that stand; `plan_id` is its id or slug."""
-        return self.plan_book().decisions(plan_id)
+        return self._plan_reader().decisions(plan_id)
 
     def record_receipt(self, facts: dict[str, object]) -> Path:
         """Keep a receipt as a record: the next ingest makes it part of the graph."""

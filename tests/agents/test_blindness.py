@@ -11,7 +11,7 @@ from hornbook import Workspace
 from hornbook.agents.rule_leaks import RUN, RuleTexts, blindness
 from hornbook.commits.worktrees import prepare
 from hornbook.rules.reading import is_rule_file
-from hornbook.settings.agent_block import Sight
+from hornbook.settings.settings import Sight
 from tests.kit.workspaces import ERROR_HANDLING, with_the_example_sop, write
 
 RULE = "All errors must include context about what operation failed."

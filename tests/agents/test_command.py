@@ -27,9 +27,8 @@ from hornbook.agents.role_confinement import AgentSurroundings
 from hornbook.agents.script import Script
 from hornbook.errors import ConfigError, UsageError
 from hornbook.process.confinement import Machine
-from hornbook.settings.agent_block import PLACEHOLDERS, SHIPPED, OwnCommand
 from hornbook.settings.load import parse_settings
-from hornbook.settings.values import Endpoint, Models, Settings
+from hornbook.settings.settings import PLACEHOLDERS, SHIPPED, Endpoint, Models, OwnCommand, Settings
 from tests.kit.paths import DOCS, PACKAGE
 from tests.kit.workspaces import write
 
@@ -646,7 +645,7 @@ def test_every_key_of_an_own_command_is_documented_and_the_example_is_read() -> 
 
 def test_the_example_of_a_form_is_read() -> None:
     found = read_forms("```json\n" + PAGE.split("```json\n")[1])
-    assert found.problems == ()
+    assert not found.problems
     assert found.subtask is not None
     assert (len(found.decisions), len(found.risks)) == (1, 1)
-    assert (found.files, found.escalation) == (("db.py",), "Which database is it?")
+    assert (found.files, found.escalation) == (["db.py"], "Which database is it?")

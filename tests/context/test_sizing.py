@@ -8,7 +8,7 @@ from hornbook import Workspace
 from hornbook.context.budget import task_room, too_large
 from hornbook.context.sizing import SizedFile, reasons_against
 from hornbook.errors import ConfigError, UsageError
-from hornbook.settings.values import Budget
+from hornbook.settings.settings import Budget
 from tests.kit.workspaces import SOPS, with_the_example_sop, write
 
 BUDGET = Budget()

@@ -10,8 +10,9 @@ from click.testing import CliRunner, Result
 from hornbook.cli.definitions import template as command
 from hornbook.context.templates.structure import SHAPES
 from hornbook.context.templates.template import load_template
-from hornbook.context.templates.xml import MAX_BYTES, MAX_DEPTH, MAX_NODES
+from hornbook.context.templates.xml import MAX_NODES
 from hornbook.errors import UsageError
+from hornbook.located import MAX_BYTES, MAX_DEPTH
 from tests.kit.paths import ROOT
 
 PAGE = (ROOT / "docs/context-settings.md").read_text(encoding="utf-8")

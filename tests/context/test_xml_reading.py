@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.context.templates.xml import (
-    MAX_BYTES,
-    MAX_DEPTH,
-    MAX_NODES,
-    Element,
-    XmlRefusal,
-    read_xml,
-)
+from hornbook.context.templates.xml import MAX_NODES, Element, read_xml
+from hornbook.located import MAX_BYTES, MAX_DEPTH, Refusal
 
 LAUGHS = (
     '<!DOCTYPE t [<!ENTITY a "ha">'
@@ -24,9 +18,9 @@ EXTERNAL = '<!DOCTYPE t [<!ENTITY x SYSTEM "file:///etc/passwd">]><task>&x;</tas
 DECLARED = "<?xml version='1.0' encoding='{}'?>"
 
 
-def refusal(data: bytes | str) -> XmlRefusal:
+def refusal(data: bytes | str) -> Refusal:
     found = read_xml(data)
-    assert isinstance(found, XmlRefusal), found
+    assert isinstance(found, Refusal), found
     return found
 
 
@@ -195,5 +189,5 @@ pieces = st.lists(st.sampled_from(MARKUP), max_size=12).map("".join)
 @given(st.binary() | st.text() | pieces | pieces.map(lambda text: text.encode("utf-16")))
 def test_any_bytes_get_an_answer(data: bytes | str) -> None:
     found = read_xml(data)
-    assert isinstance(found, Element | XmlRefusal)
+    assert isinstance(found, Element | Refusal)
     assert found.line >= 1

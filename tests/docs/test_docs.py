@@ -29,7 +29,7 @@ from hornbook.rules.readers import READERS
 from hornbook.rules.readers.records import hashes_of, sealed
 from hornbook.rules.reading import is_rule_file, read
 from hornbook.serve.graphql.schema import execute
-from hornbook.settings.values import Settings
+from hornbook.settings.settings import Settings
 from hornbook.text.globs import parse, parse_set
 from hornbook.vocabulary.predicates import PREDICATES
 from tests.kit.forks import SCRIPT, decoded, fork_run, shim_folder

@@ -22,7 +22,7 @@ from hornbook.gates.values import Gate, GateReport, GateStatus
 from hornbook.loop.worktrees import TaskWorktrees
 from hornbook.process.confinement import Machine, Means, this_machine
 from hornbook.settings.load import parse_settings
-from hornbook.settings.values import Settings
+from hornbook.settings.settings import Settings
 from tests.kit import commands
 from tests.kit.confinements import MEANS, machine_with
 from tests.kit.fakes import git

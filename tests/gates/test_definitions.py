@@ -13,14 +13,14 @@ from jsonschema import Draft202012Validator
 
 from hornbook import Workspace
 from hornbook.errors import ConfigError
-from hornbook.gates.definitions import PRESETS, define, preset_gates
+from hornbook.gates.definitions import PRESETS, check_gates, define, preset_gates
 from hornbook.gates.detect import Stack, block
 from hornbook.gates.effective import GateList, GateState, gate_settings
 from hornbook.gates.refusals import refusals
 from hornbook.gates.reports import schema
 from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
 from hornbook.settings.load import parse_settings, template
-from hornbook.settings.values import Additional, GateSettings, Override, PresetChoice
+from hornbook.settings.settings import Additional, GateSettings, Override, PresetChoice
 from tests.kit.paths import PACKAGE
 from tests.kit.workspaces import write
 
@@ -44,7 +44,7 @@ def gates_of(text: str) -> dict[str, Gate]:
 
 def problems_of(text: str) -> list[str]:
     with pytest.raises(ConfigError) as raised:
-        parse_settings(text.encode())
+        parse_settings(text.encode(), check_gates)
     return raised.value.problems
 
 

@@ -6,9 +6,9 @@ import pytest
 from pyoxigraph import Literal, Store
 
 from hornbook import Workspace
+from hornbook.disk import canonical_time
 from hornbook.errors import NotFound, UsageError
 from hornbook.graph import documents
-from hornbook.graph.ingest.ingestion import canonical_time
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.vocabulary.terms import Activation
 from tests.kit.workspaces import ERROR_HANDLING, SOPS, with_the_example_sop, write

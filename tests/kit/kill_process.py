@@ -31,6 +31,7 @@ import hornbook.cli.plans
 import hornbook.cli.runs
 import hornbook.loop.engine.plan_engine  # so that no forked process has to
 from hornbook.plans import log
+from hornbook.plans.database import Row, SqliteTransaction
 from hornbook.plans.log import EventLog
 
 BEFORE, INSIDE = "before", "inside"
@@ -145,9 +146,33 @@ def _watch_databases(ledger: Ledger) -> None:
     def undone(connection: sql.Connection) -> None:
         connection.info.pop("written", None)
 
+    _watch_events(ledger)
     sql.event.listen(sql.Engine, "before_cursor_execute", executed)
     sql.event.listen(sql.Engine, "commit", committed)
     sql.event.listen(sql.Engine, "rollback", undone)
+
+
+def _watch_events(ledger: Ledger) -> None:
+    """The same of the events, which reach SQLite without SQLAlchemy."""
+    execute, commit = SqliteTransaction.execute, SqliteTransaction.commit
+    written: dict[int, str] = {}
+
+    def executed(self: SqliteTransaction, statement: str, *values: object) -> list[Row]:
+        words = statement.split(None, 3)
+        if words[0].upper() in WRITES:
+            written.setdefault(id(self), " ".join(words[:3]))
+        if words[0].upper() in SCHEMA:
+            ledger.effect(f"schema {' '.join(words[:3])}")
+        return execute(self, statement, *values)
+
+    def committed(self: SqliteTransaction) -> None:
+        said = written.pop(id(self), None)
+        if said:
+            ledger.effect(f"commit {said} {getattr(ledger.here, 'kind', '')}".rstrip())
+        commit(self)
+
+    SqliteTransaction.execute = executed  # type: ignore[method-assign]  # to see what is done
+    SqliteTransaction.commit = committed  # type: ignore[method-assign]
 
 
 def _watch_exports(ledger: Ledger) -> None:

@@ -17,7 +17,7 @@ from hornbook.errors import ConfigError, UsageError
 from hornbook.loop.staff import WorkspaceStaff
 from hornbook.review.printed_review import review_schema
 from hornbook.settings.load import parse_settings
-from hornbook.settings.values import CAPABILITIES, Endpoint, ModelSettings, Settings
+from hornbook.settings.settings import CAPABILITIES, Endpoint, ModelSettings, Settings
 from hornbook.text.tokens import counter
 from tests.kit.chat_server import ChatServer, Reply, chat_server
 from tests.kit.git import commit, git

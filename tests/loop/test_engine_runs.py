@@ -16,9 +16,9 @@ from hornbook.loop.engine import durable
 from hornbook.loop.engine.engine import Engine, EngineScope, Options
 from hornbook.loop.engine.runs import EngineRun, Request, RunPhase, wake
 from hornbook.loop.engine.workers import Roster, connect, database_url
-from hornbook.plans.log import checked_url
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.plans.shared_database import checked_url
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 from tests.kit.engine_loop import ScriptedLoop
 from tests.kit.engines import DATABASES, RUN, attempts, database_for, effects, prepare, tried
 

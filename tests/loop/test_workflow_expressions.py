@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbook.located import Json
 from hornbook.loop.workflow.expressions import (
     OPERATORS,
     BadExpression,
@@ -22,7 +23,6 @@ from hornbook.loop.workflow.expressions import (
     resolve,
     text_of,
 )
-from hornbook.loop.workflow.json_nodes import Json
 from tests.kit.workflow_texts import JSON
 
 VALUES: dict[str, Json] = {

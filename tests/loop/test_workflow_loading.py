@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from hornbook.errors import ConfigError
+from hornbook.located import MAX_BYTES, MAX_DEPTH, JsonDocument, Refusal, read_json
 from hornbook.loop.workflow.definition import seconds_of
-from hornbook.loop.workflow.json_nodes import (
-    MAX_BYTES,
-    MAX_DEPTH,
-    JsonDocument,
-    JsonRefusal,
-    read_json,
-)
 from hornbook.loop.workflow.load import (
     MAX_STEPS,
     SHIPPED,
@@ -274,15 +268,15 @@ def test_a_workflow_hands_on_only_to_one_that_there_is_and_that_is_enabled() -> 
 )
 def test_json_that_is_none_is_refused_at_its_line(text: str | bytes, line: int, hint: str) -> None:
     refusal = read_json(text)
-    assert isinstance(refusal, JsonRefusal)
+    assert isinstance(refusal, Refusal)
     assert (refusal.code, refusal.line) == ("not_json", line)
     assert hint in refusal.message
 
 
 def test_large_and_deep_texts_are_refused() -> None:
     large, deep = read_json(" " * (MAX_BYTES + 1)), read_json("[" * (MAX_DEPTH + 1))
-    assert isinstance(large, JsonRefusal)
-    assert isinstance(deep, JsonRefusal)
+    assert isinstance(large, Refusal)
+    assert isinstance(deep, Refusal)
     assert (large.code, deep.code) == ("too_large", "too_deep")
     assert isinstance(read_json("[" * MAX_DEPTH + "]" * MAX_DEPTH), JsonDocument)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from hornbook.errors import ConfigError, UsageError
+from hornbook.located import Json, JsonKind
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.loop.workflow.interpreter import (
     Do,
@@ -25,7 +26,6 @@ from hornbook.loop.workflow.interpreter import (
     advance,
     start,
 )
-from hornbook.loop.workflow.json_nodes import Json, JsonKind
 from hornbook.loop.workflow.load import SHIPPED, load_workflow, require_workflow, shipped_workflow
 from hornbook.loop.workflow.subjects import (
     ASSEMBLE,

@@ -404,4 +404,6 @@ def test_machines_that_meet_at_an_empty_database_all_find_their_tables(
         found = sql.inspect(engine).get_table_names()
         engine.dispose()
         assert {"hornbook_workers", "hornbook_runs", "hornbook_holds"} <= set(found)
-        assert log_in(folders[0], database=url).plans() == []
+        log = log_in(folders[0], database=url)
+        assert log.plans() == []
+        log.close()

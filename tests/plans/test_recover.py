@@ -342,7 +342,7 @@ import os, shutil, signal, sys
 from pathlib import Path
 from hornbook import Workspace
 from hornbook.loop.plan_book import PlanBook
-from hornbook.settings.values import Settings
+from hornbook.settings.settings import Settings
 
 base, place = Path(sys.argv[1]), Path(sys.argv[2])
 

@@ -25,7 +25,7 @@ from hornbook.agents.role_confinement import AgentSurroundings, confinement_of
 from hornbook.disk import temporary_folder
 from hornbook.process.confinement import Confined, Machine, confine, this_machine
 from hornbook.process.runner import Finished, ended_by, environment, run_command
-from hornbook.settings.agent_block import Output, PromptBy
+from hornbook.settings.settings import Output, PromptBy
 
 LONGEST_COMMAND = 120_000
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -194,16 +194,16 @@ class _Call:
         quoted = shlex.join(confined.command)
         return f"exec {quoted} <{shlex.quote(str(source))} 2>{shlex.quote(str(self._errors))}"
 
-    def _read(self, finished: Finished) -> tuple[Answer, tuple[str, ...]]:
+    def _read(self, finished: Finished) -> tuple[Answer, list[str]]:
         printed = read_printed(
             self._profile, self._log.read_text("utf-8", errors="replace"), str(self._folder)
         )
         failure = self._failure(finished, printed)
         if failure is not None:
             wait = None if finished.timed_out else retry_after(failure, time.time())
-            return Answer(error=failure, retry_after=wait, usage=printed.usage), ()
-        said = read_forms(printed.text)
-        return _answered(printed, said), said.problems
+            return Answer(error=failure, retry_after=wait, usage=printed.usage), []
+        forms = read_forms(printed.text)
+        return _answered(printed, forms), forms.problems
 
     def _failure(self, finished: Finished, printed: PrintedAnswer) -> str | None:
         """Why there is no answer. An exit code alone says nothing where the output says more."""
@@ -212,30 +212,19 @@ class _Call:
             return f"not done after {seconds} s: it was ended with all that it had started."
         if printed.error is not None:
             return printed.error
-        ended = "its keeper was killed" if finished.code is None else ended_by(finished.code)
-        plain = self._profile.output is Output.TEXT
-        if printed.text and not (plain and finished.code != 0):
+        if printed.text and not (self._profile.output is Output.TEXT and finished.code != 0):
             return None
+        ended = "its keeper was killed" if finished.code is None else ended_by(finished.code)
         errors = self._errors.read_text("utf-8", errors="replace") if self._errors.exists() else ""
-        words = tail(errors) if errors.strip() else tail(printed.text)
-        return (
-            f"it answered nothing ({ended}): {words}" if not printed.text else f"{ended}: {words}"
-        )
+        words = tail(errors if errors.strip() else printed.text)
+        return f"{ended}: {words}" if printed.text else f"it answered nothing ({ended}): {words}"
 
 
-def _answered(printed: PrintedAnswer, said: AnswerForms) -> Answer:
-    claimed = printed.files if said.files is None else tuple(sorted(set(said.files)))
-    asked = [each for each in said.problems if "continuation" in each]
-    return Answer(
-        text=printed.text,
-        error=" ".join(asked) if asked and said.subtask is None else None,
-        claimed_files=claimed,
-        subtask=said.subtask,
-        escalation=said.escalation,
-        decisions=said.decisions,
-        risks=said.risks,
-        usage=printed.usage,
-    )
+def _answered(printed: PrintedAnswer, forms: AnswerForms) -> Answer:
+    claimed = printed.files if forms.files is None else tuple(sorted(set(forms.files)))
+    answer = forms.answer(printed.text, printed.usage, claimed)
+    asked = [each for each in forms.problems if "continuation" in each]
+    return replace(answer, error=" ".join(asked)) if asked and forms.subtask is None else answer
 
 
 def _worktree(folder: Path) -> Path:

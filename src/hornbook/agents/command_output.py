@@ -1,14 +1,14 @@
-"""Reads what a command printed: an answer, what it cost, or why there is none."""
+"""What a command printed: an answer, what it cost, or why there is none and when to ask again."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from hornbook.agents.assignment import Subtask, Usage
+from hornbook.agents.assignment import Answer, Subtask, Usage
 from hornbook.agents.profile import JsonReading, Profile
-from hornbook.settings.agent_block import Output
+from hornbook.settings.settings import Output
 
 _SHOWN = 2000
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
@@ -39,7 +39,7 @@ def read_printed(profile: Profile, printed: str, folder: str) -> PrintedAnswer:
         int(sum(_numbers(objects, profile.steps))),
         sum(costs) if costs else None,
     )
-    named = [str(each) for reading in profile.files for each in _found(objects, reading)]
+    named = [str(each) for reading in profile.files for each in _values_at(objects, reading)]
     files = tuple(sorted({_relative(path, folder) for path in named})) if profile.files else None
     return PrintedAnswer(
         _first(objects, profile.text), _first(objects, profile.error) or None, usage, files
@@ -109,21 +109,21 @@ def _parsed(text: str) -> object:
 def _first(objects: Sequence[dict[str, object]], readings: Iterable[JsonReading]) -> str:
     """The first reading that finds something, as text."""
     for reading in readings:
-        found = [_text(each) for each in _found(objects, reading)]
+        found = [_as_text(each) for each in _values_at(objects, reading)]
         found = [each for each in found if each.strip()]
         if found:
             return "".join(found) if reading.take == "join" else found[-1]
     return ""
 
 
-def _text(value: object) -> str:
+def _as_text(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _numbers(objects: Sequence[dict[str, object]], readings: Iterable[JsonReading]) -> list[float]:
-    found = (each for reading in readings for each in _found(objects, reading))
+    found = (each for reading in readings for each in _values_at(objects, reading))
     return [
         float(each)
         for each in found
@@ -131,7 +131,7 @@ def _numbers(objects: Sequence[dict[str, object]], readings: Iterable[JsonReadin
     ]
 
 
-def _found(objects: Sequence[dict[str, object]], reading: JsonReading) -> Iterator[object]:
+def _values_at(objects: Sequence[dict[str, object]], reading: JsonReading) -> Iterator[object]:
     steps = reading.path.split(".")
     for each in objects:
         if all(list(_at(each, path.split("."))) == [value] for path, value in reading.where):
@@ -139,16 +139,18 @@ def _found(objects: Sequence[dict[str, object]], reading: JsonReading) -> Iterat
 
 
 def _at(value: object, steps: Sequence[str]) -> Iterator[object]:
+    """What stands at the end of a path, for every item where a step is `*`."""
     if not steps:
         yield value
         return
     step, *rest = steps
-    if step == "*":
-        inside = value.values() if isinstance(value, dict) else value
-        for each in inside if isinstance(inside, Iterable) and not isinstance(inside, str) else ():
-            yield from _at(each, rest)
-    elif isinstance(value, dict) and step in value:
-        yield from _at(value[step], rest)
+    inside: Iterable[object] = ()
+    if isinstance(value, dict):
+        inside = value.values() if step == "*" else [value[step]] if step in value else ()
+    elif isinstance(value, list) and step == "*":
+        inside = value
+    for each in inside:
+        yield from _at(each, rest)
 
 
 def _relative(path: str, folder: str) -> str:
@@ -160,24 +162,15 @@ KEYS = ("continuation", "decisions", "risks", "files", "escalate")
 _FENCE = re.compile(r"^(`{3,}|~{3,})json[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _DECISION = ("decision", "reason", "impact")
 _RISK = ("id", "severity", "text")
+_CONTINUATION = ("description", "files", "criteria")
 
 Triple = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AnswerForms:
     """What the forms of an answer say; `problems` names what could not be read."""
 
-    subtask: Subtask | None = None
-    decisions: tuple[Triple, ...] = ()
-    risks: tuple[Triple, ...] = ()
-    files: tuple[str, ...] | None = None
-    escalation: str | None = None
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Form:
     subtask: Subtask | None = None
     decisions: list[Triple] = field(default_factory=list)
     risks: list[Triple] = field(default_factory=list)
@@ -185,14 +178,24 @@ class _Form:
     escalation: str | None = None
     problems: list[str] = field(default_factory=list)
 
+    def answer(self, text: str, usage: Usage, claimed_files: tuple[str, ...] | None) -> Answer:
+        """The answer of an agent that said this and wrote the forms into it."""
+        return Answer(
+            text=text,
+            claimed_files=claimed_files,
+            subtask=self.subtask,
+            escalation=self.escalation,
+            decisions=tuple(self.decisions),
+            risks=tuple(self.risks),
+            usage=usage,
+        )
+
 
 def read_forms(text: str) -> AnswerForms:
     """Read every fenced JSON object that has one of our keys; any other JSON is prose."""
-    form = _Form()
+    form = AnswerForms()
     for found in _json_objects(text, form.problems):
-        unknown = sorted(found.keys() - set(KEYS))
-        if unknown:
-            form.problems.append(f"unknown key {', '.join(unknown)}: known are {', '.join(KEYS)}.")
+        _warn_of_unknown(found, KEYS, f": known are {', '.join(KEYS)}.", form)
         if "continuation" in found:
             _continue(found["continuation"], form)
         form.decisions += _triples(found.get("decisions", []), "decisions", _DECISION, form)
@@ -201,14 +204,15 @@ def read_forms(text: str) -> AnswerForms:
             form.files = (form.files or []) + _texts(found["files"], "files", form)
         if "escalate" in found:
             form.escalation = str(found["escalate"]).strip() or "the agent gave no reason"
-    return AnswerForms(
-        form.subtask,
-        tuple(form.decisions),
-        tuple(form.risks),
-        None if form.files is None else tuple(form.files),
-        form.escalation,
-        tuple(form.problems),
-    )
+    return form
+
+
+def _warn_of_unknown(
+    found: Mapping[str, object], known: Collection[str], said: str, form: AnswerForms
+) -> None:
+    unknown = sorted(found.keys() - set(known))
+    if unknown:
+        form.problems.append(f"unknown key {', '.join(unknown)}{said}")
 
 
 def _json_objects(text: str, problems: list[str]) -> Iterator[dict[str, object]]:
@@ -223,13 +227,11 @@ def _json_objects(text: str, problems: list[str]) -> Iterator[dict[str, object]]
             yield found
 
 
-def _continue(value: object, form: _Form) -> None:
+def _continue(value: object, form: AnswerForms) -> None:
     if not isinstance(value, dict) or not str(value.get("description") or "").strip():
         form.problems.append("`continuation` has no description: say what is to be done first.")
         return
-    unknown = sorted(value.keys() - {"description", "files", "criteria"})
-    if unknown:
-        form.problems.append(f"unknown key {', '.join(unknown)} in `continuation`.")
+    _warn_of_unknown(value, _CONTINUATION, " in `continuation`.", form)
     if form.subtask is not None:
         form.problems.append("`continuation` stands twice: ask for one subtask at a time.")
         return
@@ -238,14 +240,14 @@ def _continue(value: object, form: _Form) -> None:
     form.subtask = Subtask(str(value["description"]).strip(), tuple(files), tuple(criteria))
 
 
-def _texts(value: object, name: str, form: _Form) -> list[str]:
+def _texts(value: object, name: str, form: AnswerForms) -> list[str]:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return list(value)
     form.problems.append(f"`{name}` is no list of texts.")
     return []
 
 
-def _triples(value: object, name: str, keys: tuple[str, ...], form: _Form) -> list[Triple]:
+def _triples(value: object, name: str, keys: tuple[str, ...], form: AnswerForms) -> list[Triple]:
     if not isinstance(value, list):
         form.problems.append(f"`{name}` is no list.")
         return []

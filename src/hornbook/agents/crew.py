@@ -14,10 +14,21 @@ from hornbook.agents.script import Script
 from hornbook.agents.scripted_agent import ScriptedAgent
 from hornbook.errors import UsageError
 from hornbook.process.confinement import Machine
-from hornbook.settings.agent_block import EMBEDDED, RESERVED, SCRIPTED, SHIPPED, OwnCommand
-from hornbook.settings.values import Endpoint, Models
+from hornbook.settings.settings import (
+    EMBEDDED,
+    RESERVED,
+    SCRIPTED,
+    SHIPPED,
+    Endpoint,
+    Models,
+    OwnCommand,
+)
 
 Builder = Callable[[], Agent]
+SAME_MODEL = (
+    "develops and reviews with the same model: configure a second one under `models`, or name two "
+    "agents (`--agent claude,codex`)."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +91,16 @@ def choose_agents(
         UsageError: There is no such agent, or its command is not installed.
     """
     first, _, second = (part.strip() for part in name.partition(","))
+    second = second or first
     developing = _candidates(own, first, models, "developing")
-    reviewing = _candidates(own, second or first, models, "reviewing")
-    planning = _candidates(own, second or first, models, "planning")
-    mine = next(iter(developing.values()), None)
-    other = next((each for each in reviewing.values() if not _same(each, mine)), None)
-    theirs = other if mine is not None and other else next(iter(reviewing.values()), None)
-    notes = []
-    if first == (second or first) and first != SCRIPTED and (mine is None or _same(theirs, mine)):
-        notes.append(
-            f"{first} develops and reviews with the same model: configure a second one under "
-            "`models`, or name two agents (`--agent claude,codex`)."
-        )
+    reviewing = _candidates(own, second, models, "reviewing")
+    planning = _candidates(own, second, models, "planning")
+    mine = _best(developing)
+    theirs = _best(reviewing)
+    if mine is not None:
+        others = (each for each in reviewing.values() if not _same(each, mine))
+        theirs = next(others, theirs)
+    alone = first == second != SCRIPTED and (mine is None or _same(theirs, mine))
 
     def chosen(name: str, best: Endpoint | None, able: Mapping[str, Endpoint]) -> ChosenAgent:
         # a command knows models, one of ours the endpoints themselves
@@ -102,10 +111,14 @@ def choose_agents(
 
     return Crew(
         chosen(first, mine, developing),
-        chosen(second or first, theirs, reviewing),
-        chosen(second or first, next(iter(planning.values()), None), planning),
-        tuple(notes),
+        chosen(second, theirs, reviewing),
+        chosen(second, _best(planning), planning),
+        (f"{first} {SAME_MODEL}",) if alone else (),
     )
+
+
+def _best(able: Mapping[str, Endpoint]) -> Endpoint | None:
+    return next(iter(able.values()), None)
 
 
 def _same(one: Endpoint | None, other: Endpoint | None) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from hornbook.agents.assignment import Role
-from hornbook.settings.agent_block import JSON_PATHS, Output, OwnCommand, PromptBy
+from hornbook.settings.settings import JSON_PATHS, Output, OwnCommand, PromptBy
 
 
 @dataclass(frozen=True, slots=True)

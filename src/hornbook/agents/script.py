@@ -227,19 +227,24 @@ def _operations(
         problems.append(f"{where}: `do` is no list: write `- write: {{path: …, text: …}}`.")
         return
     for place, entry in enumerate(value):
-        at = f"{where}.do[{place}]"
-        if not isinstance(entry, dict) or len(entry) != 1:
-            problems.append(f"{at} is no single operation: write one of {', '.join(OPERATIONS)}.")
+        wrong = _wrong_operation(entry)
+        if wrong:
+            problems.append(f"{where}.do[{place}]{wrong}")
             continue
         ((name, details),) = entry.items()
-        if name not in OPERATIONS:
-            problems.append(f"{at}: unknown `{name}`: {_hint(str(name), tuple(OPERATIONS))}")
-            continue
-        keys = OPERATIONS[name]
-        if not isinstance(details, dict) or set(details) != set(keys):
-            problems.append(f"{at}: `{name}` needs exactly {', '.join(keys)}.")
-            continue
-        if name == "mode" and not _MODE.fullmatch(str(details["mode"])):
-            problems.append(f"{at}: `mode` is {details['mode']!r}: write three digits, '755'.")
-            continue
-        yield name, {key: str(details[key]) for key in keys}
+        yield name, {key: str(details[key]) for key in OPERATIONS[name]}
+
+
+def _wrong_operation(entry: object) -> str:
+    """Why an entry of `do` is no operation; empty if it is one."""
+    if not isinstance(entry, dict) or len(entry) != 1:
+        return f" is no single operation: write one of {', '.join(OPERATIONS)}."
+    ((name, details),) = entry.items()
+    if name not in OPERATIONS:
+        return f": unknown `{name}`: {_hint(str(name), tuple(OPERATIONS))}"
+    keys = OPERATIONS[name]
+    if not isinstance(details, dict) or set(details) != set(keys):
+        return f": `{name}` needs exactly {', '.join(keys)}."
+    if name == "mode" and not _MODE.fullmatch(str(details["mode"])):
+        return f": `mode` is {details['mode']!r}: write three digits, '755'."
+    return ""

@@ -285,17 +285,17 @@ class ScriptedAgent:
         act = self.script.act(assignment.role, assignment.task_id, assignment.attempt)
         asked = self._count(assignment)
         record({"kind": "agent.started", "agent": self.name, "role": assignment.role.value})
-        due = asked <= act.times
-        if act.rate_limit is not None and due:
+        dies = act.die if asked <= act.times else None
+        if act.rate_limit is not None and asked <= act.times:
             said = f"rate limited, for the {asked}. time of {act.times}: try again later."
             return Answer(error=said, retry_after=act.rate_limit)
         if act.hang:
             return _hang(assignment)
-        if act.die is not None and due and not act.after_work:
-            return _die(act.die)
+        if dies and not act.after_work:
+            return _die(dies)
         answer = self._answer(act, assignment)
-        if act.die is not None and due:
-            return _die(act.die)
+        if dies:
+            return _die(dies)
         record({"kind": "agent.ended", "agent": self.name, "problems": []})
         return answer
 
@@ -322,32 +322,24 @@ class ScriptedAgent:
         if not text.strip() and assignment.role is not Role.REVIEWER:
             said = "the script has no answer for this role: give one with `answer`."
             return Answer(error=said)
-        said_beside = read_forms(text)
-        claimed = said_beside.files if act.claims is None else act.claims
+        forms = read_forms(text)
+        claimed = forms.files if act.claims is None else act.claims
         tokens = Usage(len(assignment.prompt) // 4, len(text) // 4, 1)
-        return Answer(
-            text=text,
-            claimed_files=claimed,
-            subtask=said_beside.subtask,
-            escalation=said_beside.escalation,
-            decisions=said_beside.decisions,
-            risks=said_beside.risks,
-            usage=tokens,
-        )
+        return forms.answer(text, tokens, None if claimed is None else tuple(claimed))
 
 
 def _develop(act: Act, assignment: Assignment) -> str:
     folder = Path(assignment.folder)
-    if act.do is None and act.answer is None:
-        wanted = {*assignment.files, *tests_for(assignment)}
-        there = {path: _read(folder / path) for path in sorted(wanted)}
-        work = default_work(assignment, there)
-        for path, text in work.items():
-            _write(folder / path, text)
-        return f"Worked on {', '.join(sorted(work)) or 'nothing'}."
-    for name, details in act.do or ():
-        _perform(folder, name, dict(details))
-    return act.answer or f"Did {len(act.do or ())} operations."
+    if act.do is not None or act.answer is not None:
+        operations = act.do or ()
+        for name, details in operations:
+            _perform(folder, name, dict(details))
+        return act.answer or f"Did {len(operations)} operations."
+    wanted = sorted({*assignment.files, *tests_for(assignment)})
+    work = default_work(assignment, {path: _read(folder / path) for path in wanted})
+    for path, text in work.items():
+        _write(folder / path, text)
+    return f"Worked on {', '.join(sorted(work)) or 'nothing'}."
 
 
 def _perform(folder: Path, name: str, details: dict[str, str]) -> None:

@@ -44,7 +44,7 @@ def check_template(file: str, *, as_json: bool) -> None:
     FILE may be - for standard input.
     """
     from hornbook.context.templates.template import load_template
-    from hornbook.context.templates.xml import MAX_BYTES
+    from hornbook.located import MAX_BYTES
 
     loaded = load_template(_start_of(file, MAX_BYTES))
     root = loaded.template
@@ -80,7 +80,7 @@ def check_workflow(file: str, *, as_json: bool) -> None:
     Everything that is wrong is listed at once. Exit 1 if the workflow is refused.
     FILE may be - for standard input.
     """
-    from hornbook.loop.workflow.json_nodes import MAX_BYTES
+    from hornbook.located import MAX_BYTES
     from hornbook.loop.workflow.load import load_workflow
 
     loaded = load_workflow(_start_of(file, MAX_BYTES))

@@ -115,15 +115,16 @@ def worker(root: str | None) -> None:
 def _engine(root: str | None) -> "Iterator[PlanEngine]":
     from sqlalchemy.exc import DBAPIError
 
-    from hornbook.errors import EngineError
+    from hornbook.errors import DatabaseFailed, EngineError
     from hornbook.loop.engine.plan_engine import PlanEngine
 
     with opened(root) as work:
         try:
             yield PlanEngine(work)
-        except DBAPIError as problem:
+        except (DBAPIError, DatabaseFailed) as problem:
+            said = problem.orig if isinstance(problem, DBAPIError) else problem
             raise EngineError(
-                f"the engine's database failed ({problem.orig}): look at its disk or server. What "
+                f"the engine's database failed ({said}): look at its disk or server. What "
                 "is recorded is kept; the same command goes on."
             ) from problem
 

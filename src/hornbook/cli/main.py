@@ -76,8 +76,8 @@ def _checkpoint(root: str) -> str | None:
     from hornbook.gates.definitions import check_gates
     from hornbook.loop.memory import Memory
     from hornbook.plans.active import active_plan
-    from hornbook.settings.layout import Places
     from hornbook.settings.load import load
+    from hornbook.settings.places import Places
 
     places = Places(Path(root))
     if active_plan(places.state) is None:

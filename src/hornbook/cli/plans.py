@@ -103,9 +103,10 @@ def plans(here: click.Context, *, as_json: bool) -> None:
     """List, show, choose and check plans."""
     if here.invoked_subcommand is not None:
         return
+    from hornbook.plans.active import active_plan
+
     with opened(here.obj) as work:
-        book = work.plan_book()
-        views, active = book.views(), book.active()
+        views, active = work.plans(), active_plan(work.places.state)
     if as_json:
         print_json({"plans": [facts(view, active) for view in views]})
         return

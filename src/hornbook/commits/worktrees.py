@@ -1,6 +1,5 @@
 """A worktree for each task: without the rules, always back at its base, and judged by git."""
 
-import fcntl
 import os
 import re
 import shutil
@@ -14,7 +13,7 @@ from hornbook.commits.git import commit
 from hornbook.commits.seal import Seal, seal
 from hornbook.commits.trees import DEPENDENCIES, KEPT_BESIDE, link_dependencies, top_of
 from hornbook.commits.writer import common_folder, write
-from hornbook.disk import temporary_folder
+from hornbook.disk import locked, temporary_folder
 from hornbook.errors import UsageError
 
 WORKTREES = Path(".hornbook") / "worktrees"
@@ -304,6 +303,5 @@ def _alone(root: Path) -> Iterator[None]:
     ignore = folder / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")
-    with (folder / ".lock").open("w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(folder / ".lock"):
         yield

@@ -7,7 +7,7 @@ integers, so that the same settings give the same limits everywhere.
 from dataclasses import dataclass
 
 from hornbook.errors import ConfigError, UsageError
-from hornbook.settings.values import Budget, Endpoint, Settings
+from hornbook.settings.settings import Budget, Endpoint, Settings
 
 
 def endpoint(settings: Settings, name: str | None) -> tuple[str, Endpoint]:

@@ -13,7 +13,7 @@ from hornbook.context.templates.roles import instructions
 from hornbook.context.tier_sources import core_tier, recent_units
 from hornbook.context.tiers import Tier
 from hornbook.errors import UsageError
-from hornbook.settings.values import Settings
+from hornbook.settings.settings import Settings
 from hornbook.text.tokens import counter
 
 
@@ -71,7 +71,7 @@ def development_context(
         instructions=instructions("developer", root),
         task=description,
         criteria=tuple(criteria),
-        files=tuple(FileText(path, _text(here / path)) for path in expanded(here, files)),
+        files=tuple(FileText(path, _file_text(here / path)) for path in expanded(here, files)),
         core=core.units,
         gates=situation.gates,
         feedback=situation.feedback,
@@ -95,7 +95,7 @@ def development_context(
     return DevelopmentContext(made, due=brief is not None and due)
 
 
-def _text(path: Path) -> str | None:
+def _file_text(path: Path) -> str | None:
     if not path.is_file():
         return None
     return path.read_bytes().decode("utf-8", "replace")

@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-import sqlalchemy as sql
-
 from hornbook.context.tiers import CORE_FILES
 from hornbook.disk import sweep_drafts
-from hornbook.errors import EventLogError, NotFound, UsageError
+from hornbook.errors import DatabaseAway, DatabaseFailed, EventLogError, NotFound, UsageError
 from hornbook.plans.checkpoint import (
     Checkpoint,
     checkpoint_path,
@@ -129,11 +127,9 @@ def _stored(log: EventLog | str, plan: str) -> tuple[tuple[Event, ...], str | No
         return (), log
     try:
         return tuple(log.events(plan)), None
-    except sql.exc.OperationalError as problem:
-        raise EventLogError(
-            f"the database is busy or away ({problem.orig}): try again."
-        ) from problem
-    except (EventLogError, sql.exc.DatabaseError) as problem:
+    except DatabaseAway as problem:
+        raise EventLogError(f"the database is busy or away ({problem}): try again.") from problem
+    except (EventLogError, DatabaseFailed) as problem:
         return (), str(problem).rstrip(".")
 
 

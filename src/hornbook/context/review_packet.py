@@ -34,7 +34,7 @@ from hornbook.rules.code.generated import PATTERNS, is_generated
 from hornbook.rules.code.summary import summarise
 from hornbook.rules.reading import is_rule_file
 from hornbook.rules.rendering import render, render_summary
-from hornbook.settings.values import Settings
+from hornbook.settings.settings import Settings
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
 from hornbook.vocabulary.terms import Activation, Category

@@ -101,8 +101,8 @@ class _Assembly:
             text_part("instructions", "Instructions", review.instructions, room.instructions),
             Part("core", "What always holds", review.core, room.core),
             text_part("situation", "What is reviewed", review.situation, room.situation),
-            Part("plan", "The plan", _said(review.plan), room.plan),
-            Part("task", "The task", _said(review.task), room.task),
+            Part("plan", "The plan", _units_of(review.plan), room.plan),
+            Part("task", "The task", _units_of(review.task), room.task),
             Part("sops", RULES, tuple(self._rules), room.reserve, NO_RULE),
             *extras,
             Part(review.subject, SUBJECTS[review.subject], review.diffs, room.diff),
@@ -137,8 +137,8 @@ class _Assembly:
                 self._tokens(review.situation),
                 room.situation,
             ),
-            ("plan_over_budget", "the plan", self._size(_said(review.plan)), room.plan),
-            ("task_over_budget", "the task", self._size(_said(review.task)), room.task),
+            ("plan_over_budget", "the plan", self._size(_units_of(review.plan)), room.plan),
+            ("task_over_budget", "the task", self._size(_units_of(review.task)), room.task),
             ("core_over_budget", "the core files", self._size(review.core), room.core),
             (
                 INSTRUCTIONS,
@@ -261,7 +261,7 @@ class _Assembly:
         return tuple(sorted(unit.id for unit in self._rules))
 
 
-def _said(unit: Unit | None) -> tuple[Unit, ...]:
+def _units_of(unit: Unit | None) -> tuple[Unit, ...]:
     """The unit where there is one that says something."""
     return (unit,) if unit is not None and unit.text else ()
 

@@ -10,7 +10,7 @@ from hornbook.context.prompt import Reason
 from hornbook.errors import UsageError
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.code.generated import PATTERNS, is_generated
-from hornbook.settings.values import Budget, Settings
+from hornbook.settings.settings import Budget, Settings
 from hornbook.text.tokens import counter
 
 HEURISTIC_SAYS = (

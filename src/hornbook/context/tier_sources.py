@@ -12,7 +12,7 @@ from hornbook.commits.seal import fingerprint, patches
 from hornbook.context.prompt import LeftOut, Unit, fenced
 from hornbook.context.tiers import CORE_FILES, LOADED_BY_HOST
 from hornbook.rules.reading import is_rule_file
-from hornbook.settings.layout import Places
+from hornbook.settings.places import Places
 
 _STOPPED = frozenset({"failed", "refused", "warned"})
 

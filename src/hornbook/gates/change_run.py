@@ -20,6 +20,7 @@ from hornbook.commits.trees import (
     tree_of,
     unignored_beside,
 )
+from hornbook.disk import write_whole
 from hornbook.errors import UsageError
 from hornbook.gates import floors
 from hornbook.gates.confined_shell import GateShell, gate_shell
@@ -28,12 +29,12 @@ from hornbook.gates.floors import judging_part
 from hornbook.gates.proof import GateProof, prove
 from hornbook.gates.runner import Progress, has_passed, run_gates, silent
 from hornbook.gates.test_files import TestFile, is_test, weakened
-from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
+from hornbook.gates.values import COPIED, Gate, GateReport, GateResult, GateStatus
 from hornbook.plans.plan import Constraints
 from hornbook.process.confinement import Machine, Means, this_machine
 from hornbook.rules.reading import is_rule_file
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Confine
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Confine
 from hornbook.text.globs import parse_set
 
 
@@ -102,7 +103,6 @@ def _tree(folder: Path) -> Path:
 
 
 TREE = "floor:tree"
-COPIED = "the gates ran in a copy of"
 _OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
 _REGULAR = frozenset({"100644", "100755"})
 _Run = Callable[[Path], GateReport]
@@ -235,11 +235,7 @@ def limits(
 
 def keep_newest(places: Places, report: GateReport) -> None:
     """Write a report where a hook finds it without running anything."""
-    places.gate_logs.mkdir(parents=True, exist_ok=True)
-    target = places.gate_logs / "last.json"
-    fresh = target.with_name(f".last-{os.getpid()}.json")
-    fresh.write_bytes(msgspec.json.encode(report))
-    fresh.replace(target)
+    write_whole(places.gate_logs / "last.json", msgspec.json.encode(report), durable=False)
 
 
 def judge(

@@ -14,7 +14,7 @@ import yaml
 
 from hornbook.errors import BadGlob
 from hornbook.gates.values import Gate
-from hornbook.settings.values import Additional, GateSettings, Override, PresetChoice, place_of
+from hornbook.settings.settings import Additional, GateSettings, Override, PresetChoice, place_of
 from hornbook.text.globs import parse
 
 PRESETS = ("go", "python", "typescript", "rust")

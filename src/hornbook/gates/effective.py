@@ -18,7 +18,7 @@ from hornbook.plans.plan import Constraints
 from hornbook.plans.text import parse
 from hornbook.rules.discover import FileKind, walk
 from hornbook.settings.load import CONFIG, FOREIGN_CONFIG, parse_foreign_gates, parse_settings
-from hornbook.settings.values import Confine, GateSettings
+from hornbook.settings.settings import Confine, GateSettings
 from hornbook.vocabulary.terms import Level
 
 Read = Callable[[str], bytes | None]

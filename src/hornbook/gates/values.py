@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+COPIED = "the gates ran in a copy of"
+"""How a note begins that says on which copy of a commit gates ran."""
+
 
 class GateStatus(StrEnum):
     """How a gate ended. Only `failed` and `refused` of a required gate stop a change."""

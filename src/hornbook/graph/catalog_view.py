@@ -10,7 +10,7 @@ from functools import cached_property
 from hornbook.rules.binding import NOT_ENFORCED_BECAUSE, Binding, RuleBook, by_subject
 from hornbook.rules.catalog import Catalog, Entry
 from hornbook.rules.document import revision_id
-from hornbook.settings.values import Settings
+from hornbook.settings.settings import Settings
 from hornbook.vocabulary.terms import Activation, Category, Scope
 
 

@@ -32,7 +32,7 @@ from hornbook.graph.store import NamedGraph
 from hornbook.rules.catalog import Catalog
 from hornbook.rules.discover import is_text, reached
 from hornbook.settings.load import CONFIG, parse_settings
-from hornbook.settings.values import Settings
+from hornbook.settings.settings import Settings
 from hornbook.text.globs import parse
 from hornbook.version import __version__
 from hornbook.vocabulary.names import META_GRAPH

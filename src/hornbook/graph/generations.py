@@ -14,7 +14,6 @@ A writer that is killed leaves a folder that was never published; the next write
 """
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from hornbook.disk import lock, locked, settle, write_whole
 from hornbook.errors import StoreError
 from hornbook.rules.catalog import Catalog
 
@@ -41,11 +41,11 @@ _ENCODER = msgspec.msgpack.Encoder()
 class Generation:
     """A published state, open for reading until it is closed; its graph is opened when asked."""
 
-    def __init__(self, name: str, folder: Path, catalog: Catalog, lock: int) -> None:
+    def __init__(self, name: str, folder: Path, catalog: Catalog, handle: int) -> None:
         self.name = name
         self.folder = folder
         self.catalog = catalog
-        self._lock = lock
+        self._handle = handle
         self._opening = Lock()
         self._store: OxigraphStore | None = None
         self._extracts: Extracts | None = None
@@ -78,7 +78,7 @@ class Generation:
             self._store.release()
         if self._extracts is not None:
             self._extracts.close()
-        os.close(self._lock)
+        os.close(self._handle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Generations:
         while (name := self.published()) is not None:
             place = self._generations / name
             try:
-                lock = os.open(place / "lock", os.O_RDONLY | os.O_CLOEXEC)
+                handle = lock(place / "lock", shared=True, create=False)
             except FileNotFoundError:
                 if name == self.published():
                     raise StoreError(
@@ -116,21 +116,22 @@ class Generations:
                         "run `hornbook ingest --rebuild`."
                     ) from None
                 continue
-            fcntl.flock(lock, fcntl.LOCK_SH)
-            if os.fstat(lock).st_nlink:
-                return self._read(name, lock)
-            os.close(lock)  # the writer deleted this generation between our two looks
+            if handle is None:
+                continue
+            if os.fstat(handle).st_nlink:
+                return self._read(name, handle)
+            os.close(handle)  # the writer deleted this generation between our two looks
         return None
 
-    def _read(self, name: str, lock: int) -> Generation:
+    def _read(self, name: str, handle: int) -> Generation:
         place = self._generations / name
         try:
             (place / "graph" / "CURRENT").stat()  # opened later, but missing is told now
             if self._decoded is None or self._decoded[0] != name:
                 self._decoded = (name, _DECODER.decode((place / "catalog").read_bytes()))
-            return Generation(name, place, self._decoded[1], lock)
+            return Generation(name, place, self._decoded[1], handle)
         except (OSError, msgspec.MsgspecError) as problem:
-            os.close(lock)
+            os.close(handle)
             raise StoreError(
                 f"the index in {place} is damaged ({problem}): run `hornbook ingest --rebuild`."
             ) from problem
@@ -139,31 +140,22 @@ class Generations:
     def writing(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Be the only writer; `waiting` is called once if another one has to finish first."""
         self._generations.mkdir(parents=True, exist_ok=True)
-        lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                waiting()
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self.folder / "lock", waiting):
             self._prune()
             yield
-        finally:
-            os.close(lock)
 
     def tidy(self) -> None:
         """Delete what nobody reads any longer, unless somebody writes, who does it as well."""
         try:
-            lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CLOEXEC)
+            handle = lock(self.folder / "lock", wait=False, create=False)
         except FileNotFoundError:
             return
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._prune()
-        except BlockingIOError:
+        if handle is None:
             return
+        try:
+            self._prune()
         finally:
-            os.close(lock)
+            os.close(handle)
 
     def draft(self, base: Generation | None) -> DraftGeneration:
         """The next generation, starting as a copy of `base`, or empty."""
@@ -232,31 +224,19 @@ class Generations:
 
 
 def _unread(place: Path) -> bool:
+    """Whether nobody reads a generation; then its lock is gone, so that nobody begins to."""
     try:
-        lock = os.open(place / "lock", os.O_RDONLY | os.O_CLOEXEC)
+        handle = lock(place / "lock", wait=False, create=False)
     except OSError:
         return True
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if handle is None:
         return False
-    else:
-        (place / "lock").unlink(missing_ok=True)
-        return True
-    finally:
-        os.close(lock)
+    (place / "lock").unlink(missing_ok=True)
+    os.close(handle)
+    return True
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file so that it is either the old one or the new one, whatever happens."""
-    draft = path.with_name(path.name + ".new")
-    with draft.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    """Write a file and have the disk keep it under its name."""
+    write_whole(path, data)
+    settle(path.parent)

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from hornbook.errors import NotFound
-from hornbook.graph.catalog_view import CatalogView, ReserveReport
-from hornbook.graph.generations import Generation, Generations
-from hornbook.graph.ingest.report import HistoryLine, IngestReport, Progress, silent
-from hornbook.settings.layout import Places
 from hornbook.settings.load import Check, find_root, load
+from hornbook.settings.places import Places
 from hornbook.vocabulary.terms import Category
 
 if TYPE_CHECKING:
+    from hornbook.graph.catalog_view import CatalogView, ReserveReport
+    from hornbook.graph.generations import Generation, Generations
+    from hornbook.graph.ingest.report import HistoryLine, IngestReport, Progress
     from hornbook.graph.oxigraph import OxigraphStore
     from hornbook.graph.snapshot import Snapshot
 
 # A report on fit samples at most so many files of a repository.
 MOST_FILES = 20_000
+
+
+def silent(_stage: str, _done: int, _total: int) -> None:
+    """Report no progress."""
 
 
 def _nobody() -> None:
@@ -38,9 +43,14 @@ class Repository:
     def __init__(self, root: Path, *checks: Check) -> None:
         self.places = Places(root)
         self.settings = load(root, *checks)
-        self._generations = Generations(self.places.store)
         self._generation: Generation | None = None
         self._snapshot: Snapshot | None = None
+
+    @cached_property
+    def _generations(self) -> Generations:
+        from hornbook.graph.generations import Generations  # noqa: PLC0415  # start-up
+
+        return Generations(self.places.store)
 
     @classmethod
     def open(cls, root: str | Path | None = None) -> Self:
@@ -134,6 +144,8 @@ class Repository:
         generation = self._opened()
         if generation is None:
             raise self._nothing_ingested()
+        from hornbook.graph.catalog_view import CatalogView  # noqa: PLC0415  # start-up
+
         return CatalogView(generation.catalog, self.settings)
 
     def _opened(self) -> Generation | None:

@@ -19,7 +19,7 @@ from hornbook.graph.store import GraphStore
 from hornbook.rules.catalog import Catalog
 from hornbook.rules.code.file import CodeFile, code_id
 from hornbook.rules.document import Document
-from hornbook.settings.values import Settings
+from hornbook.settings.settings import Settings
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import META_GRAPH, within
 

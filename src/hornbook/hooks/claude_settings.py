@@ -2,10 +2,10 @@
 
 import json
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from hornbook.disk import write_whole
 from hornbook.errors import UsageError
 from hornbook.hooks.entry import EVENTS
 
@@ -113,12 +113,5 @@ def _calls_us(hook: dict[str, Any], event: str) -> bool:  # as above
 
 def _replace(path: Path, text: str) -> None:
     target = path.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=target.parent, prefix=".settings-", delete=False
-    ) as file:
-        file.write(text)
-    written = Path(file.name)
-    written.chmod(mode)
-    written.replace(target)
+    write_whole(target, text.encode(), mode, durable=False)

@@ -1,13 +1,13 @@
 """Compiles what binds an agent into `.hornbook/active.json`, from the active plan and settings."""
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from hornbook.disk import write_whole
 from hornbook.errors import BadGlob, UsageError
 from hornbook.gates.definitions import check_gates
 from hornbook.hooks.active import (
@@ -26,9 +26,9 @@ from hornbook.plans.plan import Constraints
 from hornbook.plans.store import PlanView
 from hornbook.plans.text import parse
 from hornbook.rules.document import Problem
-from hornbook.settings.layout import Places
 from hornbook.settings.load import load
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 from hornbook.text.constraint_bullets import KINDS, read_bullet
 from hornbook.text.globs import Glob, parse_set
 from hornbook.vocabulary.terms import Level
@@ -136,13 +136,10 @@ def _write(path: Path, active: Active, sources: Mapping[str, object]) -> None:
         "scratch": active.scratch,
     }
     text = json.dumps(kept, indent=1, sort_keys=True) + "\n"
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".active-", suffix=".json")
-    except OSError:
-        return  # a folder that cannot be written is compiled anew each time: slower, as strict
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(name).replace(path)
+    if not path.parent.is_dir():
+        return  # no state of ours, and none is made by looking
+    with suppress(OSError):  # without it, it is compiled anew each time: slower, as strict
+        write_whole(path, text.encode(), 0o600, durable=False)
 
 
 def compile_guard(root: Path) -> Active:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hornbook.context.bin_packing import fewest_groups
-from hornbook.loop.workflow.json_nodes import Json
+from hornbook.located import Json
 from hornbook.plans.events import Data
 from hornbook.plans.plan import PlanTask
 

@@ -9,9 +9,11 @@ from hornbook.commits import git
 from hornbook.errors import EventLogError, HornbookError, NotFound, UsageError
 from hornbook.gates.definitions import check_gates
 from hornbook.graph.repository import Repository
+from hornbook.located import Json
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import Loop, Staff, StepKind, StepOutcome, Worktrees
 from hornbook.loop.runs.files import write_task_files
+from hornbook.loop.runs.lookup import outcome_of, spawned_by, workflows_of
 from hornbook.loop.runs.snapshots import write_snapshots
 from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
 from hornbook.loop.steps import decompose as splitting
@@ -27,15 +29,11 @@ from hornbook.loop.steps.services import (
     LoopServices,
     Pending,
     StepRun,
-    outcome_of,
     seconds_until,
-    spawned_by,
     timed,
-    workflows_of,
 )
 from hornbook.loop.steps.start import EXECUTE, answer_run, begin_plan, begin_task, refusal, trigger
 from hornbook.loop.workflow.interpreter import Do, Ended, Erred, Result, WorkflowOutcome
-from hornbook.loop.workflow.json_nodes import Json
 from hornbook.loop.workflow.subjects import ASSEMBLE, GATES, VALIDATE, ActionType
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.log import EventLog
@@ -43,8 +41,8 @@ from hornbook.plans.run_kinds import DEVELOP, ESCALATE, REVIEW
 from hornbook.plans.run_records import spent, write_run_records
 from hornbook.plans.state import PlanState, PlanStatus
 from hornbook.plans.store import PlanStore
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 PAUSE = 10.0
 """Seconds between two looks at a plan that is being refined."""

@@ -3,14 +3,19 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-
-import sqlalchemy as sql
 
 from hornbook.context.recovery import LogReading, Recovery, put_aside, recover, repair
 from hornbook.context.tiers import CONTEXT_CORE
-from hornbook.errors import EventLogError, NotFound, PlanHeld, UsageError
+from hornbook.disk import now
+from hornbook.errors import (
+    DatabaseAway,
+    DatabaseFailed,
+    EventLogError,
+    NotFound,
+    PlanHeld,
+    UsageError,
+)
 from hornbook.plans.active import required_plan
 from hornbook.plans.checkpoint import CheckpointReport, write_checkpoint
 from hornbook.plans.events import digest
@@ -19,8 +24,8 @@ from hornbook.plans.hold import holding
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import Invariant
 from hornbook.plans.store import PlanStore
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 HEADING = "# Context core\n"
 
@@ -51,11 +56,6 @@ class PlanInvariant:
 
     plan: str
     invariant: Invariant
-
-
-def now() -> str:
-    """The time, as events carry it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Memory:
@@ -192,7 +192,7 @@ class Memory:
         try:
             return EventLog(state, self._clock, database=database)
         except EventLogError as problem:
-            if not database and isinstance(problem.__cause__, sql.exc.OperationalError):
+            if not database and isinstance(problem.__cause__, DatabaseAway):
                 raise  # it is busy, not gone: nothing may take its place
             return str(problem).rstrip(".")
 
@@ -209,10 +209,10 @@ class Memory:
         try:
             with self.log() as log:
                 log.forget(slug)
-        except (EventLogError, sql.exc.DatabaseError) as problem:
+        except (EventLogError, DatabaseFailed) as problem:
             away = (problem, problem.__cause__)
             if self._settings.engine.database or any(
-                isinstance(each, sql.exc.OperationalError) for each in away
+                isinstance(each, DatabaseAway) for each in away
             ):
                 raise
             state = self._places.state

@@ -1,7 +1,6 @@
 """The plans of a workspace: what people and the loop do with them."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,24 +9,25 @@ from hornbook.context.named_files import is_glob, matching
 from hornbook.context.plan_brief import Brief, brief_of
 from hornbook.context.plan_check import PlanSurroundings, check_plan, fails, task_files
 from hornbook.context.sizing import Sizing, size_task
+from hornbook.disk import now
 from hornbook.errors import ConfigError, NotFound, UsageError
 from hornbook.graph.snapshot import Snapshot
 from hornbook.hooks.compiler import guarded
-from hornbook.loop.memory import Memory, now
-from hornbook.plans.active import active_plan, choose_plan, required_plan
-from hornbook.plans.events import Event
+from hornbook.loop.memory import Memory
+from hornbook.plans.active import choose_plan
 from hornbook.plans.files import PLAN_FILE
 from hornbook.plans.plan import Plan, PlanDecision, PlanTask
+from hornbook.plans.reader import PlanReader
 from hornbook.plans.scope import PlanScope
 from hornbook.plans.state import PlanState, PlanStatus
-from hornbook.plans.store import PlanStore, PlanView, with_sections
+from hornbook.plans.store import PlanView, with_sections
 from hornbook.plans.tasks import in_order, read_tasks
 from hornbook.plans.text import PlanText, parse, render
 from hornbook.rules.catalog import Entry
 from hornbook.rules.discover import STATE_FOLDERS, FileKind, walk
 from hornbook.rules.document import Problem
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 from hornbook.vocabulary.terms import Level
 
 
@@ -54,7 +54,7 @@ class PlanCheck:
         return not fails(self.problems)
 
 
-class PlanBook:
+class PlanBook(PlanReader):
     """Every plan of one workspace; `ingested` gives the graph, where there is one."""
 
     def __init__(
@@ -64,49 +64,8 @@ class PlanBook:
         ingested: Callable[[], Snapshot],
         clock: Callable[[], str] = now,
     ) -> None:
-        self._places = places
-        self._settings = settings
+        super().__init__(places, settings, clock)
         self._ingested = ingested
-        self._clock = clock
-
-    def active(self) -> str | None:
-        """The slug of the active plan, if there is one."""
-        return active_plan(self._places.state)
-
-    def slug(self, given: str | None) -> str:
-        """The slug that is meant: the one given (a plan's id too), else the active plan's.
-
-        Raises:
-            UsageError: There is neither.
-        """
-        return required_plan(self._places.state, given and given.removeprefix("plan."))
-
-    def views(self) -> list[PlanView]:
-        """All plans: explorations first, then the committed, then what was superseded."""
-        order = list(PlanStatus)
-        with self._store() as store:
-            views = [store.view(slug) for slug in store.slugs()] if store else []
-        return sorted(views, key=lambda view: (order.index(view.state.status), view.plan.slug))
-
-    def view(self, given: str | None) -> PlanView:
-        """One plan as it is now.
-
-        Raises:
-            NotFound: There is no such plan.
-        """
-        slug = self.slug(given)
-        with self._store() as store:
-            if store is None:
-                raise NotFound(
-                    f"there is no plan {slug!r}: begin one with `hornbook explore TOPIC`."
-                )
-            return store.view(slug)
-
-    def events(self, given: str | None) -> list[Event]:
-        """The whole log of a plan."""
-        slug = self.view(given).plan.slug
-        with self._writing() as store:
-            return store.events(slug)
 
     def use(self, slug: str) -> PlanView:
         """The plan, made the active one."""
@@ -122,20 +81,20 @@ class PlanBook:
         supersedes: str | None = None,
     ) -> PlanView:
         """A new exploration, made the active plan."""
-        with self._writing() as store:
+        with self.store() as store:
             view = store.begin(title, text, path=path, supersedes=supersedes)
         return self._chosen(view)
 
     def commit(self, title: str, text: str | None = None, *, path: str = "") -> PlanView:
         """A new committed plan, made the active one."""
-        with self._writing() as store:
+        with self.store() as store:
             view = store.commit(title, text, path=path)
         return self._chosen(self._at_boundary(view))
 
     def promote(self, given: str | None = None) -> PlanView:
         """The plan, committed."""
         slug = self.view(given).plan.slug
-        with self._writing() as store:
+        with self.store() as store:
             view = store.promote(slug)
         return guarded(self._places.root, self._settings, self._at_boundary(view))
 
@@ -156,7 +115,7 @@ class PlanBook:
         """
         plan = self.view(given).plan
         changed = with_sections(plan, text, sections, path)
-        with self._writing() as store:
+        with self.store() as store:
             view = store.change(plan.slug, changed, reason=reason)
         return guarded(self._places.root, self._settings, view)
 
@@ -178,7 +137,7 @@ class PlanBook:
         slug = self.view(given).plan.slug
         if supersedes is not None:
             self._require_decision(supersedes)
-        with self._writing() as store:
+        with self.store() as store:
             state = store.decide(
                 slug,
                 decision=decision,
@@ -199,21 +158,13 @@ class PlanBook:
     ) -> PlanView:
         """The plan with the risk as it is seen now."""
         slug = self.view(given).plan.slug
-        with self._writing() as store:
+        with self.store() as store:
             return store.risk(slug, name=name, severity=severity, text=text, actor=actor)
 
     def tried(self, given: str, *, number: int, answer: str, findings: Sequence[str]) -> None:
         """Record what a planner answered when it was asked for the plan, and what is wrong."""
-        with self._writing() as store:
+        with self.store() as store:
             store.tried(given, number, answer, findings)
-
-    def decisions(self, given: str | None) -> list[PlanDecision]:
-        """The decisions of a plan that stand: no decision of any plan supersedes them."""
-        wanted = self.view(given).plan.slug
-        views = self.views()
-        replaced = {each.supersedes for view in views for each in view.state.decisions}
-        found = next(view for view in views if view.plan.slug == wanted)
-        return [each for each in found.state.decisions if each.id not in replaced]
 
     def tasks(self, given: str | None = None) -> tuple[PlanView, list[SizedTask]]:
         """The plan and its tasks, sized, each behind those it depends on.
@@ -237,7 +188,7 @@ class PlanBook:
         tasks = fixed if fixed[: len(listed.tasks)] == listed.tasks else listed.tasks
         sized = self._sized(view.plan, in_order(tasks), self.files())
         if view.state.status is PlanStatus.COMMITTED:
-            with self._writing() as store:
+            with self.store() as store:
                 view = store.fix_tasks(view.plan.slug, tasks)
             view = self._at_boundary(view)
         return view, sized
@@ -380,22 +331,6 @@ class PlanBook:
         memory = Memory(self._places, self._settings, self._clock)
         memory.checkpoint_at_boundary(view.plan.slug)
         return view
-
-    @contextmanager
-    def _store(self) -> Iterator[PlanStore | None]:
-        """The plans for reading; None where there were never any."""
-        state = self._places.state
-        local = not self._settings.engine.database
-        if local and not (state / "events.db").exists() and not (state / "plans").is_dir():
-            yield None
-            return
-        with self._writing() as store:
-            yield store
-
-    @contextmanager
-    def _writing(self) -> Iterator[PlanStore]:
-        with Memory(self._places, self._settings, self._clock).log() as log:
-            yield PlanStore(self._places.state, log)
 
 
 def _path(plan: Plan) -> str:

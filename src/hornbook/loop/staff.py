@@ -11,18 +11,17 @@ from hornbook.agents.embedded.embedded_agent import EmbeddedAgent
 from hornbook.agents.role_confinement import AgentSurroundings
 from hornbook.agents.script import Script, parse_script
 from hornbook.context.templates.roles import instructions
+from hornbook.disk import now
 from hornbook.errors import UsageError
 from hornbook.gates.change_run import made_by
 from hornbook.gates.effective import gates_now
 from hornbook.graph.repository import Repository
 from hornbook.loop.loop import open_loop
-from hornbook.loop.memory import now
 from hornbook.loop.planner import PlanDraft, planning_prompt
 from hornbook.loop.protocol import Loop
 from hornbook.loop.worktrees import TaskWorktrees
 from hornbook.process.confinement import this_machine
-from hornbook.settings.agent_block import EMBEDDED, Sight
-from hornbook.settings.values import Models
+from hornbook.settings.settings import EMBEDDED, Models, Sight
 
 SCRIPT = "scripted.yaml"
 

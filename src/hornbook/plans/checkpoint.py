@@ -4,12 +4,12 @@ The same events give the same bytes, whoever computes them and when.
 """
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from hornbook.disk import settle
 from hornbook.errors import EventLogError, UsageError
 from hornbook.plans.events import Event, SchemaViolation
 from hornbook.plans.files import notes_of, records_of, tasks_of, write_if_changed
@@ -194,11 +194,7 @@ def write_checkpoint(
 def write_durably(path: Path, text: str) -> None:
     """Write a file in one go and have the disk keep it, unless it says the same already."""
     write_if_changed(path, text)
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    settle(path)
 
 
 def quarantine_of(state: Path, slug: str) -> Path:

@@ -5,9 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import yaml
-
-from hornbook.disk import draft_of
+from hornbook.disk import write_whole
 from hornbook.plans.plan import Plan, PlanDecision, PlanTask, Risk
 from hornbook.plans.state import PlanState, task_data
 from hornbook.plans.text import parse, render
@@ -184,6 +182,8 @@ def render_task(plan: Plan, task: PlanTask) -> str:
         "criteria": said["criteria"],
         "depends_on": [f"task.{plan.slug}.{number}" for number in task.depends_on],
     }
+    import yaml  # noqa: PLC0415  # start-up: plans are listed without their files
+
     text: str = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100)
     return text
 
@@ -224,10 +224,7 @@ def write_if_changed(path: Path, text: str) -> None:
     """Write a file in one go, unless it says the same already."""
     if _read(path) == text:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = draft_of(path)
-    draft.write_bytes(text.encode())
-    draft.replace(path)
+    write_whole(path, text.encode(), durable=False)
 
 
 def _brought(root: Path, path: str, old: Mapping[str, str], text: str) -> bool:

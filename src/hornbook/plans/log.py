@@ -6,18 +6,14 @@ is completed from the other; where they contradict each other nothing is done.
 """
 
 import contextlib
-import fcntl
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-import sqlalchemy as sql
-
-from hornbook.errors import EventLogError, UsageError
+from hornbook.disk import append_whole, locked, write_whole
+from hornbook.errors import DatabaseFailed, EventLogError, KeyTaken
+from hornbook.plans.database import Transaction, open_database
 from hornbook.plans.events import (
     Data,
     Event,
@@ -31,102 +27,23 @@ from hornbook.plans.events import (
 )
 from hornbook.plans.state import PLAN_KINDS
 
-BUSY_SECONDS = 30
-POSTGRES = "postgresql+psycopg"
-_POSTGRES_NAMES = frozenset({"postgres", "postgresql", POSTGRES})
-_SQLITE_NAMES = frozenset({"sqlite", "sqlite+pysqlite"})
-_TURN = 0x686F726E  # a number of ours, for the lock around making tables
-
-
-def checked_url(text: str) -> sql.URL:
-    """The URL of a database that we can use, with the driver that we use for it.
-
-    Raises:
-        UsageError: It is no URL, names another kind of database, or the driver is not installed.
-    """
-    try:
-        url = sql.make_url(text)
-    except sql.exc.ArgumentError as problem:
-        raise UsageError(
-            "`engine.database` is no URL: write one such as postgresql+psycopg://host/name."
-        ) from problem
-    if url.drivername in _SQLITE_NAMES:
-        return url
-    if url.drivername not in _POSTGRES_NAMES:
-        raise UsageError(
-            f"`engine.database` begins with {url.drivername}://, which no driver of ours reads: "
-            "write postgresql+psycopg://host/name, or leave it out for SQLite."
-        )
-    if find_spec("psycopg") is None:
-        raise UsageError(
-            "`engine.database` names a Postgres, but its driver is not installed: "
-            "install hornbook[postgres]."
-        )
-    if not url.database:
-        raise UsageError(
-            f"`engine.database` ({url.render_as_string(hide_password=True)}) names no database: "
-            "add its name after the host, such as postgresql+psycopg://host/name."
-        )
-    return url.set(drivername=POSTGRES)
-
-
-def make_tables(engine: sql.Engine, tables: sql.MetaData) -> None:
-    """Make tables that are not there yet; several machines may do so at once.
-
-    Postgres looks and makes in two steps, so that one who looks at the wrong moment fails: they
-    take turns.
-    """
-    if engine.dialect.name == "sqlite":
-        tables.create_all(engine)
-        return
-    with engine.begin() as connection:
-        connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_TURN)))
-        tables.create_all(connection)
-
-
-def patient(text: str) -> sql.Engine:
-    """A database that keeps what it was told, and whose writers wait for each other.
-
-    Raises:
-        UsageError: The URL names none that we can use.
-    """
-    url = checked_url(text)
-    local = url.get_backend_name() == "sqlite"
-    engine = sql.create_engine(url, connect_args={"timeout": BUSY_SECONDS} if local else {})
-    if local:
-        sql.event.listen(engine, "connect", _on_connect)
-        sql.event.listen(engine, "begin", _on_begin)
-    return engine
-
-
-def _on_connect(connection: Any, _record: object) -> None:  # the driver's own type
-    connection.isolation_level = None  # the driver begins no transaction behind our back
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-
-
-def _on_begin(connection: sql.Connection) -> None:
-    """Take the write lock at once: two readers that both want to write would deadlock."""
-    reads = connection.get_execution_options().get("hornbook_reads", False)
-    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
-
-
 ATTEMPTS = 100
 EXPORT = "events.jsonl"
 
-_TABLES = sql.MetaData()
-EVENTS = sql.Table(
-    "hornbook_events",
-    _TABLES,
-    sql.Column("plan", sql.Text, primary_key=True),
-    sql.Column("seq", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("key", sql.Text, nullable=False),
-    sql.Column("kind", sql.Text, nullable=False),
-    sql.Column("hash", sql.Text, nullable=False),
-    sql.Column("line", sql.Text, nullable=False),
-    sql.Column("ends", sql.Integer, nullable=False),  # bytes of the export up to this line's end
-    sql.UniqueConstraint("plan", "key"),
+_TABLE = """
+CREATE TABLE IF NOT EXISTS hornbook_events (
+    plan TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    line TEXT NOT NULL,
+    ends INTEGER NOT NULL, -- bytes of the export up to this line's end
+    PRIMARY KEY (plan, seq),
+    UNIQUE (plan, key)
 )
+"""
+_LINES = "SELECT line FROM hornbook_events"
 
 Clock = Callable[[], str]
 """Gives the time as ISO 8601 in UTC."""
@@ -154,21 +71,20 @@ class EventLog:
         self._kinds = kinds
         self._mutex = threading.RLock()
         self._depth = 0
-        self._engine = patient(database or f"sqlite:///{state / 'events.db'}")
+        self._database = open_database(database, state / "events.db")
         try:
             with self.alone():
-                make_tables(self._engine, _TABLES)
-        except sql.exc.DatabaseError as problem:
-            shown = self._engine.url.render_as_string()
-            self._engine.dispose()
+                self._database.make_table(_TABLE)
+        except DatabaseFailed as problem:
+            self._database.close()
             raise EventLogError(
-                f"the database of events {shown} cannot be used ({problem.orig}): `hornbook "
-                "recover` says what can be restored."
+                f"the database of events {self._database.shown} cannot be used ({problem}): "
+                "`hornbook recover` says what can be restored."
             ) from problem
 
     def close(self) -> None:
         """Let go of the database."""
-        self._engine.dispose()
+        self._database.close()
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -177,14 +93,12 @@ class EventLog:
             if self._depth:
                 yield
                 return
-            lock = os.open(self._state / "events.db-lock", os.O_RDWR | os.O_CREAT, 0o644)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            with locked(self._state / "events.db-lock"):
                 self._depth += 1
-                yield
-            finally:
-                self._depth = 0
-                os.close(lock)
+                try:
+                    yield
+                finally:
+                    self._depth = 0
 
     def folder(self, plan: str) -> Path:
         """The folder that the plan has on disk."""
@@ -193,9 +107,9 @@ class EventLog:
     def plans(self) -> list[str]:
         """The slugs of all plans that have events, in the table or in an export; sorted."""
         with self._reading() as connection:
-            found = set(connection.execute(sql.select(EVENTS.c.plan).distinct()).scalars())
+            rows = connection.execute("SELECT DISTINCT plan FROM hornbook_events")
         exports = (self._state / "plans").glob(f"*/{EXPORT}")
-        return sorted(found | {path.parent.name for path in exports})
+        return sorted({plan for (plan,) in rows} | {path.parent.name for path in exports})
 
     def events(self, plan: str) -> list[Event]:
         """All events of a plan in order.
@@ -208,21 +122,23 @@ class EventLog:
 
     def length(self, plan: str) -> int:
         """How many events a plan has in the table."""
-        asked = sql.select(sql.func.max(EVENTS.c.seq)).where(EVENTS.c.plan == plan)
+        asked = "SELECT max(seq) FROM hornbook_events WHERE plan = ?"
         with self._reading() as connection:
-            return int(connection.execute(asked).scalar() or 0)
+            return int(connection.execute(asked, plan)[0][0] or 0)
 
     def plan_with(self, key: str) -> str | None:
         """The first plan that has an event with this key, in the table or in an export."""
-        asked = sql.select(EVENTS.c.plan).where(EVENTS.c.key == key).order_by(EVENTS.c.plan)
-        with self._reading() as connection:
-            found = connection.execute(asked.limit(1)).scalar()
+        found = self._plan_with(key)
         if found is not None:
-            return str(found)
+            return found
         for plan in self.plans():
             self.sync(plan)
+        return self._plan_with(key)
+
+    def _plan_with(self, key: str) -> str | None:
+        asked = "SELECT min(plan) FROM hornbook_events WHERE key = ?"
         with self._reading() as connection:
-            found = connection.execute(asked.limit(1)).scalar()
+            ((found,),) = connection.execute(asked, key)
         return None if found is None else str(found)
 
     def append(
@@ -275,7 +191,7 @@ class EventLog:
         at = self._clock()
         for _ in range(ATTEMPTS):
             try:
-                with self._engine.begin() as connection:
+                with self._database.writing() as connection:
                     known = self._with_key(connection, plan, key)
                     if known is not None:
                         return known, False
@@ -288,7 +204,7 @@ class EventLog:
                             previous, plan=plan, kind=kind, data=data, key=key, actor=actor, at=at
                         )
                         self._insert(connection, event, start)
-            except sql.exc.IntegrityError:
+            except KeyTaken:
                 continue  # another process took the number or the key: look again
             if level:
                 self._export(event, start)
@@ -307,7 +223,7 @@ class EventLog:
             EventLogError: They contradict each other, or the export is damaged.
         """
         path = self.folder(plan) / EXPORT
-        with self.alone(), self._engine.begin() as connection:
+        with self.alone(), self._database.writing() as connection:
             stored = "".join(self._lines(connection, plan)).encode()
             found = path.read_bytes() if path.exists() else b""
             if stored.startswith(found):
@@ -319,8 +235,8 @@ class EventLog:
 
     def forget(self, plan: str) -> None:
         """Remove a plan from the table, so that the next sync takes it over from its export."""
-        with self.alone(), self._engine.begin() as connection:
-            connection.execute(sql.delete(EVENTS).where(EVENTS.c.plan == plan))
+        with self.alone(), self._database.writing() as connection:
+            connection.execute("DELETE FROM hornbook_events WHERE plan = ?", plan)
 
     def later(self, plan: str, seq: int) -> list[Event]:
         """The events of a plan behind one of its numbers, for those who follow it.
@@ -328,8 +244,7 @@ class EventLog:
         Raises:
             EventLogError: A stored event cannot be read.
         """
-        asked = sql.select(EVENTS.c.line).where(EVENTS.c.plan == plan, EVENTS.c.seq > seq)
-        return self._read(asked.order_by(EVENTS.c.seq))
+        return self._read(f"{_LINES} WHERE plan = ? AND seq > ? ORDER BY seq", plan, seq)
 
     def of_kind(self, *kinds: str) -> list[Event]:
         """The events of some kinds, of all plans, each plan's in order.
@@ -337,16 +252,17 @@ class EventLog:
         Raises:
             EventLogError: A stored event cannot be read.
         """
-        asked = sql.select(EVENTS.c.line).where(EVENTS.c.kind.in_(kinds))
-        return self._read(asked.order_by(EVENTS.c.plan, EVENTS.c.seq))
+        among = ", ".join("?" for _ in kinds)
+        return self._read(f"{_LINES} WHERE kind IN ({among}) ORDER BY plan, seq", *kinds)
 
-    def _read(self, asked: "sql.Select[Any]") -> list[Event]:  # one column, of lines
+    def _read(self, asked: str, *values: object) -> list[Event]:
+        """The events of a statement that asks for lines."""
         with self._reading() as connection:
-            lines = list(connection.execute(asked).scalars())
+            rows = connection.execute(asked, *values)
         try:
-            return [read_event(line) for line in lines]
+            return [read_event(line) for (line,) in rows]
         except ValueError as problem:
-            raise EventLogError(f"an event in {self._engine.url}: {problem}.") from problem
+            raise EventLogError(f"an event in {self._database.shown}: {problem}.") from problem
 
     def projected(self, plan: str) -> int:
         """Up to which event the plan's files were written; 0 if never here."""
@@ -356,9 +272,7 @@ class EventLog:
         """Remember up to which event the plan's files were written."""
         with self.alone():
             marks = canonical({**self._written(), plan: seq})
-            draft = self._state / "events.db-written.draft"  # ours alone, as we are
-            draft.write_text(marks, encoding="utf-8")
-            draft.replace(self._state / "events.db-written")
+            write_whole(self._state / "events.db-written", marks.encode(), durable=False)
 
     def _written(self) -> dict[str, int]:
         """The marks of this folder: a database may be shared, the files beside it are not."""
@@ -368,56 +282,47 @@ class EventLog:
             return {}  # as after a clone: every file is looked at anew
         return marks if isinstance(marks, dict) else {}
 
-    def _reading(self) -> "contextlib.AbstractContextManager[sql.Connection]":
-        return self._engine.connect().execution_options(hornbook_reads=True)
+    def _reading(self) -> contextlib.AbstractContextManager[Transaction]:
+        return self._database.reading()
 
-    def _events(self, connection: sql.Connection, plan: str) -> list[Event]:
+    def _events(self, connection: Transaction, plan: str) -> list[Event]:
         events = []
         for number, line in enumerate(self._lines(connection, plan), 1):
             try:
                 events.append(read_event(line))
             except ValueError as problem:
                 raise EventLogError(
-                    f"plan {plan}, event {number} in {self._engine.url}: {problem}."
+                    f"plan {plan}, event {number} in {self._database.shown}: {problem}."
                 ) from problem
         fault = verify(events)
         if fault is not None:
             raise EventLogError(
-                f"plan {plan}, event {fault.line} in {self._engine.url}: {fault.message}."
+                f"plan {plan}, event {fault.line} in {self._database.shown}: {fault.message}."
             )
         return events
 
     @staticmethod
-    def _lines(connection: sql.Connection, plan: str) -> list[str]:
-        asked = sql.select(EVENTS.c.line).where(EVENTS.c.plan == plan).order_by(EVENTS.c.seq)
-        return list(connection.execute(asked).scalars())
+    def _lines(connection: Transaction, plan: str) -> list[str]:
+        rows = connection.execute(f"{_LINES} WHERE plan = ? ORDER BY seq", plan)
+        return [line for (line,) in rows]
 
     @staticmethod
-    def _with_key(connection: sql.Connection, plan: str, key: str) -> Event | None:
-        asked = sql.select(EVENTS.c.line).where(EVENTS.c.plan == plan, EVENTS.c.key == key)
-        line = connection.execute(asked).scalar()
-        return None if line is None else read_event(line)
+    def _with_key(connection: Transaction, plan: str, key: str) -> Event | None:
+        rows = connection.execute(f"{_LINES} WHERE plan = ? AND key = ?", plan, key)
+        return read_event(rows[0][0]) if rows else None
 
     @staticmethod
-    def _last(connection: sql.Connection, plan: str) -> tuple[Event | None, int]:
-        asked = sql.select(EVENTS.c.line, EVENTS.c.ends).where(EVENTS.c.plan == plan)
-        row = connection.execute(asked.order_by(EVENTS.c.seq.desc()).limit(1)).first()
-        return (None, 0) if row is None else (read_event(row.line), row.ends)
+    def _last(connection: Transaction, plan: str) -> tuple[Event | None, int]:
+        asked = "SELECT line, ends FROM hornbook_events WHERE plan = ? ORDER BY seq DESC LIMIT 1"
+        rows = connection.execute(asked, plan)
+        return (read_event(rows[0][0]), rows[0][1]) if rows else (None, 0)
 
     @staticmethod
-    def _insert(connection: sql.Connection, event: Event, start: int) -> int:
+    def _insert(connection: Transaction, event: Event, start: int) -> int:
         ends = start + len(event.line.encode())
-        connection.execute(
-            sql.insert(EVENTS).values(
-                plan=event.plan,
-                seq=event.seq,
-                key=event.key,
-                kind=event.kind,
-                hash=event.hash,
-                line=event.line,
-                ends=ends,
-            )
-        )
+        statement = "INSERT INTO hornbook_events VALUES (?, ?, ?, ?, ?, ?, ?)"
+        values = (event.plan, event.seq, event.key, event.kind, event.hash, event.line, ends)
+        connection.execute(statement, *values)
         return ends
 
     def _export(self, event: Event, start: int) -> None:
@@ -433,7 +338,7 @@ class EventLog:
         path = self.folder(plan) / EXPORT
         return path.stat().st_size if path.exists() else 0
 
-    def _import(self, connection: sql.Connection, plan: str, found: bytes, start: int) -> None:
+    def _import(self, connection: Transaction, plan: str, found: bytes, start: int) -> None:
         """Take over the events of an export that the table does not have."""
         path = self.folder(plan) / EXPORT
         try:
@@ -458,17 +363,12 @@ class EventLog:
         pairs = enumerate(zip(ours, theirs, strict=False), 1)
         line = next(number for number, (one, other) in pairs if one != other)
         return (
-            f"{path}, line {line} and event {line} in {self._engine.url} differ: one of them was "
-            "changed. Restore the file from git; or, if the file is right, delete the database."
+            f"{path}, line {line} and event {line} in {self._database.shown} differ: one of them "
+            "was changed. Restore the file from git; or, if the file is right, delete the database."
         )
 
 
 def _extend(path: Path, data: bytes) -> None:
     """Add bytes to the end of a file and have the disk keep them."""
-    if not data:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    if data:
+        append_whole(path, data)

@@ -9,12 +9,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-
-import yaml
+from typing import TYPE_CHECKING
 
 from hornbook.plans.plan import Constraints, Plan
 from hornbook.rules.document import Problem, Problems
 from hornbook.text.constraint_bullets import KINDS, read_bullet, render_bullet
+
+if TYPE_CHECKING:
+    import yaml
 
 HEAD_KEYS = ("slug", "committed", "created_at", "committed_at", "supersedes")
 _BARE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:-]*")
@@ -42,6 +44,8 @@ def read_head(lines: Sequence[str], problems: Problems) -> tuple[dict[str, str],
         message = "The frontmatter has no closing line: close it with `---`."
         problems.error(1, "bad_frontmatter", message)
         return {}, 1
+    import yaml  # noqa: PLC0415  # start-up: a plan is listed by its events
+
     try:
         node = yaml.compose("\n".join(lines[1:end]), Loader=yaml.BaseLoader)
     except yaml.YAMLError as problem:
@@ -50,9 +54,11 @@ def read_head(lines: Sequence[str], problems: Problems) -> tuple[dict[str, str],
     return _read(node, problems), end + 1
 
 
-def _read(node: yaml.Node | None, problems: Problems) -> dict[str, str]:
+def _read(node: "yaml.Node | None", problems: Problems) -> dict[str, str]:
     if node is None:
         return {}
+    import yaml  # noqa: PLC0415  # start-up: as above
+
     if not isinstance(node, yaml.MappingNode):
         message = "The frontmatter holds no keys: write `key: value` lines."
         problems.error(2, "bad_frontmatter", message)

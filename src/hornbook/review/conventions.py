@@ -13,12 +13,13 @@ from pathlib import Path
 import msgspec
 
 from hornbook.commits import git
+from hornbook.disk import to_seconds
 from hornbook.errors import BadGlob, NotFound, StoreError, UsageError
 from hornbook.review.judgement import Judgement, LearnedPattern, Ruling
 from hornbook.review.printed_review import read_review
 from hornbook.review.review_history import read_record
 from hornbook.rules.readers.records import broken_seals, printed_in, sealed, unsealed
-from hornbook.settings.layout import Places
+from hornbook.settings.places import Places
 from hornbook.text.globs import parse
 from hornbook.vocabulary.terms import Standing
 
@@ -143,7 +144,7 @@ class Conventions:
         decided = replace(
             known,
             standing=standing,
-            decided_at=at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            decided_at=to_seconds(at),
             decided_by=_person(self._places.root),
             evidence=tuple(self._now(known)) if standing is Standing.PROMOTED else known.evidence,
         )

@@ -12,7 +12,7 @@ search that proves absence stands in for both when the rule is said to be kept.
 """
 
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -174,12 +174,16 @@ def resolve(
     places = (*entry.citations, *pointers.places)
     looked = searches.look(entry.search, rule) if entry.search is not None else SearchResult()
     wrong = [*_not_there(entry, pointers, tree), *looked.problems]
-    if places and all(place.path in rule_files for place in places):
-        wrong.append(f"{shown(places[0])} is a rule, which says nothing of the change: cite that.")
+    wrong += _only_rules(places, rule_files)
     wrong = wrong or list(_too_little(entry, places, pointers, rule.severity))
     if wrong:
         return Resolved((), tuple(("unresolved_evidence", each) for each in wrong))
     return Resolved(places, (), looked.warnings)
+
+
+def _only_rules(places: Sequence[Citation], rule_files: Container[str]) -> Iterator[str]:
+    if places and all(place.path in rule_files for place in places):
+        yield f"{shown(places[0])} is a rule, which says nothing of the change: cite that."
 
 
 def _no_reason(evidence: str) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hornbook.gates.values import GateReport, GateStatus
+from hornbook.gates.values import GateReport, GateResult, GateStatus
 from hornbook.review.evidence import shown
 from hornbook.review.integrity import (
     ESCALATING,
@@ -301,15 +301,21 @@ def _explanation(
 def _gates_line(case: Case) -> str:
     if case.gates is None:
         return "no gate results were given, so none count"
+    gates = case.gates.gates
     if gates_stop(case.gates):
-        required = [gate for gate in case.gates.gates if gate.required]
-        failed = [gate.name for gate in required if gate.status is not GateStatus.PASSED]
-        nobody = "they say so themselves" if case.gates.gates else "none ran"
-        return f"the gates did not pass ({', '.join(failed) or nobody})"
-    ran = [gate for gate in case.gates.gates if gate.status is not GateStatus.SKIPPED]
-    loose = any(warning.code == "unbound_gates" for warning in case.warnings)
+        return f"the gates did not pass ({_stopping(gates)})"
+    ran = sum(gate.status is not GateStatus.SKIPPED for gate in gates)
+    loose = "unbound_gates" in {warning.code for warning in case.warnings}
     besides = ", by results that do not say which tree they are of" if loose else ""
-    return f"{counted(len(ran), 'gate')} passed{besides}"
+    return f"{counted(ran, 'gate')} passed{besides}"
+
+
+def _stopping(gates: Sequence[GateResult]) -> str:
+    """The gates that keep a change from being approved, or why none is named."""
+    if not gates:
+        return "none ran"
+    failed = [g.name for g in gates if g.required and g.status is not GateStatus.PASSED]
+    return ", ".join(failed) or "they say so themselves"
 
 
 def _coverage_line(case: Case, checked: Sequence[CheckedReview]) -> str:

@@ -125,10 +125,11 @@ def prompt_differences(receipt: Receipt, context: Context) -> Iterator[str]:
         why = "; ".join(reason.message for reason in context.reasons)
         yield f"The change gives no whole prompt ({context.outcome}: {why}): {PROMPT_AGAIN}"
         return
-    hashes = {receipt.get("prompt_sha256"), receipt.get("sha256")}
-    if hashes != {context.sha256}:
-        parts = {name: section.get("sha256") for name, section in _sections(receipt)}
-        others = [each.name for each in context.sections if parts.get(each.name) != each.sha256]
-        others += sorted(parts.keys() - {each.name for each in context.sections})
-        where = f" in {', '.join(others)}" if others else ""
-        yield f"The prompt is not the one that the change gives: it differs{where}; {PROMPT_AGAIN}"
+    if {receipt.get("prompt_sha256"), receipt.get("sha256")} == {context.sha256}:
+        return
+    theirs = {name: section.get("sha256") for name, section in _sections(receipt)}
+    ours = {section.name: section.sha256 for section in context.sections}
+    others = [name for name in ours if theirs.get(name) != ours[name]]
+    others += sorted(theirs.keys() - ours.keys())
+    where = f" in {', '.join(others)}" if others else ""
+    yield f"The prompt is not the one that the change gives: it differs{where}; {PROMPT_AGAIN}"

@@ -12,7 +12,7 @@ from hornbook.graph.store import GraphStore
 from hornbook.plans.events import Event
 from hornbook.plans.run_kinds import CHECKED
 from hornbook.rules.readers.records import RECORD, broken_seals
-from hornbook.settings.layout import Places
+from hornbook.settings.places import Places
 from hornbook.vocabulary import predicates as p
 
 

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from hornbook.disk import draft_of
+from hornbook.disk import draft_of, to_seconds
 from hornbook.gates.values import GateReport
 from hornbook.review.conventions import Conventions
 from hornbook.review.judgement import Judgement, Ruling
 from hornbook.review.printed_review import PrintedReview, read_review
 from hornbook.review.review_history import read_record
 from hornbook.rules.readers.records import RECORD, hashes_of, sealed, unsealed
-from hornbook.settings.layout import Places
+from hornbook.settings.places import Places
 
 SCHEMA = "hornbook.review.v1"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -56,7 +56,7 @@ def record_review(places: Places, judged: JudgedReview, occasion: Occasion) -> P
     run = occasion.run or (receipts[0] if receipts else "")
     if not _NAME.fullmatch(run):
         run = "without-receipt"
-    at = occasion.at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    at = to_seconds(occasion.at)
     facts = _facts(replace(judged, gates=_with_relative_logs(judged.gates, places)), occasion, at)
     path, review_id = _write(folder, run, occasion.number, facts)
     if judged.judgement.outcome is Ruling.APPROVED:

@@ -356,8 +356,8 @@ class Searches:
                     f"the search for {pattern!r} proves nothing: no text could be made that it "
                     "finds. Write plainly what must not be there."
                 )
-            found = self._found(pattern, chosen)
-            hidden = self._found(indented(pattern), chosen)
+            found = self._first_match(pattern, chosen)
+            hidden = self._first_match(indented(pattern), chosen)
         except regex.error as problem:
             yield f"the search's pattern is no regular expression: {problem}."
         except TimeoutError:
@@ -397,14 +397,14 @@ class Searches:
         )
         for wider, what in tries:
             try:
-                found = self._found(wider, chosen, regex.IGNORECASE)
+                found = self._first_match(wider, chosen, regex.IGNORECASE)
             except (regex.error, TimeoutError):
                 continue
             if found is not None:
                 return f"{found} has {what}"
         return None
 
-    def _found(self, pattern: str, chosen: Sequence[str], flags: int = 0) -> str | None:
+    def _first_match(self, pattern: str, chosen: Sequence[str], flags: int = 0) -> str | None:
         """The first place where a pattern finds something."""
         compiled = regex.compile(pattern, regex.MULTILINE | flags)
         text = _BETWEEN_FILES.join(self._changed[path] for path in chosen)
@@ -412,7 +412,7 @@ class Searches:
         if match is None:
             return None
         if _BETWEEN_FILES in match[0] and len(chosen) > 1:
-            alone = (self._found(pattern, [path], flags) for path in chosen)
+            alone = (self._first_match(pattern, [path], flags) for path in chosen)
             return next(filter(None, alone), None)
         before = text[: match.start()]
         path = chosen[before.count(_BETWEEN_FILES)]
@@ -449,11 +449,11 @@ def left_out(chosen: Sequence[str], bound: Sequence[str]) -> UnsearchedFiles:
     Prose and data beside the code that a search looks at may stay out; more code may not.
     """
     missing = [path for path in bound if path not in chosen]
-    if bound and set(chosen).isdisjoint(bound):
+    if len(missing) == len(bound):
         return UnsearchedFiles(tuple(missing), ())
     wanted = {_kind(path) for path in chosen}
-    code = [path for path in missing if _kind(path) in wanted or _kind(path) not in NO_CODE]
-    return UnsearchedFiles(tuple(code), tuple(path for path in missing if path not in code))
+    free = [path for path in missing if _kind(path) in NO_CODE - wanted]
+    return UnsearchedFiles(tuple(path for path in missing if path not in free), tuple(free))
 
 
 def _kind(path: str) -> str:

@@ -243,18 +243,25 @@ def _checked(found: Mapping[str, object]) -> StepAction:
 def _problems(kind: ActionKind, given: Mapping[object, object]) -> Iterator[str]:
     known = {each.name: each for each in kind.parameters}
     for key, value in given.items():
-        if key not in known:
+        parameter = known.get(str(key))
+        if parameter is None:
             takes = f"it takes {', '.join(known)}" if known else "it takes none"
             yield f"unknown parameter {key!r}{_near(str(key), known)} ({takes})"
-        elif not isinstance(value, str | bool):
-            yield f"{key} must be one text"
-        elif any("\ud800" <= each <= "\udfff" for each in _as_text(value)):
-            yield f"{key} holds half of a surrogate pair, which is no text"
-        elif not _is_a(known[str(key)].kind, _as_text(value)):
-            yield f"{key} must be a {known[str(key)].kind}, not {value!r}"
+        else:
+            yield from _misfit(parameter, value)
     for each in kind.parameters:
         if each.required and not str(given.get(each.name, "")).strip():
             yield f"{each.name} is missing"
+
+
+def _misfit(parameter: Parameter, value: object) -> Iterator[str]:
+    """Why a value is none for a parameter."""
+    if not isinstance(value, str | bool):
+        yield f"{parameter.name} must be one text"
+    elif any("\ud800" <= each <= "\udfff" for each in _as_text(value)):
+        yield f"{parameter.name} holds half of a surrogate pair, which is no text"
+    elif not _is_a(parameter.kind, _as_text(value)):
+        yield f"{parameter.name} must be a {parameter.kind}, not {value!r}"
 
 
 def _as_text(value: object) -> str:

@@ -1,4 +1,10 @@
-"""Does what a model asked for, and says what came of it."""
+"""The embedded developer: one stateless step after another, until complete or stuck.
+
+A step is two messages to a model and one action in its answer. What the action does is done here,
+and what came of it is one record in `actions.jsonl`. Everything else, the next context, whether the
+work is complete, whether it is stuck, follows from the records and the worktree: a process that
+dies between two steps goes on after the last record, and one that dies inside a step undoes it.
+"""
 
 import re
 import time
@@ -66,7 +72,7 @@ def perform(action: StepAction, at: StepSituation, step: int) -> StepRecord:
     """What the action did; what cannot be done is an error that the model sees."""
     record = StepRecord(step, action.name, action.parameters, target=_target(action))
     try:
-        return _DOERS[action.name](record, at)
+        return _PERFORMERS[action.name](record, at)
     except (EditRefused, Misread, BadGlob) as problem:
         return replace(
             record, result=Result.ERROR, error=str(problem), summary=one_line(str(problem))
@@ -138,13 +144,14 @@ def _size(edit: ProposedEdit) -> str:
 
 def _run(record: StepRecord, at: StepSituation) -> StepRecord:
     name = record.given.get("name", "all").strip()
-    report = at.check(() if name == "all" else (name,))
-    if name != "all" and not any(gate.name == name for gate in report.gates):
+    wanted = () if name == "all" else (name,)
+    report = at.check(wanted)
+    if not {gate.name for gate in report.gates}.issuperset(wanted):
         known = ", ".join(gate.name for gate in verified(at.records).gates)
         raise EditRefused(f"no check {name!r}; there are: {known or 'none'}.")
     judged = _judged(record, report)
-    stopped = [gate for gate in report.gates if gate.status is GateStatus.REFUSED]
-    return replace(judged, error=stopped[0].message or None) if stopped else judged
+    refused = (gate.message for gate in report.gates if gate.status is GateStatus.REFUSED)
+    return replace(judged, error=next(refused, None) or None)
 
 
 def _clear(record: StepRecord, at: StepSituation) -> StepRecord:
@@ -169,7 +176,7 @@ def _escalate(record: StepRecord, at: StepSituation) -> StepRecord:
     return replace(record, summary=one_line(record.given["reason"]))
 
 
-_DOERS: Final[dict[str, Callable[[StepRecord, StepSituation], StepRecord]]] = {
+_PERFORMERS: Final[dict[str, Callable[[StepRecord, StepSituation], StepRecord]]] = {
     "read_file": _look,
     "search": _look,
     "load_context": _look,
@@ -274,7 +281,7 @@ class _Run:
         else:
             self._current = self._view()
             # the only event that a crash can have kept from its reader
-            self._tell(self._told(self._records[-1]))
+            self._tell(self._step_facts(self._records[-1]))
 
     def ended(self) -> Answer | None:
         """The final answer, once there is one."""
@@ -368,14 +375,14 @@ class _Run:
         self._current = self._view()
         finished = stamped.error is None and stamped.action in _STATUS
         self._store.project(self._current, _STATUS[stamped.action] if finished else "running")
-        self._tell(self._told(stamped))
+        self._tell(self._step_facts(stamped))
 
     def _view(self) -> View:
         paths = dict.fromkeys((*self._task.files, *changed_paths(self._records)))
         return View(
             task=self._task,
             records=self._records,
-            files={path: self._text(path) for path in paths},
+            files={path: self._shown_text(path) for path in paths},
             loaded=tuple(
                 (item.key, self._content(item.record))
                 for item in loaded_items(self._records, self.step)
@@ -383,7 +390,7 @@ class _Run:
             example=self._example(),
         )
 
-    def _text(self, path: str) -> str | None:
+    def _shown_text(self, path: str) -> str | None:
         """A file's text; of one that cannot be shown, why."""
         if not self._worktree.exists(path):
             return None
@@ -403,7 +410,7 @@ class _Run:
         if self._task.phase.schema is not Schema.WRITE_TESTS:
             return None
         chosen = self._task.example_test or _first_test(self._worktree.files(), self._task.files)
-        return self._text(chosen) if chosen else None
+        return self._shown_text(chosen) if chosen else None
 
     def _over_tokens(self) -> str | None:
         most = self._assignment.limits.tokens
@@ -412,7 +419,7 @@ class _Run:
             return None
         return f"{spent} tokens were spent and {most} are allowed"
 
-    def _told(self, record: StepRecord) -> dict[str, object]:
+    def _step_facts(self, record: StepRecord) -> dict[str, object]:
         now = verified(self._records)
         return {
             "key": f"{self._assignment.key}:{record.step}",

@@ -17,8 +17,7 @@ from hornbook.gates.effective import gates_now
 from hornbook.gates.runner import run_gates
 from hornbook.gates.values import GateReport
 from hornbook.graph.repository import Repository
-from hornbook.settings.agent_block import EMBEDDED, Sight
-from hornbook.settings.values import Endpoint, Settings
+from hornbook.settings.settings import EMBEDDED, Endpoint, Settings, Sight
 from hornbook.text.tokens import counter
 
 CAPABILITY = {
@@ -85,7 +84,7 @@ class EmbeddedAgent:
             assignment.system, assignment.prompt, min(seconds, endpoint.call_seconds or seconds)
         )
         if answer.retry_after is None:
-            record(_told(assignment, endpoint, (tokens, most), answer))
+            record(_call_facts(assignment, endpoint, (tokens, most), answer))
         return answer
 
     def _ask(self, endpoint: Endpoint, output_tokens: int, schema: str = "") -> Ask:
@@ -144,7 +143,7 @@ class EmbeddedAgent:
             return told(run(wrap=shell), shell, wanted)
 
 
-def _told(
+def _call_facts(
     assignment: Assignment, endpoint: Endpoint, room: tuple[int, int], answer: Answer
 ) -> dict[str, object]:
     """What an event says of a call: sizes, and whether the answer was constrained or cut."""

@@ -152,7 +152,7 @@ def to_yaml(value: object) -> str:
 def _lines(value: object, indent: str) -> Iterator[str]:
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
-            yield from _entry(f"{indent}{_text(str(key))}:", item, indent)
+            yield from _entry(f"{indent}{_yaml_text(str(key))}:", item, indent)
     elif isinstance(value, Sequence) and not isinstance(value, str) and value:
         for item in value:
             yield from _item(item, indent)
@@ -181,7 +181,7 @@ def _item(value: object, indent: str) -> Iterator[str]:
 
 def _scalar(value: object) -> str:
     if isinstance(value, str):
-        return _text(value)
+        return _yaml_text(value)
     if value is None or isinstance(value, bool | int | float):
         return json.dumps(value)
     if isinstance(value, Mapping):
@@ -191,15 +191,15 @@ def _scalar(value: object) -> str:
     raise TypeError(f"a {type(value).__name__} has no place in a context: {value!r}.")
 
 
-def _text(text: str) -> str:
+def _yaml_text(text: str) -> str:
     plain = _PLAIN.fullmatch(text) is not None and not text.endswith(" ")
-    if plain and _is_text(text):
+    if plain and _is_bare_text(text):
         return text
     quoted = json.dumps(text, ensure_ascii=False)
     return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
-def _is_text(plain: str) -> bool:
+def _is_bare_text(plain: str) -> bool:
     """Whether YAML reads the bare word as a text, not as a number, a date or a truth value."""
     tag = _RESOLVER.resolve(yaml.ScalarNode, plain, (True, False))  # type: ignore[no-untyped-call]  # as the stubs have it
     return bool(tag == "tag:yaml.org,2002:str")
@@ -329,14 +329,18 @@ def _level(sizes: Sequence[int], room: int) -> int:
 def _texts(tree: object, keep: int) -> Iterator[FittedText]:
     if isinstance(tree, FittedText):
         yield tree
-    elif isinstance(tree, FittedList):
-        yield from _texts(list(tree.items[:keep]), keep)
-    elif isinstance(tree, Mapping):
-        for item in tree.values():
-            yield from _texts(item, keep)
-    elif isinstance(tree, Sequence) and not isinstance(tree, str):
-        for item in tree:
-            yield from _texts(item, keep)
+        return
+    for item in _items(tree, keep):
+        yield from _texts(item, keep)
+
+
+def _items(tree: object, keep: int) -> Sequence[object]:
+    """What a node of the tree holds, of a fitted list as much as is kept."""
+    if isinstance(tree, FittedList):
+        return short_list(tree.items, keep)
+    if isinstance(tree, Mapping):
+        return list(tree.values())
+    return tree if isinstance(tree, Sequence) and not isinstance(tree, str) else ()
 
 
 def _plain(tree: object, keep: int, characters: int, shown: Iterator[Sequence[str]]) -> object:
@@ -344,13 +348,13 @@ def _plain(tree: object, keep: int, characters: int, shown: Iterator[Sequence[st
         return "\n".join(next(shown))
     if isinstance(tree, FittedError):
         return short_error(_shown(tree.text), min(ERROR_CHARACTERS, characters * 5 // 3))
-    if isinstance(tree, FittedList):
-        return [_plain(item, keep, characters, shown) for item in short_list(tree.items, keep)]
+    if isinstance(tree, str):
+        return one_line(_shown(tree), characters)
     if isinstance(tree, Mapping):
         return {key: _plain(item, keep, characters, shown) for key, item in tree.items()}
-    if isinstance(tree, Sequence) and not isinstance(tree, str):
-        return [_plain(item, keep, characters, shown) for item in tree]
-    return one_line(_shown(tree), characters) if isinstance(tree, str) else tree
+    if isinstance(tree, FittedList | Sequence):
+        return [_plain(item, keep, characters, shown) for item in _items(tree, keep)]
+    return tree
 
 
 def _shown(text: str) -> str:

@@ -1,4 +1,7 @@
-"""What the gates say of the work so far, and whether it may be called complete."""
+"""What the gates say of the work so far: whether it is complete, advances, or is stuck.
+
+All of it is a function of the recorded steps, so that a restart changes no answer.
+"""
 
 import re
 from collections import Counter
@@ -214,7 +217,7 @@ def obstacles(task: StepTask, verification: Verification, changed: Sequence[str]
         return ["no file was changed: if there is nothing to do, escalate and say so"]
     if task.phase.schema is Schema.WRITE_TESTS:
         return _red_obstacles(task, verification, changed)
-    failing = [f"{gate.name} fails: {_said(gate)}" for gate in verification.failing]
+    failing = [f"{gate.name} fails: {_failure_of(gate)}" for gate in verification.failing]
     return failing or ([] if verification.passing else ["no check passed"])
 
 
@@ -246,14 +249,14 @@ def wrong_reason(test: FailedTest, files: Sequence[str]) -> str | None:
 
 
 def _red_obstacles(task: StepTask, verification: Verification, changed: Sequence[str]) -> list[str]:
+    """Why tests that were to be written do not show yet that the feature is missing."""
     tests = [gate for gate in verification.gates if is_test_gate(gate)]
     if not tests:
         return ["no gate runs tests: that they fail cannot be proved; escalate"]
-    found = [
-        f"{gate.name} fails: {_said(gate)}" for gate in verification.failing if gate not in tests
-    ]
-    runs = [read_tests(gate.output) for gate in tests]
-    found += [f"not collected: {each}" for run in runs for each in run.uncollected]
+    others = (gate for gate in verification.failing if gate not in tests)
+    found = [f"{gate.name} fails: {_failure_of(gate)}" for gate in others]
+    for gate in tests:
+        found += [f"not collected: {each}" for each in read_tests(gate.output).uncollected]
     for test in _failures_since(verification):
         if not _is_in(test.file, changed):
             found.append(f"{test.id} failed in a file that was not changed")
@@ -278,7 +281,7 @@ def _is_in(file: str, changed: Sequence[str]) -> bool:
     return bool(file) and any(path == file or path.endswith(f"/{file}") for path in changed)
 
 
-def _said(gate: GateResult) -> str:
+def _failure_of(gate: GateResult) -> str:
     return gate.message or f"exit code {gate.exit_code}"
 
 
@@ -385,15 +388,13 @@ def _same_failure(taken: Sequence[StepRecord], task: StepTask, rules: LoopRules)
     """
     red = task.phase.schema is Schema.WRITE_TESTS
     last, times = None, 0
-    for record in taken:
-        if record.change is None:
-            continue
-        judged = [gate for gate in record.gates if not (red and is_test_gate(gate))]
+    for record in filter(lambda each: each.change is not None, taken):
+        judged = tuple(gate for gate in record.gates if not (red and is_test_gate(gate)))
         signature = failure_signature(judged)
-        times = times + 1 if signature is not None and signature == last else 1
+        times = times + 1 if signature == last else 1
         last = signature
         if signature is not None and times >= rules.same_failure:
-            names = ", ".join(gate.name for gate in Verification(tuple(judged)).failing)
+            names = ", ".join(gate.name for gate in Verification(judged).failing)
             return f"{names} failed in the same way after {times} changes"
     return None
 

@@ -1,4 +1,7 @@
-"""The developer's hands: reads, searches and edits that stay inside the worktree and its scope."""
+"""Reads, searches and edits that stay inside a worktree and the scope of its plan.
+
+What a step loads is read anew for each step that shows it, so that none sees an old file.
+"""
 
 import os
 import re
@@ -359,20 +362,13 @@ def numbered(text: str, start: int = 1) -> str:
 def related_by_imports(worktree: ScopedWorktree, files: Sequence[str]) -> list[str]:
     """The files that import one of `files`, or are imported by one, as far as their names tell."""
     stems = {PurePosixPath(path).stem for path in files}
-    named = {
-        word for path in files if worktree.exists(path) for word in _imported(worktree.read(path))
-    }
-    found: list[str] = []
-    for path in worktree.files():
-        if path in files:
-            continue
-        try:
-            imports = stems & _imported(worktree.read(path))
-        except EditRefused:
-            continue  # a binary file imports nothing
-        if imports or PurePosixPath(path).stem in named:
-            found.append(path)
-    return found
+    named = {word for path in files for word in _imported_by(worktree, path)}
+    others = (path for path in worktree.files() if path not in files)
+    return [
+        path
+        for path in others
+        if PurePosixPath(path).stem in named or stems & _imported_by(worktree, path)
+    ]
 
 
 def whole_output(gate: GateResult) -> str:
@@ -389,7 +385,12 @@ def last_error(records: Sequence[StepRecord]) -> StepRecord | None:
     return next((record for record in reversed(records) if record.error), None)
 
 
-def _imported(text: str) -> set[str]:
+def _imported_by(worktree: ScopedWorktree, path: str) -> set[str]:
+    """The words on the import lines of a file; one that is missing or binary imports nothing."""
+    try:
+        text = worktree.read(path)
+    except EditRefused:
+        return set()
     return {word for line in _IMPORTS.findall(text) for word in _WORD.findall(line)}
 
 
@@ -415,14 +416,11 @@ def _slug(heading: str) -> str:
 
 
 def _outputs(records: Sequence[StepRecord], *, tests_only: bool) -> str:
-    verification = verified(records)
-    shown = (
-        [gate for gate in verification.gates if is_test_gate(gate)]
-        if tests_only
-        else verification.failing
-    )
+    now = verified(records)
+    shown = filter(is_test_gate, now.gates) if tests_only else now.failing
     parts = [f"== {gate.name}: {gate.status} ==\n{whole_output(gate)}" for gate in shown]
-    if not tests_only and (failed := last_error(records)) is not None:
+    failed = None if tests_only else last_error(records)
+    if failed is not None:
         parts.insert(0, f"== step {failed.step}: {failed.action} ==\n{failed.error}")
     if not parts:
         raise EditRefused("no gate has run tests." if tests_only else "there is no error.")

@@ -1,4 +1,4 @@
-"""What a step works on: a phase, the shape of its current state, and the task itself."""
+"""One step of the embedded developer: its task, its record, and what it remembers."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -287,13 +287,13 @@ def loaded_items(records: Iterable[StepRecord], step: int) -> tuple[LoadedItem, 
     items: list[LoadedItem] = []
     for record in records:
         items = [item for item in items if not item.expired(record.step)]
+        given = record.given
         if record.action == "clear_context" and record.error is None:
-            items = [item for item in items if record.given.get("item") not in {None, item.key}]
+            items = [item for item in items if given.get("item", item.key) != item.key]
         if record.loads is not None:
-            pinned = record.given.get("pinned") == "true"
-            items = [item for item in items if item.key != record.loads]
-            items = _within(items, LOADED_ITEMS - 1)
-            items.append(LoadedItem(record.loads, record, pinned))
+            others = [item for item in items if item.key != record.loads]
+            fresh = LoadedItem(record.loads, record, given.get("pinned") == "true")
+            items = [*_within(others, LOADED_ITEMS - 1), fresh]
     return tuple(item for item in items if not item.expired(step))
 
 

@@ -1,4 +1,4 @@
-"""The current state of a step, in the shape that its kind of task needs."""
+"""The context of one step: exactly two messages, and never more tokens than its budget."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -21,8 +21,9 @@ from hornbook.context.templates.settings import (
     remedy,
 )
 from hornbook.context.templates.structure import CHILD_TASKS, TemplateFinding, structure_findings
-from hornbook.context.templates.xml import WHITESPACE, Element, XmlRefusal, read_xml
+from hornbook.context.templates.xml import WHITESPACE, Element, read_xml
 from hornbook.errors import ConfigError
+from hornbook.located import Refusal
 
 _CHILD_OPERATORS = {
     "inner_task": Operator.INNER_TASK,
@@ -84,7 +85,7 @@ def load_template(data: bytes | str, *, continuation: bool = False) -> LoadedTem
     Findings follow the tasks in document order, those of one task their codes.
     """
     root = read_xml(data)
-    if isinstance(root, XmlRefusal):
+    if isinstance(root, Refusal):
         return _refused(TemplateFinding(root.code, "", root.line, root.message))
     if root.name != "task":
         message = f"the root is <{root.name}>: {remedy(root.name, ['task'])}"
@@ -131,15 +132,15 @@ class _Task:
 
     def errors(self) -> list[TemplateFinding]:
         found = structure_findings(self.element, self.path, self.kind)
-        found += [self._told(error) for error in self.outcome.errors]
+        found += [self._located_finding(error) for error in self.outcome.errors]
         if self.operator is None and self.element.attribute("type") is not None:
             found.append(_unknown_operator(self.element, self.path))
         return sorted(found, key=lambda finding: (finding.code, finding.line))
 
     def warnings(self) -> list[TemplateFinding]:
-        return [self._told(warning) for warning in self.outcome.warnings]
+        return [self._located_finding(warning) for warning in self.outcome.warnings]
 
-    def _told(self, finding: SettingFinding) -> TemplateFinding:
+    def _located_finding(self, finding: SettingFinding) -> TemplateFinding:
         line = finding.line or self.element.line
         return TemplateFinding(finding.code, self.path, line, finding.message)
 
@@ -215,17 +216,17 @@ def _built(task: _Task) -> TaskTemplate | None:
     return TaskTemplate(
         name=task.name,
         operator=task.operator,
-        description=_text(element, "description") or "",
+        description=_child_text(element, "description") or "",
         settings=settings,
-        role=_text(element, "role"),
+        role=_child_text(element, "role"),
         inputs=tuple(_input(each) for each in _listed(element, "inputs")),
         prompt=tuple(_part(each) for each in _listed(element, "prompt")),
-        output_schema=_text(element, "output_schema"),
+        output_schema=_child_text(element, "output_schema"),
         children=tuple(child for child in children if child is not None),
     )
 
 
-def _text(task: Element, name: str) -> str | None:
+def _child_text(task: Element, name: str) -> str | None:
     child = task.child(name)
     return _unindented(child.text) if child else None
 

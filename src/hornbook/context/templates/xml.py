@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-MAX_BYTES = 1024 * 1024
-MAX_DEPTH = 32
+from hornbook.located import MAX_DEPTH, Refusal, Refused, limited
+
 MAX_NODES = 5000
 WHITESPACE = " \t\r\n"
 
@@ -45,37 +45,12 @@ class Element:
         return self.text.strip(WHITESPACE)
 
 
-@dataclass(frozen=True, slots=True)
-class XmlRefusal:
-    """Why bytes are no XML that we read, and at which line."""
-
-    code: str
-    line: int
-    message: str
-
-
-class _Refused(Exception):
-    """Carries a refusal out of the parser's handlers."""
-
-    def __init__(self, refusal: XmlRefusal) -> None:
-        super().__init__(refusal.message)
-        self.refusal = refusal
-
-
-def read_xml(data: bytes | str) -> Element | XmlRefusal:
+def read_xml(data: bytes | str) -> Element | Refusal:
     """The root element, or why there is none; never raises, whatever the bytes are."""
     try:
-        return _parse(*_decode(_as_bytes(data)))
-    except _Refused as refused:
+        return _parse(*_decode(limited(data)))
+    except Refused as refused:
         return refused.refusal
-
-
-def _as_bytes(data: bytes | str) -> bytes:
-    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
-    if len(raw) > MAX_BYTES:
-        message = f"the file has more than {MAX_BYTES} bytes: split it."
-        raise _Refused(XmlRefusal("too_large", 1, message))
-    return raw
 
 
 def _decode(data: bytes) -> tuple[str, str]:
@@ -90,7 +65,7 @@ def _decode(data: bytes) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         message = f"the text is not {encoding.upper()}: save the file as UTF-8."
-        raise _Refused(XmlRefusal("not_well_formed", line, message)) from error
+        raise Refused("not_well_formed", line, message) from error
 
 
 def _parse(text: str, encoding: str) -> Element:
@@ -100,7 +75,7 @@ def _parse(text: str, encoding: str) -> Element:
         tree.parser.Parse(text.encode("utf-8"), True)
     except expat.ExpatError as error:
         message = f"{expat.ErrorString(error.code)} at column {error.offset + 1}."
-        raise _Refused(XmlRefusal("not_well_formed", error.lineno, message)) from error
+        raise Refused("not_well_formed", error.lineno, message) from error
     return tree.root()
 
 
@@ -109,12 +84,12 @@ def _refuse_document_type(text: str) -> None:
     start = prolog.end() if prolog else 0
     if text.startswith("<!DOCTYPE", start):
         line = len(_LINE_END.findall(text, 0, start)) + 1
-        raise _Refused(_document_type(line))
+        raise _document_type(line)
 
 
-def _document_type(line: int) -> XmlRefusal:
+def _document_type(line: int) -> Refused:
     message = "a document type could declare entities or name other files: remove <!DOCTYPE …>."
-    return XmlRefusal("doctype_forbidden", line, message)
+    return Refused("doctype_forbidden", line, message)
 
 
 @dataclass(slots=True)
@@ -161,7 +136,7 @@ class _Tree:
             )
 
     def _doctype(self, *_: object) -> None:
-        raise _Refused(_document_type(self.parser.CurrentLineNumber))
+        raise _document_type(self.parser.CurrentLineNumber)
 
     def _start(self, name: str, attributes: list[str]) -> None:
         pairs = tuple(zip(attributes[::2], attributes[1::2], strict=True))
@@ -181,4 +156,4 @@ class _Tree:
         self._open[-1].text.append(text)
 
     def _refuse(self, code: str, message: str) -> None:
-        raise _Refused(XmlRefusal(code, self.parser.CurrentLineNumber, message))
+        raise Refused(code, self.parser.CurrentLineNumber, message)

@@ -11,7 +11,7 @@ from hornbook.rules.document import Chunk, Document, Link, Problem
 from hornbook.rules.readers.protocol import Reading
 from hornbook.rules.reading import read
 from hornbook.rules.rendering import header, render
-from hornbook.settings.values import Settings
+from hornbook.settings.settings import Settings
 from hornbook.text.tokens import TokenCounter, additive_boundary, counter
 from hornbook.vocabulary.terms import Activation, Level
 

@@ -7,11 +7,13 @@ the graph's history is its projection.
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
+from hornbook.disk import settle, write_whole
 from hornbook.errors import NotFound, StoreError
 from hornbook.graph.ingest.report import HistoryLine
 from hornbook.rules.catalog import Removed, Revision
@@ -218,21 +220,13 @@ class Objects:
                 return
         except FileNotFoundError:
             pass
-        draft = parent / f"{digest[2:]}.{os.getpid()}.new"
-        draft.write_bytes(data)
-        draft.replace(target)
+        write_whole(target, data, durable=False, sweeps=False)
 
     def settle(self, digests: list[str]) -> None:
         """Wait until the disk has these texts: their files are about to be forgotten."""
         for digest in digests:
-            try:
-                descriptor = os.open(self.path(digest), os.O_RDONLY | os.O_CLOEXEC)
-            except FileNotFoundError:
-                continue
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            with suppress(FileNotFoundError):
+                settle(self.path(digest))
 
     def read(self, digest: str) -> bytes:
         """The text with this hash.

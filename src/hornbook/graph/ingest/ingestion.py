@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.commits import git
+from hornbook.disk import canonical_time
 from hornbook.errors import StoreError, UsageError
 from hornbook.graph.generations import Generation, Generations
 from hornbook.graph.ingest import survey as stat_cache
@@ -21,8 +22,8 @@ from hornbook.graph.ingest.work import IngestWork, Known, KnownDocument, recall_
 from hornbook.graph.statements import SCHEMA
 from hornbook.rules.catalog import Catalog
 from hornbook.rules.document import Problem
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 from hornbook.version import __version__
 from hornbook.vocabulary.terms import Level
 
@@ -181,8 +182,3 @@ def _was_known(known: Known, path: str) -> bool:
 
 def _now() -> str:
     return canonical_time(datetime.now(UTC))
-
-
-def canonical_time(moment: datetime) -> str:
-    """A time in UTC as a store gives it back: without zeros that say nothing."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".") + "Z"

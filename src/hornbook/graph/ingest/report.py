@@ -9,10 +9,6 @@ Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much of it is done, and how much there is."""
 
 
-def silent(_stage: str, _done: int, _total: int) -> None:
-    """Report no progress."""
-
-
 @dataclass(frozen=True, slots=True)
 class IngestReport:
     """What an ingest did; `documents`, `chunks` and `triples` count what is in the graph now."""

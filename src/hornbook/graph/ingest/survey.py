@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from hornbook.commits import git
+from hornbook.disk import write_whole
 from hornbook.errors import NotFound, StoreError, UsageError
 from hornbook.graph.ingest.builder import too_large
 from hornbook.graph.ingest.history import Objects
@@ -30,9 +31,9 @@ from hornbook.rules.document import Problem
 from hornbook.rules.readers.protocol import Reading
 from hornbook.rules.reading import is_rule_file
 from hornbook.rules.reading import read as read_document
-from hornbook.settings.layout import Places
 from hornbook.settings.load import CONFIG
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 from hornbook.text.globs import Glob, parse
 from hornbook.vocabulary.terms import Level
 
@@ -70,9 +71,7 @@ def now() -> int:
 
 def save(path: Path, seen: SeenFiles) -> None:
     """Remember what was seen; losing it only costs time."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    draft.write_bytes(msgspec.msgpack.encode(seen))
-    draft.replace(path)
+    write_whole(path, msgspec.msgpack.encode(seen), durable=False)
 
 
 EVERY_RULE = "*"

@@ -6,8 +6,6 @@ lacks one.
 """
 
 import contextlib
-import fcntl
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +28,7 @@ from dbos._context import current_owner_xid
 from dbos._error import DBOSWorkflowConflictIDError
 from dbos._sys_db import SystemDatabase
 
+from hornbook.disk import locked
 from hornbook.errors import EngineError
 
 APPLICATION = "hornbook"
@@ -237,9 +236,5 @@ def _begin(connection: sql.Connection) -> None:
 @contextmanager
 def _alone(state: Path) -> Iterator[None]:
     state.mkdir(parents=True, exist_ok=True)
-    lock = os.open(state / "engine.db-lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(state / "engine.db-lock"):
         yield
-    finally:
-        os.close(lock)

@@ -12,8 +12,8 @@ import sqlalchemy as sql
 from hornbook.errors import NotFound
 from hornbook.loop.engine.workers import FILE, RUNS, connect, database_url
 from hornbook.loop.protocol import StepKind, StepOutcome
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 APPROVED = "approved"
 ANSWERED = "answered"

@@ -1,6 +1,5 @@
 """Who works: processes that tell the database that they live, and hold plans."""
 
-import fcntl
 import os
 import socket
 import uuid
@@ -10,8 +9,9 @@ from typing import Any
 
 import sqlalchemy as sql
 
+from hornbook.disk import lock
 from hornbook.errors import EngineError, PlanHeld
-from hornbook.plans.log import checked_url, make_tables
+from hornbook.plans.shared_database import checked_url, make_tables
 
 FILE = "engine.db"
 BUSY_SECONDS = 30
@@ -124,8 +124,7 @@ class Roster:
     def join(self) -> None:
         """Enter this process."""
         self._locks.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(self._locks / self.worker, os.O_RDWR | os.O_CREAT, 0o644)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._lock = lock(self._locks / self.worker)
         self.beat()
 
     def beat(self) -> None:
@@ -212,11 +211,7 @@ class Roster:
         path = self._locks / worker
         if worker == self.worker or not path.exists():
             return False
-        lock = os.open(path, os.O_RDWR)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        finally:
-            os.close(lock)
-        return True
+        taken = lock(path, wait=False, create=False)
+        if taken is not None:
+            os.close(taken)
+        return taken is not None

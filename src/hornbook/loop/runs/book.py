@@ -5,23 +5,21 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
+from hornbook.disk import now
 from hornbook.errors import EventLogError, NotFound
-from hornbook.gates.change_run import COPIED
-from hornbook.loop.memory import now
+from hornbook.gates.values import COPIED
 from hornbook.loop.protocol import StepOutcome
 from hornbook.loop.runs.files import told
 from hornbook.loop.runs.log import Followed, KeptLog
+from hornbook.loop.runs.lookup import find_run, spawned_by, workflows_of
 from hornbook.loop.runs.state import RunState, by_run, gate_feedback, project_run
-from hornbook.loop.steps.blindness import warnings_of as sight_warnings
-from hornbook.loop.steps.services import Clock, find_run, spawned_by, workflows_of
-from hornbook.loop.steps.start import answer_run
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
-from hornbook.plans.log import EventLog
+from hornbook.plans.log import Clock, EventLog
 from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from hornbook.plans.run_records import Spent, asked_words, spent, write_run_records
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 
 @dataclass(slots=True)
@@ -216,6 +214,8 @@ class RunBook:
             NotFound: There is none with this id.
             UsageError: It asks nothing.
         """
+        from hornbook.loop.steps.start import answer_run  # noqa: PLC0415  # start-up: loads the steps
+
         log, run = self._found(run_id)
         outcome = answer_run(log, run, text, self._workflows)
         write_run_records(self._places.state, self._found(run_id)[1].events)
@@ -327,6 +327,20 @@ def warnings_in(run: RunState) -> tuple[str, ...]:
             told += [f"{e} was changed by hand and was left" for e in data.get("left") or ()]
             told += [f"an event violates the schema: {e}" for e in data.get("quarantined") or ()]
     return tuple(dict.fromkeys(told))
+
+
+def sight_warnings(found: Data) -> list[str]:
+    """What a person should know of a look, a line each."""
+    told = [f"a blind developer can read {e['rule']} in {e['where']}" for e in found["leaks"]]
+    if found["host_files"]:
+        files = ", ".join(found["host_files"])
+        told.append(f"rule files that coding agents load by themselves stay: {files}")
+    if found["unread"]:
+        files = ", ".join(found["unread"])
+        told.append(f"too large, or not readable, to look for rules in: {files}")
+    if found["left_out"]:
+        told.append(f"feedback quoted rules, which were left out: {', '.join(found['left_out'])}")
+    return told
 
 
 def gate_warnings(data: Data) -> list[str]:

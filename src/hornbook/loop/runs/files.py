@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import yaml
-
 from hornbook.loop.runs.state import RunState
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event, canonical
@@ -175,5 +173,7 @@ def _failed(data: Data) -> str:
 
 
 def _yaml(facts: dict[str, object]) -> str:
+    import yaml  # noqa: PLC0415  # start-up: runs are listed without their files
+
     text: str = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100)
     return text

@@ -9,8 +9,8 @@ from pathlib import Path
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event, EventKind
 from hornbook.plans.log import EventLog
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

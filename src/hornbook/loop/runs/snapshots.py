@@ -1,13 +1,13 @@
 """What each edit of a task changed, before and after: made from events and git's objects."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.commits.change import ABSENT, SUBMODULE, touched
 from hornbook.commits.git import blob_sizes, blobs
+from hornbook.disk import write_whole
 from hornbook.errors import UsageError
 from hornbook.loop.runs.state import RunState
 from hornbook.plans import run_kinds as kinds
@@ -147,7 +147,4 @@ def _json(facts: Mapping[str, object]) -> bytes:
 
 
 def _put(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    draft.write_bytes(data)
-    draft.replace(path)
+    write_whole(path, data, durable=False)

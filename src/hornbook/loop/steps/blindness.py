@@ -15,7 +15,7 @@ from hornbook.loop.steps.services import StepRun
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.rules.reading import is_rule_file
-from hornbook.settings.agent_block import Sight
+from hornbook.settings.settings import Sight
 
 MOST_TOLD = 200
 """How many files of each kind an event names; beyond that the next look begins anew."""
@@ -191,17 +191,3 @@ def _withheld(found: Data, veil: HiddenRules) -> dict[str, str]:
     hosts = set(found["host_files"])
     seen |= {rule_id for rule_id, path in veil.paths.items() if path in hosts}
     return {rule_id: text for rule_id, text in veil.texts.rules.items() if rule_id not in seen}
-
-
-def warnings_of(found: Data) -> list[str]:
-    """What a person should know of a look, a line each."""
-    told = [f"a blind developer can read {e['rule']} in {e['where']}" for e in found["leaks"]]
-    if found["host_files"]:
-        files = ", ".join(found["host_files"])
-        told.append(f"rule files that coding agents load by themselves stay: {files}")
-    if found["unread"]:
-        files = ", ".join(found["unread"])
-        told.append(f"too large, or not readable, to look for rules in: {files}")
-    if found["left_out"]:
-        told.append(f"feedback quoted rules, which were left out: {', '.join(found['left_out'])}")
-    return told

@@ -1,8 +1,9 @@
 """The run of a whole plan: starts each task when all that it depends on is done."""
 
 from hornbook.loop.protocol import StepKind, StepOutcome
+from hornbook.loop.runs.lookup import outcome_of
 from hornbook.loop.runs.state import RunState
-from hornbook.loop.steps.services import LoopServices, outcome_of, seconds_until
+from hornbook.loop.steps.services import LoopServices, seconds_until
 from hornbook.loop.steps.start import EXECUTE, begin_task
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.run_kinds import TRIGGER

@@ -19,7 +19,7 @@ from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.plans.run_kinds import DEVELOP
-from hornbook.settings.values import Settings
+from hornbook.settings.settings import Settings
 
 WORKTREE, CHANGE = "floor:worktree", "floor:change"
 

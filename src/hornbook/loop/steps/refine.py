@@ -7,6 +7,7 @@ from hashlib import sha256
 from hornbook.agents.assignment import Assignment, Role
 from hornbook.context.budget import endpoint
 from hornbook.errors import UsageError
+from hornbook.located import Json
 from hornbook.loop.decomposition import CHILDREN_SCHEMA, children_in
 from hornbook.loop.protocol import StepKind
 from hornbook.loop.steps.develop import limits_of, telling, wait
@@ -14,7 +15,6 @@ from hornbook.loop.steps.publish import signal
 from hornbook.loop.steps.services import LoopServices, Pending, StepRun
 from hornbook.loop.steps.start import LATER
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
-from hornbook.loop.workflow.json_nodes import Json
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.plans.plan import Plan

@@ -14,13 +14,13 @@ from hornbook.context.receipt import receipt
 from hornbook.context.review_packet import Contexts, Packet
 from hornbook.errors import UsageError
 from hornbook.graph.commit_graph import graph_at
+from hornbook.located import Json
 from hornbook.loop.protocol import StepKind
 from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.develop import limits_of, telling, wait
 from hornbook.loop.steps.gates import report_of
 from hornbook.loop.steps.services import HandedOver, LoopServices, Pending, StepRun
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
-from hornbook.loop.workflow.json_nodes import Json
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.plans.files import write_if_changed

@@ -9,27 +9,26 @@ from pathlib import Path
 
 from hornbook.commits import git
 from hornbook.context.named_files import is_glob, matching
+from hornbook.disk import to_milliseconds
 from hornbook.errors import NotFound
 from hornbook.loop.plan_book import PlanBook
-from hornbook.loop.protocol import Staff, StepKind, StepOutcome, Worktrees
-from hornbook.loop.runs.state import RunState, by_run, project_run, with_attempts
+from hornbook.loop.protocol import Staff, StepKind, Worktrees
+from hornbook.loop.runs.lookup import runs_in
+from hornbook.loop.runs.state import RunState, project_run
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.loop.workflow.interpreter import Do
-from hornbook.loop.workflow.load import load_workflows, shipped_workflows
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
 from hornbook.plans.files import write_if_changed
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import PlanTask
-from hornbook.plans.run_kinds import TRIGGER
-from hornbook.plans.run_records import asked_words
 from hornbook.plans.scope import PlanScope
 from hornbook.plans.state import PlanState, project
 from hornbook.plans.store import PlanStore
 from hornbook.plans.tasks import Ledger, ledger_of
 from hornbook.rules.discover import STATE_FOLDERS
-from hornbook.settings.layout import Places
-from hornbook.settings.values import Settings
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 Clock = Callable[[], str]
 
@@ -224,64 +223,10 @@ def timed() -> Iterator[Callable[[], float]]:
     yield lambda: round(time.monotonic() - start, 3)
 
 
-def find_run(log: EventLog, run_id: str, workflows: Mapping[str, Workflow]) -> RunState | None:
-    """A run by its id, whichever plan it belongs to."""
-    plan = log.plan_with(f"{run_id}/started")
-    return None if plan is None else project_run(log.events(plan), run_id, workflows)
-
-
-def runs_in(events: list[Event], workflows: Mapping[str, Workflow]) -> list[RunState]:
-    """All runs in a plan's log, oldest first."""
-    found = (project_run(mine, run_id, workflows) for run_id, mine in by_run(events).items())
-    return [state for state in found if state is not None]
-
-
-def spawned_by(run: RunState) -> tuple[str, ...]:
-    """Every run that a run started, in order; whoever drives the loop has to know them all."""
-    found: list[str] = []
-    for event in run.events:
-        if event.kind.startswith(TRIGGER):
-            found += event.data["runs"]
-    return tuple(dict.fromkeys(found))
-
-
-def outcome_of(run: RunState) -> StepOutcome:
-    """How a run stands, as the one who drives it needs to know."""
-    if run.ended is not None:
-        reason = run.ended.data["reason"]
-        return _outcome(run, StepKind.ENDED, run.status, reason)
-    if run.is_asking and run.asked is not None:
-        said = asked_words(run.asked)
-        return _outcome(run, StepKind.ASKING, "asking", said)
-    return _outcome(run, StepKind.CONTINUED, run.status, run.step)
-
-
-def _outcome(run: RunState, kind: StepKind, status: str, message: str) -> StepOutcome:
-    spawned = spawned_by(run)
-    return StepOutcome(kind, run.id, status=status, message=message, spawned=spawned)
-
-
-def workflows_of(places: Places, settings: Settings) -> dict[str, Workflow]:
-    """The workflows of a workspace, with its number of attempts.
-
-    Raises:
-        ConfigError: One of its own files is wrong.
-    """
-    folder = places.state / "workflows"
-    own = {path.name: path.read_bytes() for path in sorted(folder.glob("*.json"))}
-    loaded = load_workflows(shipped_workflows(), own)
-    theirs = {workflow.id for workflow in loaded.values() if workflow not in shipped_workflows()}
-    return {
-        name: flow if name in theirs else with_attempts(flow, settings.engine.attempts)
-        for name, flow in loaded.items()
-    }
-
-
 def later(at: str, seconds: float) -> str:
     """The time some seconds after another, as events carry it."""
     moment = datetime.fromisoformat(at).timestamp() + seconds
-    told = datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
-    return told.replace("+00:00", "Z")
+    return to_milliseconds(datetime.fromtimestamp(moment, UTC))
 
 
 def seconds_until(at: str, now: str) -> float:

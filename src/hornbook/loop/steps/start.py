@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from hornbook.context.budget import endpoint
 from hornbook.errors import NotFound, UsageError
+from hornbook.located import Json
 from hornbook.loop.protocol import StepOutcome
+from hornbook.loop.runs.lookup import find_run, outcome_of, spawned_by
 from hornbook.loop.runs.state import ESCALATION, STOP, RunState
-from hornbook.loop.steps.services import LoopServices, StepRun, find_run, outcome_of, spawned_by
+from hornbook.loop.steps.services import LoopServices, StepRun
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.loop.workflow.interpreter import start as begun
-from hornbook.loop.workflow.json_nodes import Json
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import PlanTask

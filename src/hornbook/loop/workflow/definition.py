@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hornbook.context.templates.settings import remedy
+from hornbook.located import JsonKind, Node, below
 from hornbook.loop.workflow.expressions import (
     LIMITS,
     ExpressionTemplate,
@@ -12,7 +13,6 @@ from hornbook.loop.workflow.expressions import (
     Templated,
     as_written,
 )
-from hornbook.loop.workflow.json_nodes import JsonKind, Node, below
 from hornbook.loop.workflow.subjects import SUBJECTS, ActionType, Subject, subject_named
 
 ITERATION = ("execution", "iteration")

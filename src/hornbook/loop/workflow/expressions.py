@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from hornbook.loop.workflow.json_nodes import Json, JsonKind, kind_of
+from hornbook.located import Json, JsonKind, kind_of
 
 _OPENING = re.compile(r"\$?\$\{")
 _PATH = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hornbook.context.templates.settings import remedy
+from hornbook.located import Json, JsonKind, kind_of
 from hornbook.loop.workflow.definition import Condition, Notebook, Step
 from hornbook.loop.workflow.expressions import EXISTS, OPERATORS, ExpressionTemplate
-from hornbook.loop.workflow.json_nodes import Json, JsonKind, kind_of
 from hornbook.loop.workflow.parts import PlacedStep, Use
 from hornbook.loop.workflow.subjects import (
     APPROVED,

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from hornbook.errors import ConfigError, UsageError
+from hornbook.located import Json, kind_of
 from hornbook.loop.workflow.definition import Action, Condition, Step, Workflow
 from hornbook.loop.workflow.expressions import (
     EXISTS,
@@ -20,7 +21,6 @@ from hornbook.loop.workflow.expressions import (
     resolve,
     text_of,
 )
-from hornbook.loop.workflow.json_nodes import Json, kind_of
 from hornbook.loop.workflow.subjects import APPROVED, COMPLETE, ActionType, Subject
 from hornbook.plans.run_kinds import ERROR, ESCALATE, TRIGGER
 

@@ -8,9 +8,9 @@ from importlib.resources import files
 
 from hornbook.context.templates.settings import remedy
 from hornbook.errors import ConfigError
+from hornbook.located import JsonDocument, JsonKind, Node, Refusal, read_json
 from hornbook.loop.workflow.definition import Key, Notebook, Workflow, WorkflowFinding
 from hornbook.loop.workflow.flow import check_flow, check_references
-from hornbook.loop.workflow.json_nodes import JsonDocument, JsonKind, JsonRefusal, Node, read_json
 from hornbook.loop.workflow.parts import NAME, PlacedStep, StepReader, duration
 from hornbook.plans.run_kinds import TRIGGER
 
@@ -54,7 +54,7 @@ def load_workflow(data: bytes | str) -> LoadedWorkflow:
     """
     read = read_json(data)
     notes = Notebook()
-    if isinstance(read, JsonRefusal):
+    if isinstance(read, Refusal):
         notes.wrong(read.code, "", read.line, read.message)
     elif notes.of_kind(read.root, "", "workflow", JsonKind.OBJECT):
         return _Definition(read, notes).loaded()

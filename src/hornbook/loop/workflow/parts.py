@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hornbook.context.templates.settings import remedy
+from hornbook.located import JsonKind, Node, below
 from hornbook.loop.workflow.definition import Action, Condition, Key, Notebook, Step, seconds_of
 from hornbook.loop.workflow.expressions import (
     EXISTS,
@@ -16,7 +17,6 @@ from hornbook.loop.workflow.expressions import (
     parse,
     references,
 )
-from hornbook.loop.workflow.json_nodes import JsonKind, Node, below
 from hornbook.loop.workflow.subjects import (
     COMPLETE,
     STATUSES,

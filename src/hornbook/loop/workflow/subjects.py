@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from hornbook.loop.workflow.json_nodes import Json, JsonKind, kind_of
+from hornbook.located import Json, JsonKind, kind_of
 from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE, REVIEW, TRIGGER
 
 GATES = "workflow.gate.structural"

@@ -68,12 +68,11 @@ def _about(problem: ReviewProblem) -> str:
 def _rule(suite: ET.Element, rule_id: str, judgement: Judgement) -> None:
     findings = [each for each in judgement.findings if each.sop_id == rule_id]
     case = _case(suite, rule_id)
-    path = next((each.path for each in findings if each.path), None)
-    if path:
+    for path in [each.path for each in findings if each.path][:1]:
         case.set("file", one_line(path))
-    skipped = {each.status for each in findings} == {"not_applicable"}
+    disputed = len({each.status for each in findings}) > 1
     for finding in findings:
-        if finding.status == "not_applicable" and not skipped:
+        if disputed and finding.status == "not_applicable":
             _output(case, f"not applicable, says one reviewer: {finding.message}")
         else:
             _add_finding(case, finding, judgement)

@@ -15,7 +15,7 @@ from graphql import (
 )
 
 from hornbook.serve.graphql.measure import Measuring, Size, Variables
-from hornbook.settings.serve_block import ServeSettings
+from hornbook.settings.settings import ServeSettings
 
 MOST_ERRORS = 20
 _KEPT = 512

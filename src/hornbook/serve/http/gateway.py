@@ -16,7 +16,7 @@ from hornbook.serve.http.problems import HttpRefusal, Saying
 from hornbook.serve.http.rate_limit import ConcurrencyLimit, RateLimit
 from hornbook.serve.http.request import KEY, RequestContext
 from hornbook.serve.http.tokens import LOCAL, NOBODY, Caller, CallerCheck, address_of
-from hornbook.settings.serve_block import ServeSettings
+from hornbook.settings.settings import ServeSettings
 
 OPEN = frozenset({"/healthz", "/readyz"})
 # These show no data: a person types the token into them.

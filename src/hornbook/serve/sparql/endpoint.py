@@ -15,7 +15,7 @@ from hornbook.graph.sparql_process import Asker, Question, Reply
 from hornbook.serve.http.problems import HttpRefusal, refusal_of
 from hornbook.serve.http.request import visit_of
 from hornbook.serve.http.response import best, body_of, send_bytes
-from hornbook.settings.serve_block import ServeSettings
+from hornbook.settings.settings import ServeSettings
 
 FORM = "application/x-www-form-urlencoded"
 QUERY = "application/sparql-query"

@@ -1,0 +1,67 @@
+"""Finds runs in the event log, and tells how each stands."""
+
+from collections.abc import Mapping
+
+from hornbook.loop.protocol import StepKind, StepOutcome
+from hornbook.loop.runs.state import RunState, by_run, project_run, with_attempts
+from hornbook.loop.workflow.definition import Workflow
+from hornbook.loop.workflow.load import load_workflows, shipped_workflows
+from hornbook.plans.events import Event
+from hornbook.plans.log import EventLog
+from hornbook.plans.run_kinds import TRIGGER
+from hornbook.plans.run_records import asked_words
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
+
+
+def find_run(log: EventLog, run_id: str, workflows: Mapping[str, Workflow]) -> RunState | None:
+    """A run by its id, whichever plan it belongs to."""
+    plan = log.plan_with(f"{run_id}/started")
+    return None if plan is None else project_run(log.events(plan), run_id, workflows)
+
+
+def runs_in(events: list[Event], workflows: Mapping[str, Workflow]) -> list[RunState]:
+    """All runs in a plan's log, oldest first."""
+    found = (project_run(mine, run_id, workflows) for run_id, mine in by_run(events).items())
+    return [state for state in found if state is not None]
+
+
+def spawned_by(run: RunState) -> tuple[str, ...]:
+    """Every run that a run started, in order; whoever drives the loop has to know them all."""
+    found: list[str] = []
+    for event in run.events:
+        if event.kind.startswith(TRIGGER):
+            found += event.data["runs"]
+    return tuple(dict.fromkeys(found))
+
+
+def outcome_of(run: RunState) -> StepOutcome:
+    """How a run stands, as the one who drives it needs to know."""
+    if run.ended is not None:
+        reason = run.ended.data["reason"]
+        return _outcome(run, StepKind.ENDED, run.status, reason)
+    if run.is_asking and run.asked is not None:
+        said = asked_words(run.asked)
+        return _outcome(run, StepKind.ASKING, "asking", said)
+    return _outcome(run, StepKind.CONTINUED, run.status, run.step)
+
+
+def _outcome(run: RunState, kind: StepKind, status: str, message: str) -> StepOutcome:
+    spawned = spawned_by(run)
+    return StepOutcome(kind, run.id, status=status, message=message, spawned=spawned)
+
+
+def workflows_of(places: Places, settings: Settings) -> dict[str, Workflow]:
+    """The workflows of a workspace, with its number of attempts.
+
+    Raises:
+        ConfigError: One of its own files is wrong.
+    """
+    folder = places.state / "workflows"
+    own = {path.name: path.read_bytes() for path in sorted(folder.glob("*.json"))}
+    loaded = load_workflows(shipped_workflows(), own)
+    theirs = {workflow.id for workflow in loaded.values() if workflow not in shipped_workflows()}
+    return {
+        name: flow if name in theirs else with_attempts(flow, settings.engine.attempts)
+        for name, flow in loaded.items()
+    }

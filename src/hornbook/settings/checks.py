@@ -1,0 +1,272 @@
+"""What only this room can say of the settings: each block's check, in the order of the blocks."""
+
+import shlex
+from dataclasses import fields
+from difflib import get_close_matches
+from enum import StrEnum
+from pathlib import Path
+from string import Formatter
+
+from hornbook.errors import BadGlob
+from hornbook.located import FileReading
+from hornbook.settings.settings import (
+    CAPABILITIES,
+    INTROSPECTION,
+    JSON_PATHS,
+    LOGGED,
+    PLACEHOLDERS,
+    RESERVED,
+    ROLES,
+    SHIPPED_MODELS,
+    Confine,
+    GateSettings,
+    GuardSettings,
+    ModelSettings,
+    Output,
+    OwnCommand,
+    PromptBy,
+    ServeSettings,
+    Settings,
+    Sight,
+)
+from hornbook.text.globs import parse, parse_set
+from hornbook.text.tokens import COUNTERS
+from hornbook.vocabulary.terms import Severity
+
+
+def check_settings(settings: Settings, reading: FileReading) -> None:
+    """Note everything that is wrong with what a config file states."""
+    _check(settings, reading)
+    _check_models(settings.models, reading)
+    _check_agents(settings, reading)
+    _check_guard(settings.guard, reading)
+    _check_serve(settings.serve, reading)
+
+
+def _check(settings: Settings, reading: FileReading) -> None:
+    counters = [name for name in COUNTERS if name != "heuristic"]
+    reading.check(
+        "counter",
+        f"`counter` is {settings.counter!r}: write {' or '.join(counters)}.",
+        valid=settings.counter in counters,
+    )
+    reading.check(
+        "agents_merge",
+        f"`agents_merge` is {settings.agents_merge!r}: write chain or nearest.",
+        valid=settings.agents_merge in {"chain", "nearest"},
+    )
+    reading.check(
+        "reserve",
+        f"`reserve` is {settings.reserve!r}: write tokens (4000) or a share (10%).",
+        valid=_is_reserve(settings.reserve),
+    )
+    ordered = 0 < settings.chunk_minimum <= settings.chunk_target <= settings.chunk_maximum
+    for key in ("chunk_minimum", "chunk_target", "chunk_maximum"):
+        reading.check(
+            key, "0 < chunk_minimum <= chunk_target <= chunk_maximum must hold.", valid=ordered
+        )
+    reading.check(
+        "largest_file", "`largest_file` must be above 0.", valid=settings.largest_file > 0
+    )
+    reading.check(
+        "review.block_on",
+        f"`review.block_on` is {settings.review.block_on!r}: write {', '.join(Severity)}.",
+        valid=settings.review.block_on in list(Severity),
+    )
+    reading.check(
+        "review.gates",
+        f"`review.gates` is {settings.review.gates!r}: write any or bound.",
+        valid=settings.review.gates in {"any", "bound"},
+    )
+    reading.check(
+        "gates.tests",
+        f"`gates.tests` is {settings.gates.tests!r}: write off, warn or required.",
+        valid=settings.gates.tests in {"off", "warn", "required"},
+    )
+    _check_confining(settings.gates, reading)
+    reading.check(
+        "review.confidence_percent",
+        "`review.confidence_percent` must be at most 100.",
+        valid=settings.review.confidence_percent <= 100,
+    )
+    reading.check(
+        "checkpoint.percent",
+        "`checkpoint.percent` must lie between 1 and 100.",
+        valid=1 <= settings.checkpoint.percent <= 100,
+    )
+    database = settings.engine.database
+    reading.check(
+        "engine.database",
+        f"`engine.database` is {database!r}: write a URL such as postgresql+psycopg://host/name.",
+        valid=not database or "://" in database,
+    )
+    reading.check(
+        "engine.parallel", "`engine.parallel` must be above 0.", valid=settings.engine.parallel > 0
+    )
+    beat, dead = settings.engine.heartbeat_seconds, settings.engine.dead_after_seconds
+    for key in ("engine.heartbeat_seconds", "engine.dead_after_seconds"):
+        text = "0 < heartbeat_seconds and 2 * heartbeat_seconds < dead_after_seconds must hold."
+        reading.check(key, text, valid=0 < 2 * beat < dead)
+    for key, patterns in (
+        ("exclude", settings.exclude),
+        ("code", settings.code),
+        ("generated", settings.generated),
+    ):
+        for pattern in patterns:
+            try:
+                negated = parse(pattern).negated
+            except BadGlob as problem:
+                reading.check(key, str(problem), valid=False)
+            else:
+                text = f"`{pattern}` starts with `!`, which means nothing here: remove it."
+                reading.check(key, text, valid=not negated)
+
+
+def _check_confining(gates: GateSettings, reading: FileReading) -> None:
+    reading.check(
+        "gates.confine",
+        f"`gates.confine` is {gates.confine!r}: write {', '.join(Confine)}.",
+        valid=gates.confine in list(Confine),
+    )
+    for folder in gates.writable:
+        text = f"`gates.writable` has {folder!r}: write the whole path of a folder, or `~/…`."
+        whole = Path(folder).is_absolute() or folder.startswith("~/")
+        reading.check("gates.writable", text, valid=whole and ".." not in Path(folder).parts)
+
+
+def _check_models(models: ModelSettings, reading: FileReading) -> None:
+    endpoints = {**SHIPPED_MODELS.endpoints, **models.endpoints}
+    for name, endpoint in models.endpoints.items():
+        key = f"models.endpoints.{name}.max_tokens"
+        reading.check(key, f"`{key}` must be above 0.", valid=endpoint.max_tokens > 0)
+        key = f"models.endpoints.{name}.output_tokens"
+        fits = endpoint.output_tokens < max(1, endpoint.max_tokens)
+        reading.check(key, f"`{key}` must be below max_tokens, which it is a part of.", valid=fits)
+    for capability, names in models.capabilities.items():
+        key = f"models.capabilities.{capability}"
+        known = ", ".join(CAPABILITIES)
+        reading.check(
+            key,
+            f"no capability `{capability}`: known are {known}.",
+            valid=capability in CAPABILITIES,
+        )
+        for name in names:
+            near = get_close_matches(name, endpoints, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(endpoints)}."
+            reading.check(key, f"no endpoint `{name}`: {hint}", valid=name in endpoints)
+
+
+def _check_guard(guard: GuardSettings, reading: FileReading) -> None:
+    for role, patterns in guard.tools.items():
+        key = f"guard.tools.{role}"
+        near = get_close_matches(role, ROLES, 1)
+        hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(ROLES)}."
+        reading.check(key, f"no role `{role}`: {hint}", valid=role in ROLES)
+        try:
+            parse_set(patterns)
+        except BadGlob as problem:
+            reading.check(key, str(problem), valid=False)
+    for folder in guard.scratch:
+        text = f"`guard.scratch` has {folder!r}: write the whole path of a folder."
+        reading.check("guard.scratch", text, valid=Path(folder).is_absolute())
+
+
+def _check_agents(settings: Settings, reading: FileReading) -> None:
+    reading.check(
+        "developer_sees",
+        f"`developer_sees` is {settings.developer_sees!r}: write {', '.join(Sight)}.",
+        valid=settings.developer_sees in list(Sight),
+    )
+    for name, own in settings.agents.items():
+        above = f"agents.{name}"
+        if f"{above}.command" not in reading.lines:
+            continue  # that it is missing was said
+        for key, text in own_command_problems(name, own, RESERVED):
+            stated = f"{above}.{key}" if f"{above}.{key}" in reading.lines else above
+            reading.check(stated, text, valid=False)
+
+
+def _is_reserve(text: str) -> bool:
+    number = text.removesuffix("%")
+    return number.isascii() and number.isdigit() and len(number) < 10 and int(number) > 0
+
+
+def _check_serve(settings: ServeSettings, reading: FileReading) -> None:
+    """Note what is wrong with the `serve` block of a config file."""
+    for key, value, known in (
+        ("introspection", settings.introspection, INTROSPECTION),
+        ("log", settings.log, LOGGED),
+    ):
+        reading.check(
+            f"serve.{key}",
+            f"`serve.{key}` is {value!r}: write {' or '.join(known)}.",
+            valid=value in known,
+        )
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if isinstance(value, int):
+            reading.check(
+                f"serve.{each.name}", f"`serve.{each.name}` must be above 0.", valid=value > 0
+            )
+    for origin in settings.origins:
+        scheme, _, rest = origin.partition("://")
+        reading.check(
+            "serve.origins",
+            f"`{origin}` is no origin: write it as https://host or http://host:port.",
+            valid=scheme in {"http", "https"} and bool(rest) and "/" not in rest,
+        )
+
+
+def own_command_problems(
+    name: str, own: OwnCommand, reserved: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """What is wrong with a team's own command: the key, and what was found with its remedy."""
+    found: list[tuple[str, str]] = []
+    if name in reserved:
+        found.append(("", f"`{name}` is shipped with Hornbook: give yours another name."))
+    kinds: tuple[tuple[str, type[StrEnum]], ...] = (("prompt", PromptBy), ("output", Output))
+    for key, kind in kinds:
+        value = getattr(own, key)
+        if value not in list(kind):
+            found.append((key, f"`agents.{name}.{key}` is {value!r}: write {', '.join(kind)}."))
+    for key in ("command", "reviewer"):
+        template = getattr(own, key)
+        if template is not None:
+            found += ((key, said) for said in _template(f"agents.{name}.{key}", template, own))
+    return [*found, *_paths(name, own)]
+
+
+def _paths(name: str, own: OwnCommand) -> list[tuple[str, str]]:
+    """Paths in JSON are for output that is JSON, and then the answer's is needed."""
+    if own.output == Output.TEXT:
+        return [
+            (key, f"`agents.{name}.{key}` is a path in JSON: set `output` to json.")
+            for key in JSON_PATHS
+            if getattr(own, key) is not None
+        ]
+    if own.text is None:
+        said = f"`agents.{name}` prints {own.output}: say with `text` where the answer stands."
+        return [("output", said)]
+    return []
+
+
+def _template(key: str, template: str, own: OwnCommand) -> list[str]:
+    try:
+        parts = shlex.split(template)
+    except ValueError as problem:
+        return [f"`{key}` cannot be split into words: {problem}."]
+    if not parts:
+        return [f"`{key}` is empty: write the program and its arguments."]
+    try:
+        used = {name for part in parts for _, name, _, _ in Formatter().parse(part) if name}
+    except ValueError as problem:
+        return [f"`{key}`: {problem}: write a brace that is none of ours as `{{{{`."]
+    found = []
+    for name in sorted(used - set(PLACEHOLDERS)):
+        near = get_close_matches(name, PLACEHOLDERS, 1)
+        hint = f"did you mean `{{{near[0]}}}`?" if near else f"known are {', '.join(PLACEHOLDERS)}."
+        found.append(f"`{key}` holds `{{{name}}}`: {hint}")
+    wanted = {"file": "prompt_file", "argument": "prompt"}.get(own.prompt)
+    if wanted is not None and wanted not in used:
+        found.append(f"`{key}` lacks `{{{wanted}}}`, which carries the prompt.")
+    return found

@@ -1,0 +1,580 @@
+"""The settings of a workspace: every key of `.hornbook/config.yaml`, its type and its default."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from hornbook.text.tokens import DEFAULT_COUNTER
+
+ROLES = ("developer", "reviewer", "planner")
+"""Who works: the keys of `guard.tools`."""
+KeyPlaces = tuple[tuple[str, str], ...]
+"""Where each key of an entry stands, as `file, line N`; the entry itself has the key ""."""
+
+
+class Confine(StrEnum):
+    """Which gates are confined: those of runs, those that are run by hand too, or none."""
+
+    RUNS = "runs"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class PresetChoice:
+    """A preset, and the folder that its gates run in."""
+
+    preset: str = field(metadata={"bare": True})
+    folder: str = "."
+    places: KeyPlaces = field(default=(), metadata={"places": True}, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """What is different in a gate of a preset; none keeps what the preset says."""
+
+    name: str
+    command: str | None = None
+    required: bool | None = None
+    threshold: int | None = None
+    timeout: int | None = None
+    folder: str | None = None
+    environment: dict[str, str] | None = None
+    after: tuple[str, ...] | None = None
+    creates: tuple[str, ...] | None = None
+    network: bool | None = None
+    enabled: bool | None = None
+    places: KeyPlaces = field(default=(), metadata={"places": True}, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Additional:
+    """A gate of the team's own."""
+
+    name: str
+    command: str
+    required: bool = True
+    threshold: int | None = None
+    timeout: int = 300
+    folder: str = "."
+    environment: dict[str, str] = field(default_factory=dict)
+    after: tuple[str, ...] = ()
+    creates: tuple[str, ...] = ()
+    network: bool | None = None
+    places: KeyPlaces = field(default=(), metadata={"places": True}, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """The gates of a repository: presets, what is different in them, and what is added."""
+
+    preset: tuple[PresetChoice, ...] = field(
+        default=(),
+        metadata={"meaning": "Shipped gates: go, python, typescript, rust, each for a folder."},
+    )
+    overrides: tuple[Override, ...] = field(
+        default=(), metadata={"meaning": "What is different in a preset's gate, by its name."}
+    )
+    additional: tuple[Additional, ...] = field(
+        default=(), metadata={"meaning": "Gates of your own: name, command and what else it needs."}
+    )
+    tests: str = field(
+        default="warn",
+        metadata={
+            "meaning": "Changed code without tests: `off`, `warn`, or `required` to stop it."
+        },
+    )
+    confine: str = field(
+        default="runs",
+        metadata={
+            "meaning": "Which gates are confined: those of `runs`, `always`, or `never` any."
+        },
+    )
+    network: bool = field(
+        default=False,
+        metadata={"meaning": "Whether confined gates have the network; a gate may say otherwise."},
+    )
+    writable: tuple[str, ...] = field(
+        default=(),
+        metadata={"meaning": "Folders beside the tree that confined gates may write to."},
+    )
+
+
+def place_of(places: KeyPlaces, key: str = "") -> str:
+    """Where a key stands; the entry's own place where that is not known."""
+    known = dict(places)
+    return known.get(key) or known.get("") or "settings"
+
+
+ANSWER_TOKENS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model that can be asked: where, by which name, and how much it can read.
+
+    `sweet_spot` is the working context it is best with; 0 means that none is known. `url` is where
+    a server of one's own answers, `key_variable` the environment variable that holds its key.
+    `output_tokens` is what an answer may have of the window and `call_seconds` how long it may
+    take, both 0 for what is usual; `tokens_per_minute` what may be asked in a minute, 0 for any.
+    """
+
+    provider: str
+    model: str
+    max_tokens: int
+    sweet_spot: int = 0
+    url: str = ""
+    key_variable: str = ""
+    output_tokens: int = 0
+    call_seconds: int = 0
+    tokens_per_minute: int = 0
+
+    @property
+    def answer_tokens(self) -> int:
+        """The most tokens of an answer: as set, else 4096 or a quarter of a smaller window."""
+        return self.output_tokens or max(1, min(ANSWER_TOKENS, self.max_tokens // 4))
+
+    def prompt_tokens(self, safety_percent: int) -> int:
+        """The most tokens of a prompt that leaves room for an answer and for miscounting."""
+        return self.max_tokens - self.answer_tokens - self.max_tokens * safety_percent // 100
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The fixed parts of a context window, in tokens, and the rules of task sizing."""
+
+    system_prompt: int = field(
+        default=2000, metadata={"meaning": "Room for the system prompt: role and tools."}
+    )
+    plan: int = field(
+        default=1500, metadata={"meaning": "Room for the plan's situation and mission."}
+    )
+    task: int = field(
+        default=2000, metadata={"meaning": "Room for a task, its criteria, constraints and gates."}
+    )
+    core: int = field(default=2000, metadata={"meaning": "Room for the files of the core tier."})
+    notes: int = field(default=1500, metadata={"meaning": "Room for a plan's decisions and risks."})
+    recent: int = field(
+        default=2000, metadata={"meaning": "Room for what just happened: gates, log and diff."}
+    )
+    feedback: int = field(
+        default=2000, metadata={"meaning": "Room for what the last attempt was told."}
+    )
+    response: int = field(
+        default=6400, metadata={"meaning": "Room for the developer's answer, in task sizing."}
+    )
+    working_memory: int = field(
+        default=6000, metadata={"meaning": "Room for the reviewer's working memory."}
+    )
+    output: int = field(default=1000, metadata={"meaning": "Room for the review itself."})
+    safety_percent: int = field(
+        default=15, metadata={"meaning": "Share of the window that is never planned with."}
+    )
+    task_percent: int = field(
+        default=40, metadata={"meaning": "Share of the available room that a task may fill."}
+    )
+    warn_files: int = field(
+        default=3, metadata={"meaning": "More files than this are worth a warning."}
+    )
+    most_files: int = field(
+        default=4, metadata={"meaning": "More files than this are too many for one task."}
+    )
+    generated_tokens: int = field(
+        default=100, metadata={"meaning": "What a generated or binary file counts."}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The endpoints by name, and for each capability the endpoints that serve it, best first."""
+
+    endpoints: dict[str, Endpoint]
+    capabilities: dict[str, tuple[str, ...]]
+
+    def resolve(self, name: str) -> tuple[str, Endpoint] | None:
+        """The endpoint that a capability, or an endpoint's own name, stands for."""
+        if name in self.endpoints:
+            return name, self.endpoints[name]
+        for candidate in self.capabilities.get(name, ()):
+            if candidate in self.endpoints:
+                return candidate, self.endpoints[candidate]
+        return None
+
+
+SHIPPED_MODELS = Models(
+    endpoints={
+        "claude-sonnet": Endpoint("anthropic", "claude-sonnet-4-20250514", 200_000),
+        "claude-opus": Endpoint("anthropic", "claude-opus-4-20250514", 200_000),
+        "gpt": Endpoint("openai", "gpt-4.1", 1_000_000),
+        "local": Endpoint("openai-compatible", "local", 32_768),
+    },
+    capabilities={
+        "developing": ("claude-sonnet", "gpt", "local"),
+        "reviewing": ("claude-opus", "claude-sonnet", "gpt", "local"),
+        "planning": ("claude-opus", "claude-sonnet", "gpt", "local"),
+    },
+)
+CAPABILITIES = ("developing", "reviewing", "planning")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """What a team says about models: added to, and taken before, the shipped registry."""
+
+    endpoints: dict[str, Endpoint] = field(
+        default_factory=dict,
+        metadata={"meaning": "Models by name: provider, model, max_tokens and what else is known."},
+    )
+    capabilities: dict[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata={"meaning": "For developing, reviewing, planning: endpoints, best first."},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSettings:
+    """What a review is held to."""
+
+    block_on: str = field(
+        default="error",
+        metadata={"meaning": "From which severity a violated rule forbids an approval."},
+    )
+    confidence_percent: int = field(
+        default=70, metadata={"meaning": "Below which confidence a person decides."}
+    )
+    gates: str = field(
+        default="any",
+        metadata={"meaning": "Whose gate results count: `any`, or `bound` to the change's tree."},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Where events are kept, and what the loop may do and cost."""
+
+    database: str = field(
+        default="",
+        metadata={
+            "meaning": "The URL of a shared database for events; empty is SQLite in `.hornbook`."
+        },
+    )
+    agent: str = field(
+        default="",
+        metadata={"meaning": "Who works unless `--agent` says so: `claude`, `claude,codex` …"},
+    )
+    parallel: int = field(
+        default=2, metadata={"meaning": "How many runs one process works on at the same time."}
+    )
+    run_minutes: int = field(
+        default=0,
+        metadata={"meaning": "How long a run may work and wait for agents; 0 is no limit."},
+    )
+    heartbeat_seconds: int = field(
+        default=5, metadata={"meaning": "How often a worker tells that it lives."}
+    )
+    dead_after_seconds: int = field(
+        default=30,
+        metadata={"meaning": "After how long without a word others take a worker's runs."},
+    )
+    attempts: int = field(
+        default=3,
+        metadata={
+            "meaning": "Attempts at a task before a person decides; a run keeps what it began with."
+        },
+    )
+    reask: int = field(
+        default=0,
+        metadata={"meaning": "How often a reviewer is asked again when a review is invalid."},
+    )
+    subtasks: int = field(
+        default=3, metadata={"meaning": "How many subtasks a developer may ask for in a task."}
+    )
+    most_steps: int = field(
+        default=200, metadata={"meaning": "Steps of a run before a person decides."}
+    )
+    most_tokens: int = field(
+        default=0,
+        metadata={"meaning": "Tokens of a run, as agents tell them; 0 is no limit."},
+    )
+    most_seconds: int = field(
+        default=7200,
+        metadata={"meaning": "Seconds of work of a run; waiting does not count; 0 is no limit."},
+    )
+    most_cost_cents: int = field(
+        default=0,
+        metadata={"meaning": "What a run may cost in cents, where agents tell it; 0 is no limit."},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSettings:
+    """When a plan is checkpointed without anybody asking."""
+
+    percent: int = field(
+        default=60,
+        metadata={"meaning": "Share of the task and transient tiers' room that makes one due."},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GuardSettings:
+    """What the guard of agent hosts lets each role do."""
+
+    tools: dict[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata={"meaning": "For developer, reviewer, planner: the tools that replace its list."},
+    )
+    scratch: tuple[str, ...] = field(
+        default=(),
+        metadata={"meaning": "Folders outside the repository that a developer may write to."},
+    )
+
+
+INTROSPECTION = ("loopback", "always", "never")
+LOGGED = ("requests", "errors")
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """What the server lets in, and where it stops; numbers are limits of one request."""
+
+    hosts: tuple[str, ...] = field(
+        default=(), metadata={"meaning": "Host names that the server is addressed by."}
+    )
+    origins: tuple[str, ...] = field(
+        default=(), metadata={"meaning": "Web origins beside its own that may call the server."}
+    )
+    tokens: str = field(
+        default=".hornbook/tokens",
+        metadata={"meaning": "The file of bearer tokens, read beside `HORNBOOK_TOKENS`."},
+    )
+    introspection: str = field(
+        default="loopback",
+        metadata={"meaning": "Where introspection and pages work: `loopback`, `always`, `never`."},
+    )
+    log: str = field(
+        default="requests",
+        metadata={"meaning": "What is logged: all `requests`, or `errors` only."},
+    )
+    body_bytes: int = field(default=1_048_576, metadata={"meaning": "Bytes of a request's body."})
+    query_tokens: int = field(default=2000, metadata={"meaning": "Tokens of a GraphQL document."})
+    query_depth: int = field(
+        default=10, metadata={"meaning": "Levels of a GraphQL document, introspection aside."}
+    )
+    query_aliases: int = field(
+        default=30, metadata={"meaning": "Aliases of a GraphQL document, fragments spread out."}
+    )
+    query_cost: int = field(
+        default=50_000, metadata={"meaning": "Fields times page of a GraphQL document."}
+    )
+    deadline_seconds: int = field(
+        default=30, metadata={"meaning": "Seconds until an answer; an ingest may take longer."}
+    )
+    concurrency: int = field(
+        default=64, metadata={"meaning": "Requests that are worked on at a time."}
+    )
+    waiting: int = field(
+        default=1024, metadata={"meaning": "Requests that may wait for their turn."}
+    )
+    streams: int = field(
+        default=100,
+        metadata={"meaning": "Subscriptions and event streams that are open at a time."},
+    )
+    rate_per_minute: int = field(
+        default=600, metadata={"meaning": "Requests a minute of one token."}
+    )
+    failures_per_minute: int = field(
+        default=120, metadata={"meaning": "Wrong tokens a minute that one address may send."}
+    )
+    sparql_rows: int = field(default=10_000, metadata={"meaning": "Rows of a SPARQL answer."})
+    sparql_bytes: int = field(default=33_554_432, metadata={"meaning": "Bytes of a SPARQL answer."})
+    sparql_seconds: int = field(
+        default=10, metadata={"meaning": "Seconds that a SPARQL query may take."}
+    )
+    sparql_workers: int = field(
+        default=2, metadata={"meaning": "SPARQL queries that run at a time."}
+    )
+    sparql_megabytes: int = field(
+        default=2048, metadata={"meaning": "Memory that a SPARQL query may use."}
+    )
+    cache_megabytes: int = field(
+        default=64, metadata={"meaning": "Memory for entities that are ready to be sent."}
+    )
+
+
+SHIPPED = ("claude", "codex", "opencode", "gemini", "aider")
+SCRIPTED, EMBEDDED = "scripted", "embedded"
+RESERVED = (*SHIPPED, SCRIPTED, EMBEDDED)
+PLACEHOLDERS = (
+    "prompt",
+    "prompt_file",
+    "model",
+    "provider",
+    "system",
+    "schema",
+    "schema_file",
+    "scratch",
+    "files",
+    "role",
+)
+JSON_PATHS = ("text", "error", "input_tokens", "output_tokens", "cost", "files")
+
+
+class PromptBy(StrEnum):
+    """How the prompt reaches the command."""
+
+    STDIN = "stdin"
+    FILE = "file"
+    ARGUMENT = "argument"
+
+
+class Output(StrEnum):
+    """What the command prints: plain text, one JSON document, or one JSON object a line."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+class Sight(StrEnum):
+    """What a developer sees of the rules: nothing, what they require, or all of them."""
+
+    BLIND = "blind"
+    REQUIREMENTS = "requirements"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCommand:
+    """An agent of the team's own, as settings state it."""
+
+    command: str
+    reviewer: str | None = None
+    prompt: str = "stdin"
+    output: str = "text"
+    text: str | None = None
+    error: str | None = None
+    input_tokens: str | None = None
+    output_tokens: str | None = None
+    cost: str | None = None
+    files: str | None = None
+    provider: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    inherits: tuple[str, ...] = ()
+    home: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a workspace is told to do differently; `docs/settings.md` explains each key."""
+
+    sources: tuple[str, ...] = field(
+        default=(),
+        metadata={"meaning": "Folders or files to ingest beside the rule formats that are found."},
+    )
+    exclude: tuple[str, ...] = field(
+        default=(), metadata={"meaning": "Globs of files that ingest never reads."}
+    )
+    counter: str = field(
+        default=DEFAULT_COUNTER,
+        metadata={"meaning": "The exact token counter for chunks and rules."},
+    )
+    chunk_target: int = field(
+        default=1000, metadata={"meaning": "How many tokens a chunk should have."}
+    )
+    chunk_maximum: int = field(
+        default=1500, metadata={"meaning": "How many tokens a chunk may have."}
+    )
+    chunk_minimum: int = field(
+        default=200, metadata={"meaning": "Below how many tokens a chunk joins its neighbour."}
+    )
+    reserve: str = field(
+        default="4000",
+        metadata={"meaning": "Room for rules in a review: tokens, or a share such as `10%`."},
+    )
+    agents_merge: str = field(
+        default="chain",
+        metadata={
+            "meaning": "Whether all AGENTS.md files above a file bind it (`chain`) "
+            "or only the closest (`nearest`)."
+        },
+    )
+    largest_file: int = field(
+        default=8_388_608,
+        metadata={"meaning": "Bytes above which a file is listed but its text is not read."},
+    )
+
+    code: tuple[str, ...] = field(
+        default=(),
+        metadata={"meaning": "Globs of source files whose declarations and imports are kept."},
+    )
+    generated: tuple[str, ...] = field(
+        default=(),
+        metadata={"meaning": "Globs of generated files, beside the shipped ones."},
+    )
+    budget: Budget = field(
+        default=Budget(), metadata={"meaning": "The fixed parts of a context window."}
+    )
+    models: ModelSettings = field(
+        default=ModelSettings(), metadata={"meaning": "Models and what they are used for."}
+    )
+    review: ReviewSettings = field(
+        default=ReviewSettings(), metadata={"meaning": "What a review is held to."}
+    )
+    gates: GateSettings = field(
+        default=GateSettings(),
+        metadata={"meaning": "Checks that run before a reviewer looks (docs/gates.md)."},
+    )
+    engine: EngineSettings = field(
+        default=EngineSettings(),
+        metadata={"meaning": "Where events are kept, and what the loop may cost."},
+    )
+    checkpoint: CheckpointSettings = field(
+        default=CheckpointSettings(), metadata={"meaning": "When plans are checkpointed."}
+    )
+    guard: GuardSettings = field(
+        default=GuardSettings(), metadata={"meaning": "What agents may use and write."}
+    )
+    serve: ServeSettings = field(
+        default=ServeSettings(), metadata={"meaning": "Who may ask the server, and for how much."}
+    )
+    agents: dict[str, OwnCommand] = field(
+        default_factory=dict,
+        metadata={"meaning": "Coding agents of your own by name: command, and how to read it."},
+    )
+    developer_sees: str = field(
+        default="blind",
+        metadata={
+            "meaning": "What a developer sees of the rules: `blind`, `requirements`, `full`."
+        },
+    )
+
+    @property
+    def reserve_tokens(self) -> int:
+        """The room for rules in tokens, in the reviewing model's window."""
+        return self.reserve_of(self.window)
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The configured sources as paths relative to the root; "" is the root itself."""
+        cleaned = (PurePosixPath(source.lstrip("/")).as_posix() for source in self.sources)
+        return tuple("" if source == "." else source for source in cleaned)
+
+    @property
+    def window(self) -> int:
+        """The window of the model that reviews."""
+        resolved = self.registry().resolve("reviewing")
+        return resolved[1].max_tokens if resolved is not None else 0
+
+    def reserve_of(self, window: int) -> int:
+        """The room for rules in a window: a number, or a share of it."""
+        if self.reserve.endswith("%"):
+            return window * int(self.reserve[:-1]) // 100
+        return int(self.reserve)
+
+    def registry(self) -> Models:
+        """The shipped models with the team's own before them."""
+        return Models(
+            endpoints={**SHIPPED_MODELS.endpoints, **self.models.endpoints},
+            capabilities={**SHIPPED_MODELS.capabilities, **self.models.capabilities},
+        )

@@ -1,0 +1,106 @@
+"""`python -m tests.benchmarks.counts [--against DIR]`: what commands do, in counts and CPU ratios.
+
+With another checkout, which has a `.venv` of its own, one scripted task is executed in turns by this
+one and by that one, and the CPU time of all processes is compared. `why`, `plans` and `runs` are
+compared with `import typer` in the same run.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+from tests.frozen.counting import counted, repository, table
+from tests.frozen.stories import environment
+from tests.frozen.test_budgets import BUDGETS
+
+EXECUTE = ("execute", "add-tax", "--task", "1", "--agent", "scripted", "--json")
+STARTED = {"why": ("why", "shop/price.py"), "plans": ("plans",), "runs": ("runs",)}
+
+
+def cpu(command: Sequence[str], folder: Path) -> float:
+    """The seconds of processor time of a command and all processes that it waited for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=folder, env=environment(), check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def in_turns(rounds: int, **measured: Callable[[], float]) -> dict[str, float]:
+    """The median of each, measured by turns, so that a busy machine is busy for all."""
+    found: dict[str, list[float]] = {name: [] for name in measured}
+    for _ in range(rounds):
+        for name, measure in measured.items():
+            found[name].append(measure())
+    return {name: median(times) for name, times in found.items()}
+
+
+def executed(python: str) -> float:
+    """The processor time of one scripted task, on a new repository."""
+    with tempfile.TemporaryDirectory(prefix="hornbook-execute-") as name:
+        root = Path(name) / "repo"
+        repository(root)
+        return cpu([python, "-m", "hornbook", *EXECUTE], root)
+
+
+def python_of(checkout: Path) -> str:
+    """The interpreter of a checkout."""
+    found = checkout / ".venv" / "bin" / "python"
+    if not found.exists():
+        sys.exit(f"{found} is not there: run `make setup` in {checkout}.")
+    return str(found)
+
+
+def show_counts() -> None:
+    """Print all counts, with the limit and the goal of each that has them."""
+    print("| command | what | count | limit | goal |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="hornbook-counts-") as name:
+        for command, what, number in table(counted(Path(name))):
+            budget = BUDGETS.get((command, what))
+            held = (budget.limit, budget.goal) if budget else ("", "")
+            print(f"| {command} | {what} | {number} | {held[0]} | {held[1]} |", flush=True)
+
+
+def show_start_up(rounds: int) -> None:
+    """Print commands that only read as ratios to `import typer`."""
+    print("\n| command | CPU / `import typer` |\n|---|---|")
+    with tempfile.TemporaryDirectory(prefix="hornbook-start-") as name:
+        root = Path(name) / "repo"
+        repository(root)
+        measured: dict[str, Callable[[], float]] = {
+            "typer": lambda: cpu([sys.executable, "-c", "import typer"], root)
+        }
+        for label, arguments in STARTED.items():
+            command = [sys.executable, "-m", "hornbook", *arguments]
+            measured[label] = lambda command=command: cpu(command, root)  # type: ignore[misc]  # bound now
+        found = in_turns(rounds, **measured)
+    for label in STARTED:
+        print(f"| {label} | {found[label] / found['typer']:.2f} |", flush=True)
+
+
+def show_execution(against: Path, rounds: int) -> None:
+    """Print what one scripted task costs here and there."""
+    other = python_of(against.resolve())
+    found = in_turns(rounds, here=lambda: executed(sys.executable), there=lambda: executed(other))
+    print(f"\n| `execute` of one task | CPU s |\n|---|---|\n| here | {found['here']:.2f} |")
+    print(f"| {against} | {found['there']:.2f} |\n| ratio | {found['here'] / found['there']:.2f} |")
+
+
+def main() -> None:
+    """Print everything that was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.counts", description=__doc__)
+    parser.add_argument("--against", type=Path, metavar="DIR", help="another checkout")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each is measured")
+    given = parser.parse_args()
+    show_counts()
+    show_start_up(given.rounds)
+    if given.against is not None:
+        show_execution(given.against, given.rounds)
+
+
+if __name__ == "__main__":
+    main()
