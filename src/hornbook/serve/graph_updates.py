@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hornbook.errors import Busy
-from hornbook.graph.ingest.report import IngestReport, Progress, silent
+from hornbook.graph.ingest.report import IngestReport, Progress
+from hornbook.graph.repository import silent
 from hornbook.serve.answers import GraphVersion
 from hornbook.serve.follower import Follower
 from hornbook.serve.http.problems import HttpRefusal, without_root
