@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import uvicorn
+from starlette.types import Receive, Scope, Send
 
 from hornbook import Workspace
-from hornbook.serve.mcp.http import Receive, Scope, Send
 from tests.kit.mcp_service import application, listening_socket
 from tests.kit.paths import ROOT
 from tests.kit.workspaces import with_the_example_sop

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+import pyoxigraph
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from hornbook.graph.extracts import FOLDER, MOST_SEGMENTS, PLACES, Extracts, ext
 from hornbook.graph.generations import Generation
 from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.snapshot import Snapshot
-from hornbook.graph.statements import SubjectStatements, entity
+from hornbook.graph.statements import XSD, SubjectStatements, entity
 from hornbook.graph.store import NamedGraph
 from hornbook.vocabulary import predicates as p
 from tests.kit.servers import DECISIONS
@@ -90,6 +91,32 @@ def test_plans_decisions_and_clashing_documents_are_extracted_as_the_graph_has_t
         work.ingest()
         found = extracted(work)
         assert found == len(work.snapshot().ids) > 7
+
+
+@pytest.mark.parametrize(
+    ("time", "certain"),
+    [
+        ("2026-11-17T02:42:36.120Z", True),
+        ("2026-11-17T02:42:36.000Z", True),
+        ("2026-11-17T02:42:36Z", True),
+        ("2026-11-17T02:42:36.123456789Z", True),
+        ("0001-01-01T00:00:00.10Z", True),
+        ("2026-02-30T00:00:00.10Z", False),
+        ("2026-11-17T24:00:00.10Z", False),
+        ("2026-11-17T02:42:36.1200000000000000000Z", False),
+    ],
+)
+def test_a_time_is_extracted_as_the_store_spells_it(time: str, *, certain: bool) -> None:
+    subject = SubjectStatements("a.b", []).term
+    line = f'{subject} <https://x.org/at> "{time}"^^<{XSD}dateTime>'
+    found = extract([line], "a.b")
+    store = pyoxigraph.Store()
+    store.load(f"{line} .".encode(), format=pyoxigraph.RdfFormat.N_TRIPLES)
+    (quad,) = store
+    assert isinstance(quad.object, pyoxigraph.Literal)
+    assert bool(found) is certain
+    if certain:
+        assert msgspec.msgpack.decode(found)[0][1] == quad.object.value
 
 
 NAMES = st.sampled_from([f"{SOPS}/rule-{number}.md" for number in range(6)])

@@ -14,11 +14,13 @@ from hornbook.serve.leases import Leases
 from hornbook.serve.mcp.http import McpHttp
 from hornbook.serve.mcp.server import build_server
 
+MOST_BYTES = 1024 * 1024
+
 
 def application(root: Path) -> FastAPI:
     """An application that has nothing but `/mcp`."""
     leases = Leases(str(root))
-    endpoint = McpHttp(build_server(leases.workspace))
+    endpoint = McpHttp(build_server(leases.workspace), MOST_BYTES)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -27,7 +29,8 @@ def application(root: Path) -> FastAPI:
         leases.close()
 
     app = FastAPI(lifespan=lifespan)
-    endpoint.attach(app)
+    for path in ("/mcp", "/mcp/"):
+        app.add_route(path, endpoint, include_in_schema=False)  # type: ignore[arg-type]  # any ASGI application is an endpoint
     return app
 
 

@@ -23,7 +23,7 @@ def served(root: Path) -> Iterator[int]:
     """The port of a server with the connections that `hornbook serve` has."""
     listening = socket.create_server(("127.0.0.1", 0))
     app = create_app(root)
-    size = app.state.desk.leases.settings.serve.body_bytes
+    size = app.state.updates.leases.settings.serve.body_bytes
     config = uvicorn.Config(
         app, http=WatchedConnection, ws_max_size=size, log_level="critical", timeout_graceful_shutdown=2
     )  # fmt: skip
@@ -33,7 +33,7 @@ def served(root: Path) -> Iterator[int]:
     try:
         yield listening.getsockname()[1]
     finally:
-        app.state.desk.closing.set()
+        app.state.updates.closing.set()
         server.should_exit = True
         thread.join(30)
         listening.close()

@@ -62,7 +62,7 @@ def on_a_port(root: Path, environment: Mapping[str, str] | None = None) -> Itera
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
-        app.state.desk.closing.set()
+        app.state.updates.closing.set()
         server.should_exit = True
         thread.join(30)
         listening.close()

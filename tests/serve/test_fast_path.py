@@ -12,10 +12,9 @@ from hypothesis_graphql import queries
 
 from hornbook import Workspace
 from hornbook.serve.graphql.context import ResolverContext
-from hornbook.serve.graphql.executor import Asked, GraphQLExecutor, Ready
-from hornbook.serve.graphql.fast_path import OVERHEAD, FastPath, RowCache, Rows
+from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
+from hornbook.serve.graphql.fast_path import OVERHEAD, FastPath, RowCache, Rows, ShapePart, render
 from hornbook.serve.graphql.schema import graphql_schema
-from hornbook.serve.graphql.shapes import ShapePart, render
 from hornbook.serve.http.response import as_json
 from tests.kit.servers import workspace
 from tests.kit.workspaces import SOPS, write
@@ -34,8 +33,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
 
 def compare(work: Workspace, swift: FastPath, text: str, variables: dict[str, Any]) -> bool:
     """Whether the second way answered; where it did, both gave the same bytes."""
-    ready = ENGINE.ready(Asked(text, variables))
-    if not isinstance(ready, Ready) or ready.kind != "query":
+    ready = ENGINE.ready(OperationRequest(text, variables))
+    if not isinstance(ready, ReadyOperation) or ready.kind != "query":
         return False
     context = ResolverContext(work, work.snapshot())
     plan = swift.plan(ready)
@@ -108,8 +107,8 @@ def documents(draw: st.DrawFn) -> str:
 def test_listings_are_byte_equal_to_the_reference(
     work: Workspace, text: str, variables: dict[str, Any]
 ) -> None:
-    ready = ENGINE.ready(Asked(text, variables))
-    if isinstance(ready, Ready):
+    ready = ENGINE.ready(OperationRequest(text, variables))
+    if isinstance(ready, ReadyOperation):
         swift = FastPath(graphql_schema, 1_000_000)
         assert swift.plan(ready) is not None
         compare(work, swift, text, variables)

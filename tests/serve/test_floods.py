@@ -18,18 +18,18 @@ from hornbook import Workspace
 from hornbook.errors import UsageError
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.loop.engine.background_runs import Executions
+from hornbook.serve.answers import MOST_LINES, PIECE, why_within
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.context import ResolverContext
 from hornbook.serve.graphql.documents import _KEPT_CHARACTERS, Documents
-from hornbook.serve.graphql.executor import Asked, GraphQLExecutor, Ready
+from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
 from hornbook.serve.graphql.schema import graphql_schema
 from hornbook.serve.http import connections
-from hornbook.serve.http.bodies import MOST_LARGE, Bodies
-from hornbook.serve.http.logs import Metrics
+from hornbook.serve.http.body_limit import MOST_LARGE, Bodies
+from hornbook.serve.http.deadline import Deadline
+from hornbook.serve.http.metrics import Metrics
 from hornbook.serve.http.problems import HttpRefusal
-from hornbook.serve.http.request import Deadline
 from hornbook.serve.leases import Leases
-from hornbook.serve.why import MOST_LINES, PIECE, why_within
 from tests.kit.raw_requests import HOST, attacked, get, heard, post, query, served, talk
 from tests.kit.servers import workspace
 
@@ -232,9 +232,9 @@ def test_a_flood_of_streams_is_turned_away_and_others_are_answered(port: int) ->
 def test_an_answer_of_too_many_fields_is_refused(tmp_path: Path) -> None:
     with Workspace.open(workspace(tmp_path)) as work:
         engine = GraphQLExecutor(graphql_schema)
-        ready = engine.ready(Asked("{ entities { id triples { predicate object } } }"))
-        assert isinstance(ready, Ready)
-        context = ResolverContext(work, work.snapshot(), patience=Deadline(most_fields=50))
+        ready = engine.ready(OperationRequest("{ entities { id triples { predicate object } } }"))
+        assert isinstance(ready, ReadyOperation)
+        context = ResolverContext(work, work.snapshot(), deadline=Deadline(most_fields=50))
         answer: Any = engine.run(ready, context)
         assert answer["data"] is None
         assert "ask for less" in answer["errors"][0]["message"]
@@ -274,14 +274,14 @@ def test_one_request_ingests_at_a_time_and_the_watch_waits_for_it(tmp_path: Path
             began.set()
             return super().ingest_in_turn(paths)
 
-    desk = Telling(leases, Metrics(), Executions({}, lambda _run, _code: None), 1)
-    with desk._ingesting:  # as the watch does
-        first = threading.Thread(target=desk.ingest)
+    updates = Telling(leases, Metrics(), Executions({}, lambda _run, _code: None), 1)
+    with updates._ingesting:  # as the watch does
+        first = threading.Thread(target=updates.ingest)
         first.start()
         assert began.wait(20)
         with pytest.raises(Exception, match="ingesting already"):
-            desk.ingest()
+            updates.ingest()
     first.join(30)
-    assert desk.ingest().documents == 4
-    desk.follower.close()
+    assert updates.ingest().documents == 4
+    updates.follower.close()
     leases.close()

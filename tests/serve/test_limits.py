@@ -25,18 +25,19 @@ from hornbook.serve.app import create_app
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.context import ResolverContext
 from hornbook.serve.graphql.documents import DocumentLimits, Documents
-from hornbook.serve.graphql.executor import Asked, GraphQLExecutor, Ready
+from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
 from hornbook.serve.graphql.fast_path import FastPath
 from hornbook.serve.graphql.measure import Measuring, Size
 from hornbook.serve.graphql.schema import graphql_schema
-from hornbook.serve.graphql.transport import GraphQLRoom
-from hornbook.serve.http.logs import Metrics
+from hornbook.serve.graphql.transport import GraphQLEndpoint
+from hornbook.serve.http.deadline import Deadline
+from hornbook.serve.http.metrics import Metrics
 from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.rate_limit import MOST_NAMES, ConcurrencyLimit, RateLimit
-from hornbook.serve.http.request import Deadline, RequestContext
+from hornbook.serve.http.request import RequestContext
 from hornbook.serve.http.tokens import (
-    MOST_NAMELESS,
-    MOST_NAMELESS_OF_ONE,
+    MOST_UNAUTHENTICATED,
+    MOST_UNAUTHENTICATED_OF_ONE,
     CallerCheck,
     Tokens,
     address_of,
@@ -180,21 +181,21 @@ def test_a_compressed_body_is_refused(local: TestClient) -> None:
 
 def test_turns_are_kept_and_too_many_are_turned_away() -> None:
     async def scene() -> None:
-        turns = ConcurrencyLimit(at_once=2, waiting=1)
+        limit = ConcurrencyLimit(at_once=2, waiting=1)
         running = 0
         most = 0
         leave = asyncio.Event()
 
-        async def visit() -> None:
+        async def request_context() -> None:
             nonlocal running, most
-            with turns.presence():
-                async with turns.turn():
+            with limit.admitted():
+                async with limit.slot():
                     running += 1
                     most = max(most, running)
                     await leave.wait()
                     running -= 1
 
-        tasks = [asyncio.create_task(visit()) for _ in range(4)]
+        tasks = [asyncio.create_task(request_context()) for _ in range(4)]
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         (refused,) = done
         with pytest.raises(HttpRefusal) as told:
@@ -202,18 +203,18 @@ def test_turns_are_kept_and_too_many_are_turned_away() -> None:
         assert told.value.status == 503
         leave.set()
         await asyncio.gather(*(set(tasks) - done))
-        assert (most, turns.present) == (2, 0)
+        assert (most, limit.in_flight) == (2, 0)
 
     asyncio.run(scene())
 
 
 def test_a_stream_gives_its_turn_up() -> None:
     async def scene() -> bool:
-        turns = ConcurrencyLimit(at_once=1, waiting=5)
-        async with turns.turn() as mine:
-            mine.give_up()
-            mine.give_up()
-            async with asyncio.timeout(30), turns.turn():
+        limit = ConcurrencyLimit(at_once=1, waiting=5)
+        async with limit.slot() as mine:
+            mine.release()
+            mine.release()
+            async with asyncio.timeout(30), limit.slot():
                 return True
 
     assert asyncio.run(scene())
@@ -258,7 +259,7 @@ async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
 
 def test_what_takes_too_long_is_given_up_and_what_breaks_is_not_shown(tmp_path: Path) -> None:
     root = workspace(tmp_path, "serve:\n  deadline_seconds: 1\n")
-    app = create_app(root, rooms={"/never": lambda _: never, "/broken": lambda _: broken})
+    app = create_app(root, endpoints={"/never": lambda _: never, "/broken": lambda _: broken})
     with TestClient(app, base_url=HERE, raise_server_exceptions=False) as found:
         answer = found.get("/never")
         assert (answer.status_code, answer.json()["code"]) == (504, "deadline")
@@ -312,23 +313,23 @@ def test_wrong_tokens_over_a_socket_count_as_well(tmp_path: Path) -> None:
 
 
 def test_sockets_that_do_not_say_whose_they_are_are_few() -> None:
-    porter = CallerCheck(Tokens(), 60)
+    callers = CallerCheck(Tokens(), 60)
     with ExitStack() as waiting:
-        for _ in range(MOST_NAMELESS_OF_ONE):
-            waiting.enter_context(porter.nameless("10.0.0.1"))
-        with pytest.raises(HttpRefusal), porter.nameless("10.0.0.1"):
+        for _ in range(MOST_UNAUTHENTICATED_OF_ONE):
+            waiting.enter_context(callers.unauthenticated("10.0.0.1"))
+        with pytest.raises(HttpRefusal), callers.unauthenticated("10.0.0.1"):
             pass
-        for number in range(MOST_NAMELESS - MOST_NAMELESS_OF_ONE):
-            waiting.enter_context(porter.nameless(f"10.0.1.{number}"))
-        with pytest.raises(HttpRefusal), porter.nameless("10.0.0.2"):
+        for number in range(MOST_UNAUTHENTICATED - MOST_UNAUTHENTICATED_OF_ONE):
+            waiting.enter_context(callers.unauthenticated(f"10.0.1.{number}"))
+        with pytest.raises(HttpRefusal), callers.unauthenticated("10.0.0.2"):
             pass
-    with porter.nameless("10.0.0.1"):
+    with callers.unauthenticated("10.0.0.1"):
         pass
 
 
 def test_a_socket_counts_as_nameless_only_until_it_is_greeted(local: TestClient) -> None:
     with ExitStack() as opened:
-        for _ in range(MOST_NAMELESS_OF_ONE + 1):
+        for _ in range(MOST_UNAUTHENTICATED_OF_ONE + 1):
             socket = opened.enter_context(
                 local.websocket_connect(SOCKET, subprotocols=["graphql-transport-ws"])
             )
@@ -368,23 +369,23 @@ def test_rates_remember_no_more_names_than_they_need() -> None:
 
 def test_a_query_that_nobody_waits_for_stops_at_its_next_piece(root: Path) -> None:
     """The store ends the patience itself, so that what is asked of it later can be counted."""
-    patience = Deadline()
+    deadline = Deadline()
     asked = []
 
     class Ending(Snapshot):
         def describe(self, ids: Sequence[str]) -> list[EntityTriples]:
             asked.append(len(ids))
-            patience.end()
+            deadline.end()
             return super().describe(ids)
 
     with Workspace.open(root) as work:
         found = work.snapshot()
         snapshot = Ending(lambda: found.store, found.catalog, found.settings)
-        context = ResolverContext(work, snapshot, patience=patience)
+        context = ResolverContext(work, snapshot, deadline=deadline)
         engine = GraphQLExecutor(graphql_schema)
         fields = " ".join(f"a{n}: entities {{ id triples {{ object }} }}" for n in range(20))
-        ready = engine.ready(Asked(f"{{ {fields} }}"))
-        assert isinstance(ready, Ready)
+        ready = engine.ready(OperationRequest(f"{{ {fields} }}"))
+        assert isinstance(ready, ReadyOperation)
         answer = engine.run(ready, context)
         assert len(asked) == 1
         errors = cast("list[dict[str, Any]]", answer["errors"])  # an answer is made of objects
@@ -400,29 +401,31 @@ def test_a_request_that_is_given_up_ends_the_patience_of_its_thread(root: Path) 
     began, seen, go_on = threading.Event(), threading.Event(), threading.Event()
 
     class Slow(GraphQLExecutor):
-        def run(self, ready: Ready, context: ResolverContext) -> dict[str, object]:
+        def run(self, ready: ReadyOperation, context: ResolverContext) -> dict[str, object]:
             began.set()
             go_on.wait(30)
             try:
-                context.patience.check()
+                context.deadline.check()
             except TooSlow:
                 seen.set()
             return {}
 
     async def scene() -> None:
         leases = Leases(root)
-        desk = GraphUpdates(leases, Metrics(), Executions({}, lambda _run, _code: None), 1)
+        updates = GraphUpdates(leases, Metrics(), Executions({}, lambda _run, _code: None), 1)
         engine = Slow(graphql_schema)
         with ThreadPoolExecutor(1) as pool:
-            room = GraphQLRoom(engine, desk, pool, page=False, porter=CallerCheck(Tokens(), 60))
-            ready = engine.ready(Asked("{ collections }"))
-            assert isinstance(ready, Ready)
+            room = GraphQLEndpoint(
+                engine, updates, pool, page=False, callers=CallerCheck(Tokens(), 60)
+            )
+            ready = engine.ready(OperationRequest("{ collections }"))
+            assert isinstance(ready, ReadyOperation)
             task = asyncio.ensure_future(room.answer(ready, RequestContext("x", None)))
             await asyncio.to_thread(began.wait, 30)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             go_on.set()
-        desk.follower.close()
+        updates.follower.close()
         leases.close()
 
     asyncio.run(scene())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from hornbook import Workspace
-from hornbook.serve.http.problems import discreetly
+from hornbook.serve.http.problems import without_root
 from tests.benchmarks.mcp_calls import HANDSHAKE, NEWEST, call
 from tests.kit.servers import client
 from tests.kit.workspaces import SOPS, with_the_example_sop, write
@@ -190,11 +190,11 @@ def test_no_answer_tells_where_the_root_lies(
 
 @given(st.text(), st.text())
 def test_only_the_root_itself_is_taken_out(before: str, after: str) -> None:
-    said = discreetly(Path("/srv/some where"))
+    said = without_root(Path("/srv/some where"))
     assert said(f"{before}/srv/some where/a.md") == f"{said(before)}a.md"
     assert said("no /srv/some where: run") == "no the root: run"
     assert said("/srv/some where-else/a") == "/srv/some where-else/a"
     assert "/srv/some where/" not in said(f"{before}/srv/some where/{after}") or (
         "/srv/some where/" in before + after
     )
-    assert discreetly(Path("/"))("/etc/x") == "/etc/x"
+    assert without_root(Path("/"))("/etc/x") == "/etc/x"

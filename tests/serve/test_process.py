@@ -2,8 +2,12 @@
 
 import json
 import signal
+import subprocess
+import sys
+import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +53,44 @@ def test_it_ingests_follows_changes_and_stops_with_a_stream_open(tmp_path: Path)
             rest = stream.read()
         assert b"event: complete" in rest
         out, logged = process.communicate(timeout=30)
-        assert process.returncode in {0, -signal.SIGTERM, 128 + signal.SIGTERM}
+        assert process.returncode == -signal.SIGTERM
         assert out == ""
         lines = [json.loads(line) for line in logged.splitlines() if line.startswith("{")]
         assert any(line["message"] == "ingested" for line in lines)
         assert "Traceback" not in logged
+
+
+def test_a_stop_during_an_ingest_leaves_nothing_behind(tmp_path: Path) -> None:
+    root = with_the_example_sop(tmp_path)
+    kept = root / ".hornbook/store/generations"
+    with serving(root, "--ingest") as (address, process):
+        (published,) = kept.iterdir()
+        write(root, {f"{SOPS}/new-{n}.md": f"# New {n}\n\nText.\n" for n in range(3000)})
+        request = urllib.request.Request(
+            f"{address}/api/v1/ingest", b"{}", {"content-type": "application/json"}
+        )
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(lambda: urllib.request.urlopen(request, timeout=120).status)
+            while len(list(kept.iterdir())) < 2 and not answer.done():
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=60)
+            assert isinstance(answer.exception(), OSError)
+        assert process.returncode == -signal.SIGTERM
+        assert list(kept.iterdir()) == [published]
+
+
+def test_a_stop_before_it_listens_is_a_stop(tmp_path: Path) -> None:
+    root = with_the_example_sop(tmp_path)
+    write(root, {f"{SOPS}/new-{n}.md": f"# New {n}\n\nText.\n" for n in range(3000)})
+    command = [sys.executable, "-m", "hornbook", "--root", str(root), "serve", "--ingest", "--port", str(free_port())]  # fmt: skip
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not (root / ".hornbook/store").exists() and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        _, logged = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGTERM
+    assert "Traceback" not in logged
 
 
 def test_other_commands_work_on_the_same_root(tmp_path: Path) -> None:

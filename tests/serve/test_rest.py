@@ -49,6 +49,24 @@ def test_an_answer_is_that_of_the_command(  # noqa: PLR0917  # pytest passes by 
     assert answer.json() == told(root, *arguments, "handlers/user.go")
 
 
+def test_an_absolute_path_inside_the_root_is_the_relative_one(
+    local: TestClient, root: Path
+) -> None:
+    def of(path: str) -> Any:
+        return local.post("/api/v1/context/review", json={"files": [path]}).json()["sop_ids"]
+
+    bound = of("handlers/user.go")
+    assert bound
+    assert of(str(root / "handlers/user.go")) == bound
+    query = "query ($files: [String!]!) { why(files: $files) { path } }"
+    files = [str(root / "handlers/user.go")]
+    answer = local.post("/graphql", json={"query": query, "variables": {"files": files}}).json()
+    assert answer == {"data": {"why": [{"path": "handlers/user.go"}]}}
+    outside = local.post("/api/v1/why", json={"files": ["/etc/passwd", "a/../../b"]})
+    assert outside.status_code == 422
+    assert outside.json()["detail"].count("root") == 2
+
+
 def test_an_ingest_answers_with_its_report(local: TestClient) -> None:
     answer = local.post("/api/v1/ingest", json={}).json()
     assert (answer["documents"], answer["unchanged"], answer["problems"]) == (4, 4, [])

@@ -1,12 +1,37 @@
 """The command that serves the graph over HTTP."""
 
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 import click
 
 from hornbook.cli.options import root_of
 from hornbook.cli.output import counted, note, progress_bar
 from hornbook.errors import UsageError
+
+
+class _Terminated(BaseException):  # nothing on the way may take it for an error
+    """SIGTERM came."""
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Unwind what is being done when SIGTERM comes, then end the process by it."""
+
+    def unwind(_signal: int, _frame: FrameType | None) -> None:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, unwind)
+    try:
+        yield
+    except _Terminated:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @click.command()
@@ -28,19 +53,20 @@ from hornbook.errors import UsageError
 @root_of
 def serve(root: str | None, host: str, port: int, *, ingest: bool, watch: bool) -> None:
     """Serve GraphQL, REST, SPARQL and MCP over HTTP until stopped."""
-    from hornbook.serve.server import run
-    from hornbook.workspace import Workspace
+    with ended_by_sigterm():
+        from hornbook.serve.service import run
+        from hornbook.workspace import Workspace
 
-    with Workspace.open(root) as work:
-        place = work.root
-        _refuse_taken(host, port)
-        if ingest:
-            with progress_bar() as progress:
-                report = work.ingest(progress=progress)
-            note(f"ingested {counted(report.documents, 'document')}")
-    shown = f"[{host}]" if ":" in host else host
-    note(f"serving {place} on http://{shown}:{port}")
-    run(place, host, port, watch=watch)
+        with Workspace.open(root) as work:
+            place = work.root
+            _refuse_taken(host, port)
+            if ingest:
+                with progress_bar() as progress:
+                    report = work.ingest(progress=progress)
+                note(f"ingested {counted(report.documents, 'document')}")
+        shown = f"[{host}]" if ":" in host else host
+        note(f"serving {place} on http://{shown}:{port}")
+        run(place, host, port, watch=watch)
 
 
 def _refuse_taken(host: str, port: int) -> None:

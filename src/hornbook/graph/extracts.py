@@ -17,6 +17,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import BinaryIO
@@ -37,8 +38,8 @@ PLACE = struct.Struct("<IIQ")  # segment, length, offset; a length of 0 means th
 _DECODER = msgspec.msgpack.Decoder(Pairs)
 ENCODER = msgspec.msgpack.Encoder()
 HEAD = struct.Struct("<I")
-# Times that the store gives back as they were written; it spells others in its own way.
-_PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d*[1-9])?Z\Z")
+# Times whose spelling by the store is known; others are left to it.
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,18}))?Z\Z")
 _INTEGER, _DATE_TIME = f"^^<{XSD}integer>", f"^^<{XSD}dateTime>"
 
 
@@ -78,9 +79,21 @@ def _text(term: str) -> str | None:
         text: str = json.loads(term.removesuffix(_INTEGER))
         return text if text == str(int(text)) and abs(int(text)) < 2**63 else None
     if term.endswith(_DATE_TIME):
-        time: str = json.loads(term.removesuffix(_DATE_TIME))
-        return time if _PLAIN_TIME.match(time) else None
+        return _time(json.loads(term.removesuffix(_DATE_TIME)))
     return None
+
+
+def _time(text: str) -> str | None:
+    """A time as the store spells it, without zeros at its end; None where that is not certain."""
+    found = _TIME.match(text)
+    if found is None:
+        return None
+    try:
+        datetime.fromisoformat(found[1])
+    except ValueError:  # no such day or hour: the store keeps what was written
+        return None
+    fraction = (found[2] or "").rstrip("0")
+    return f"{found[1]}.{fraction}Z" if fraction else f"{found[1]}Z"
 
 
 class Segment(msgspec.Struct, frozen=True):

@@ -4,54 +4,48 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hornbook.errors import Busy
-from hornbook.graph.ingest.report import IngestReport
+from hornbook.graph.ingest.report import IngestReport, Progress
+from hornbook.graph.repository import silent
+from hornbook.serve.answers import GraphVersion
 from hornbook.serve.follower import Follower
-from hornbook.serve.http.logs import Metrics
-from hornbook.serve.http.problems import HttpRefusal, discreetly
+from hornbook.serve.http.problems import HttpRefusal, without_root
 from hornbook.serve.leases import Leases
 from hornbook.serve.paths import inside
 from hornbook.workspace import Workspace
 
-if TYPE_CHECKING:  # it loads agents and gates, which a query in process need not wait for
+if TYPE_CHECKING:  # they load agents, gates and Prometheus, which a query in process does without
     from hornbook.loop.engine.background_runs import Executions
-    from hornbook.loop.runs.book import RunLine
+    from hornbook.loop.runs.state import RunLine
+    from hornbook.serve.http.metrics import Metrics
 
 LOOK_EVERY = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A version of the graph that readers can open."""
-
-    version: str
-    documents: int
-
-
-def ingest(root: Path, paths: Sequence[str] = ()) -> IngestReport:
+def ingest(root: Path, paths: Sequence[str] = (), progress: Progress = silent) -> IngestReport:
     """Read documents into the graph, in a workspace of its own: readers keep theirs.
 
     Raises:
         UsageError: A path leads out of the root.
     """
     with Workspace.open(root) as work:
-        return work.ingest([root / path for path in inside(root, paths)])
+        return work.ingest([root / path for path in inside(root, paths)], progress=progress)
 
 
 class GraphUpdates:
     """Lets one request at a time ingest, has plans executed, and keeps count of streams."""
 
     def __init__(
-        self, leases: Leases, metrics: Metrics, executions: "Executions", most_streams: int
+        self, leases: Leases, metrics: "Metrics", executions: "Executions", most_streams: int
     ) -> None:
         self.leases = leases
         self.executions = executions
         self.root = leases.root
-        self.said = discreetly(leases.root)
+        self.redact = without_root(leases.root)
         """How messages are put to those who ask from elsewhere."""
         self.closing = asyncio.Event()
         self._metrics = metrics
@@ -81,15 +75,35 @@ class GraphUpdates:
         with self._next:  # who came first is next: a lock alone goes to whoever is quickest
             self._ingesting.acquire()
         try:
-            report = ingest(self.root, paths)
+            self._go_on()
+            report = ingest(self.root, paths, self._go_on)
         except Exception:
             self._metrics.ingests.labels("failed").inc()
             raise
         finally:
             self._ingesting.release()
         self._metrics.ingests.labels("done").inc()
-        problems = tuple(replace(each, message=self.said(each.message)) for each in report.problems)
+        problems = tuple(
+            replace(each, message=self.redact(each.message)) for each in report.problems
+        )
         return replace(report, problems=problems)
+
+    def _go_on(self, *_progress: object) -> None:
+        """Go on with an ingest, unless the server stops: what is half done is never published.
+
+        Raises:
+            Busy: It does.
+        """
+        if self.closing.is_set():
+            raise Busy("the server stops: ingest again when it is back.")
+
+    def close(self, wait: float) -> None:
+        """Begin nothing more, and wait so many seconds until the ingest that goes on has ended."""
+        self.closing.set()
+        if self._ingesting.acquire(timeout=wait):
+            self._ingesting.release()
+        self.follower.close()
+        self.executions.close()
 
     def execute(self, given: str, *, task: str | None, agent: str | None) -> "RunLine":
         """Begin to carry out a plan, or one of its tasks; the run that somebody works on now.
@@ -134,10 +148,10 @@ class GraphUpdates:
             self._streams -= 1
             self._metrics.streams.set(self._streams)
 
-    async def versions(self) -> AsyncIterator[Version]:
+    async def versions(self) -> AsyncIterator[GraphVersion]:
         """The version of the graph, and every later one as soon as it is published."""
         looked: str | None = None
-        told: Version | None = None
+        told: GraphVersion | None = None
         while not self.closing.is_set():
             name = self.leases.published()
             if name != looked:
@@ -145,7 +159,7 @@ class GraphUpdates:
                 # What is leased may be newer than the name: then it is told now, and not again.
                 # It is given back before it is told: whoever reads slowly keeps no old version.
                 with self.leases.lease() as snapshot:
-                    found = Version(snapshot.version, len(snapshot.catalog.entries))
+                    found = GraphVersion(snapshot.version, len(snapshot.catalog.entries))
                 if found != told:
                     told = found
                     yield found

@@ -1,4 +1,10 @@
-"""Gives each request one version of the graph, the newest one, for as long as it needs it."""
+"""Gives each request one version of the graph, the newest one, for as long as it needs it.
+
+A version is a generation of the store, and whoever has it open holds its lock, so that no writer
+deletes it. The newest one is opened once and shared by all requests. When a newer one is published,
+the next request opens that; the older one stays open until its last reader is done, who closes it.
+So a request never sees two versions, and a slow one never holds up the others.
+"""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -25,6 +31,8 @@ class Leases:
         self, root: str | Path, opened: Callable[[Snapshot], None] = lambda _snapshot: None
     ) -> None:
         self._lock = threading.Lock()
+        self._returned = threading.Condition(self._lock)
+        self._readers = 0
         self._current = _Shared(root)
         self._opened = opened
         self.root = self._current.workspace.root
@@ -63,16 +71,23 @@ class Leases:
                 if not before.readers:
                     before.workspace.close()
             self._current.readers += 1
+            self._readers += 1
             return self._current
 
     def _give_back(self, shared: _Shared) -> None:
         with self._lock:
             shared.readers -= 1
+            self._readers -= 1
+            self._returned.notify_all()
             if not shared.readers and shared is not self._current:
                 shared.workspace.close()
 
-    def close(self) -> None:
-        """Let go of the graph, and leave nothing of its past states behind."""
+    def close(self, wait: float = 0.0) -> None:
+        """Let go of the graph, and leave nothing of its past states behind.
+
+        Requests that still read have `wait` seconds to be done.
+        """
         with self._lock:
+            self._returned.wait_for(lambda: not self._readers, wait)
             self._current.workspace.close()
             self._current.workspace.tidy()

@@ -1,6 +1,7 @@
-"""Paths that a request names: inside the root, also behind links, and names a file can have."""
+"""Paths that a request names: one function for GraphQL, REST and MCP."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from hornbook.errors import UsageError
@@ -11,19 +12,31 @@ LONGEST_PATH = 4096
 LONGEST_NAME = 255
 
 
-def inside(root: Path, files: Sequence[str]) -> list[str]:
-    """The files relative to the root, cleaned.
+def inside(root: Path, files: Iterable[str]) -> list[str]:
+    """The paths relative to the root, cleaned; they need not exist, and may be globs.
+
+    An absolute path inside the root is made relative to it.
 
     Raises:
-        UsageError: One leads out of the root or cannot be the name of a file.
+        UsageError: Some lead out of the root, also by a link, or cannot be the name of a file; all
+            of them are named.
     """
-    if len(files) > MOST_FILES:
-        raise UsageError(f"{len(files)} files are named, {MOST_FILES} are allowed: ask in parts.")
-    return [_inside(root, file) for file in files]
+    given = list(files)
+    if len(given) > MOST_FILES:
+        raise UsageError(f"{len(given)} files are named, {MOST_FILES} are allowed: ask in parts.")
+    found, problems = [], []
+    for file in given:
+        try:
+            found.append(_inside(root, file))
+        except UsageError as problem:
+            problems.append(str(problem))
+    if problems:
+        raise UsageError("\n".join(problems))
+    return found
 
 
 def _inside(root: Path, file: str) -> str:
-    path = clean_path(file)
+    path = clean_path(_relative(root, file))
     if not path:
         raise UsageError(f"{file!r} names no file: name a path inside the root.")
     if not path.isprintable():
@@ -31,6 +44,17 @@ def _inside(root: Path, file: str) -> str:
     longest = max(len(part.encode("utf-8", "surrogatepass")) for part in path.split("/"))
     if len(path) > LONGEST_PATH or longest > LONGEST_NAME:
         raise UsageError(f"{path[:60]!r}… is too long for a path: name a file that can be.")
-    if not (root / path).resolve().is_relative_to(root.resolve()):
+    # Not `Path.resolve`, which fails on links that lead to each other.
+    if not Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root)):
         raise UsageError(f"{path!r} is a link that leads out of the root: name another file.")
     return path
+
+
+def _relative(root: Path, file: str) -> str:
+    """A path relative to the root, however the root is spelled in it."""
+    if not file.startswith("/"):
+        return file
+    for place in (root, root.resolve()):
+        if Path(file).is_relative_to(place):
+            return Path(file).relative_to(place).as_posix()
+    raise UsageError(f"{file!r} lies outside the root: name a path relative to it.")

@@ -12,7 +12,7 @@ from hornbook.loop.protocol import StepOutcome
 from hornbook.loop.runs.files import told
 from hornbook.loop.runs.log import Followed, KeptLog
 from hornbook.loop.runs.lookup import find_run, spawned_by, workflows_of
-from hornbook.loop.runs.state import RunState, by_run, gate_feedback, project_run
+from hornbook.loop.runs.state import RunLine, RunState, by_run, gate_feedback, project_run
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
 from hornbook.plans.log import Clock, EventLog
@@ -72,22 +72,6 @@ def _all_passed(event: Event) -> bool:
 
 
 _PLAN = "plan."
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """A run in a line: what it is about, and how it stands."""
-
-    id: str
-    plan: str
-    task: str | None
-    workflow: str
-    status: str
-    step: str
-    attempt: int
-    message: str
-    started_at: str
-    updated_at: str
 
 
 @dataclass(frozen=True, slots=True)

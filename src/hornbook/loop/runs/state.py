@@ -27,6 +27,22 @@ STOP = "stop"
 
 
 @dataclass(frozen=True, slots=True)
+class RunLine:
+    """A run in a line: what it is about, and how it stands."""
+
+    id: str
+    plan: str
+    task: str | None
+    workflow: str
+    status: str
+    step: str
+    attempt: int
+    message: str
+    started_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunState:
     """A run as its events leave it; every round begins its workflow anew, after an answer.
 

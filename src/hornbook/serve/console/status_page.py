@@ -1,25 +1,23 @@
 """The status page: which folder, what is ingested, its problems, and where to ask."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.document import Problem
-from hornbook.serve.console.style import STYLE
+from hornbook.serve.console.pages import text_of
 
 SHOWN = 50
+_LINKS = '<a href="/graphql">GraphQL</a><a href="/docs">REST</a>'
 _RANK = {"error": 0, "warning": 1, "info": 2}
 
 
 def status_page(root: Path, snapshot: Snapshot, *, pages: bool) -> str:
     """The page as HTML; `pages` says whether there are others, as for those at this machine."""
     entries = snapshot.catalog.entries
-    problems = sorted(
-        (problem for entry in entries for problem in entry.problems),
-        key=lambda each: (_RANK.get(each.level, 3), each.path, each.line or 0),
-    )
+    problems = _worst_first(problem for entry in entries for problem in entry.problems)
     figures = (
         ("documents", len(entries)),
         ("rules", len(snapshot.rules.enforced)),
@@ -28,10 +26,11 @@ def status_page(root: Path, snapshot: Snapshot, *, pages: bool) -> str:
     )
     shown = "".join(f"<div><strong>{count}</strong>{name}</div>" for name, count in figures)
     folder = str(root) if pages else root.name
-    links = '<a href="/graphql">GraphQL</a><a href="/docs">REST</a>' if pages else ""
+    links = _LINKS if pages else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Hornbook – {escape(root.name)}</title>
-<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>
+<meta name="viewport" content="width=device-width"><style>
+{text_of("page.css")}</style></head><body>
 <header><h1>Hornbook</h1><code>{escape(folder)}</code><nav>{links}</nav></header>
 <div class="figures">{shown}</div>
 <p class="muted">graph <code>{escape(snapshot.version[:12]) or "nothing is ingested yet"}</code></p>
@@ -40,6 +39,10 @@ def status_page(root: Path, snapshot: Snapshot, *, pages: bool) -> str:
 <h2>Where to ask</h2>{_places()}
 </body></html>
 """
+
+
+def _worst_first(problems: Iterable[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda each: (_RANK.get(each.level, 3), each.path, each.line or 0))
 
 
 def _kinds(snapshot: Snapshot) -> str:

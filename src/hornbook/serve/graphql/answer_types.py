@@ -1,185 +1,153 @@
-"""The GraphQL types of answers: rules of files, contexts, reports."""
+"""The GraphQL types of answers, derived from the dataclasses that they are.
 
-from dataclasses import asdict
+A resolver returns the dataclass itself, and GraphQL reads its attributes: nothing is copied or
+declared twice. What a type adds to its dataclass stands in one call: the name and description that
+clients know it by, which of its texts are ids, and which of its fields are not shown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from types import MappingProxyType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import strawberry
+from strawberry.scalars import JSON
 
-from hornbook.context import prompt as model
-from hornbook.graph import catalog_view
-from hornbook.graph.ingest import report
-from hornbook.serve.graph_updates import Version
+from hornbook.context.prompt import Context, Item, LeftOut, Reason, Section
+from hornbook.graph.catalog_view import BoundRule, FileAnswer, NotEnforced
+from hornbook.graph.ingest.report import IngestReport
+from hornbook.loop.runs.state import RunLine
+from hornbook.plans.plan import Constraints, PlanDecision, Risk
+from hornbook.plans.state import Amendment
+from hornbook.review.judgement import Finding, Judgement, ReviewProblem
+from hornbook.review.review_history import PastReview, RuleRecord
+from hornbook.rules.document import Problem
+from hornbook.serve.answers import GraphVersion, RunEvent, TaskAnswer, WholePlan
+from hornbook.vocabulary.predicates import Predicate
 
-
-@strawberry.type(description="A rule that binds a file, and why.")
-class BoundRule:
-    """A rule that binds a file."""
-
-    id: strawberry.ID
-    path: str
-    title: str
-    category: str
-    severity: str
-    activation: str
-    pattern: str
-    pattern_line: int | None
-    revision: strawberry.ID
-    tokens: int
+_TYPES: dict[type, Any] = {}  # by dataclass; strawberry makes classes that no type checker knows
 
 
-@strawberry.type(description="A rule that is known but binds nothing, and why.")
-class NotEnforced:
-    """A rule that is known but not enforced."""
+def _derive(
+    of: type,
+    description: str,
+    *,
+    name: str = "",
+    ids: tuple[str, ...] = (),
+    hidden: tuple[str, ...] = (),
+    names: Mapping[str, str] = MappingProxyType({}),
+    texts: Mapping[str, str] = MappingProxyType({}),
+) -> Any:  # as `_TYPES`
+    """The GraphQL type of a dataclass.
 
-    id: strawberry.ID
-    activation: str
-    reason: str
-
-
-@strawberry.type(description="The rules of one file.")
-class FileAnswer:
-    """The rules of one file and how they sit with the reserve."""
-
-    path: str
-    rules: list[BoundRule]
-    tokens: int
-    reserve: int
-    fits: bool
-    not_enforced: list[NotEnforced]
-
-
-@strawberry.type(description="Where a whole piece of text stands in a prompt.")
-class ContextItem:
-    """Where a unit stands in the prompt, in bytes."""
-
-    id: strawberry.ID
-    revision: str
-    sha256: str
-    offset: int
-    length: int
-    tokens: int
-    severity: str | None
+    `ids` are fields of GraphQL's type ID besides `id`, `hidden` those that are not shown, `names`
+    those that are called otherwise, and `texts` the descriptions of some.
+    """
+    hints, called = get_type_hints(of), name or of.__name__
+    annotations = {
+        field.name: _type_of(hints[field.name], is_id=field.name in {"id", *ids})
+        for field in fields(of)
+        if field.name not in hidden
+    }
+    described = {
+        each: strawberry.field(name=names.get(each), description=texts.get(each))
+        for each in {*names, *texts}
+    }
+    made = type(called, (), {"__annotations__": annotations, **described})
+    _TYPES[of] = strawberry.type(made, name=called, description=description)
+    return _TYPES[of]
 
 
-@strawberry.type(description="A part of a prompt.")
-class ContextSection:
-    """A part of a prompt with its budget."""
-
-    name: str
-    tokens: int
-    budget: int
-    items: list[ContextItem]
-
-
-@strawberry.type(description="Something that did not fit or was not current.")
-class LeftOut:
-    """Something that was left out, and why."""
-
-    id: strawberry.ID
-    reason: str
+def _type_of(hint: Any, *, is_id: bool) -> Any:  # type forms have no type
+    """What GraphQL calls a type of Python's."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in {Union, UnionType}:  # of a type and None: there are no others
+        return _type_of(inner[0], is_id=is_id) | None
+    if origin is tuple:
+        return list[_type_of(inner[0], is_id=is_id)]  # type: ignore[misc]  # made while running
+    if not isinstance(hint, type):
+        return JSON
+    if issubclass(hint, str):
+        return strawberry.ID if is_id else str
+    return _TYPES.get(hint, hint)
 
 
-@strawberry.type(description="Why something does not fit.")
-class Reason:
-    """A code, and a sentence with the remedy."""
+_derive(BoundRule, "A rule that binds a file, and why.", ids=("revision",))
+_derive(NotEnforced, "A rule that is known but binds nothing, and why.")
+FILE_ANSWER = _derive(FileAnswer, "The rules of one file.")
 
-    code: str
-    message: str
+_derive(Item, "Where a whole piece of text stands in a prompt.", name="ContextItem")
+_derive(
+    Section, "A part of a prompt.", name="ContextSection", hidden=("offset", "length", "sha256")
+)
+_derive(LeftOut, "Something that did not fit or was not current.")
+_derive(Reason, "Why something does not fit.")
+REVIEW_CONTEXT = _derive(
+    Context,
+    "What a reviewer must see: whole, or a refusal without text.",
+    name="ReviewContext",
+    ids=("sop_ids",),
+    hidden=("reserve", "window", "tiers"),
+)
 
+_derive(Problem, "Something wrong with a document.")
+INGEST_REPORT = _derive(IngestReport, "What an ingest did, and what is in the graph now.")
+GRAPH_VERSION = _derive(GraphVersion, "A version of the graph.")
+PREDICATE = _derive(Predicate, "A predicate that something in the graph carries.")
 
-@strawberry.type(description="What a reviewer must see: whole, or a refusal without text.")
-class ReviewContext:
-    """What a reviewer must see, or why it cannot be shown."""
+_derive(
+    Constraints,
+    "Globs of the files that a plan may change, and must not.",
+    names={"inside": "in", "outside": "out"},
+)
+_derive(
+    PlanDecision,
+    "A decision that was taken with a plan.",
+    ids=("supersedes", "superseded_by"),
+)
+_derive(Risk, "What may go wrong with a plan.")
+_derive(TaskAnswer, "A task of a plan, as it was fixed.", name="PlanTask", hidden=("line",))
+_derive(Amendment, "A change to a committed plan.")
+PLAN = _derive(
+    WholePlan,
+    "A plan: a commitment, or an exploration that may become one.",
+    name="Plan",
+    hidden=("invariants",),
+    texts={"status": "exploring, committed or superseded."},
+)
 
-    outcome: str
-    sop_ids: list[strawberry.ID]
-    text: str | None
-    tokens: int
-    counter: str
-    sha256: str | None
-    sections: list[ContextSection]
-    left_out: list[LeftOut]
-    split: list[list[str]]
-    passes: list[list[str]]
-    reasons: list[Reason]
+RUN = _derive(
+    RunLine,
+    "A run of a task, or of a whole plan.",
+    name="Run",
+    ids=("task",),
+    texts={
+        "status": "running, waiting, asking, or how it ended: approved, stopped and others.",
+        "step": "The step that comes next; empty if there is none.",
+        "message": "What it asks a person, or why it ended.",
+    },
+)
+RUN_EVENT = _derive(
+    RunEvent,
+    "Something that happened in a run; `seq` is the place to go on from.",
+    ids=("run",),
+)
 
-
-@strawberry.type(description="Something wrong with a document.")
-class Problem:
-    """A problem with its place and remedy."""
-
-    path: str
-    line: int | None
-    code: str
-    level: str
-    message: str
-
-
-@strawberry.type(description="What an ingest did, and what is in the graph now.")
-class IngestReport:
-    """What an ingest did."""
-
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-    documents: int
-    chunks: int
-    triples: int
-    problems: list[Problem]
-    seconds: float
-
-
-@strawberry.type(description="A version of the graph.")
-class GraphVersion:
-    """A version of the graph that was published."""
-
-    version: str
-    documents: int
-
-
-def file_answer(answer: catalog_view.FileAnswer) -> FileAnswer:
-    """The rules of a file as a GraphQL answer."""
-    return FileAnswer(
-        path=answer.path,
-        rules=[BoundRule(**asdict(rule)) for rule in answer.rules],
-        tokens=answer.tokens,
-        reserve=answer.reserve,
-        fits=answer.fits,
-        not_enforced=[NotEnforced(**asdict(rule)) for rule in answer.not_enforced],
-    )
-
-
-def review_context(context: model.Context) -> ReviewContext:
-    """A reviewer's context as a GraphQL answer."""
-    return ReviewContext(
-        outcome=context.outcome,
-        sop_ids=[strawberry.ID(each) for each in context.sop_ids],
-        text=context.text,
-        tokens=context.tokens,
-        counter=context.counter,
-        sha256=context.sha256,
-        sections=[
-            ContextSection(
-                name=section.name,
-                tokens=section.tokens,
-                budget=section.budget,
-                items=[ContextItem(**asdict(item)) for item in section.items],
-            )
-            for section in context.sections
-        ],
-        left_out=[LeftOut(**asdict(each)) for each in context.left_out],
-        split=[list(group) for group in context.split],
-        passes=[list(group) for group in context.passes],
-        reasons=[Reason(**asdict(each)) for each in context.reasons],
-    )
-
-
-def ingest_report(done: report.IngestReport) -> IngestReport:
-    """A report as a GraphQL answer."""
-    facts = asdict(done)
-    return IngestReport(**{**facts, "problems": [Problem(**each) for each in facts["problems"]]})
-
-
-def graph_version(version: Version) -> GraphVersion:
-    """A version as a GraphQL answer."""
-    return GraphVersion(version=version.version, documents=version.documents)
+PAST_REVIEW = _derive(PastReview, "A recorded review.", ids=("receipts",))
+RULE_RECORD = _derive(
+    RuleRecord,
+    "How often a rule was violated, kept or waved away.",
+    texts={"doubted": "How many of the answers carry a warning."},
+)
+_derive(ReviewProblem, "Why a review is not accepted as it is.", ids=("sop_id",))
+_derive(Finding, "Something that a judgement rests on.")
+JUDGEMENT = _derive(
+    Judgement,
+    "What follows from a review; nothing is recorded.",
+    hidden=("patterns", "rules"),
+    texts={
+        "outcome": "approved, rejected, escalate or invalid.",
+        "route": "Who works on the change next.",
+        "warnings": "What keeps nothing from being approved and a person should look at.",
+    },
+)

@@ -10,7 +10,7 @@ from hornbook.errors import UsageError
 from hornbook.graph.snapshot import Snapshot
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.documents import coded
-from hornbook.serve.http.request import Deadline
+from hornbook.serve.http.deadline import Deadline
 from hornbook.serve.paths import inside
 from hornbook.workspace import Workspace
 
@@ -25,15 +25,15 @@ class ResolverContext:
     workspace: Workspace
     snapshot: Snapshot
     may_write: bool = True
-    desk: GraphUpdates | None = None
-    patience: Deadline = field(default_factory=Deadline)
+    updates: GraphUpdates | None = None
+    deadline: Deadline = field(default_factory=Deadline)
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class SubscriptionContext:
     """What subscriptions get: no version is held while they wait."""
 
-    desk: GraphUpdates
+    updates: GraphUpdates
 
 
 Asking = Info[ResolverContext, None]
@@ -44,10 +44,10 @@ def refuse(field: str, found: str, remedy: str) -> GraphQLError:
     return coded(f"{found}: {remedy}", "BAD_USER_INPUT", field=field, remedy=remedy)
 
 
-def files_inside(context: ResolverContext, files: Sequence[str]) -> list[str]:
-    """The files, cleaned; those that lead out of the root are refused."""
+def files_inside(context: ResolverContext, files: Sequence[str], field: str = "files") -> list[str]:
+    """The files of an argument, cleaned; those that lead out of the root are refused."""
     try:
         return inside(context.workspace.root, files)
     except UsageError as problem:
         found, _, remedy = str(problem).rpartition(": ")
-        raise refuse("files", found, remedy) from problem
+        raise refuse(field, found, remedy) from problem

@@ -46,7 +46,7 @@ class DocumentLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedDocument:
     """A document that may be run, or the errors for which it may not."""
 
     document: DocumentNode | None
@@ -70,7 +70,7 @@ class Documents:
     def __init__(self, schema: GraphQLSchema, limits: DocumentLimits | None) -> None:
         self._schema = schema
         self._limits = limits
-        self._kept: OrderedDict[str, Prepared] = OrderedDict()
+        self._kept: OrderedDict[str, PreparedDocument] = OrderedDict()
         self._characters = 0
         self._lock = Lock()
 
@@ -78,7 +78,7 @@ class Documents:
         """Whether a document is prepared already, so that nobody has to wait for it."""
         return text in self._kept
 
-    def prepare(self, text: str) -> Prepared:
+    def prepare(self, text: str) -> PreparedDocument:
         """The document of a text."""
         with self._lock:
             found = self._kept.get(text)
@@ -95,7 +95,7 @@ class Documents:
         return found
 
     def over_limit(
-        self, prepared: Prepared, operation: OperationDefinitionNode, variables: Variables
+        self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Variables
     ) -> GraphQLError | None:
         """Why an operation is too large with these variables; without any it was checked before."""
         if self._limits is None or prepared.document is None or not prepared.varies:
@@ -103,26 +103,22 @@ class Documents:
         measuring = Measuring(prepared.document, variables)
         return _too_large(measuring.operation(operation), self._limits)
 
-    def _prepared(self, text: str) -> Prepared:
+    def _prepared(self, text: str) -> PreparedDocument:
         limits = self._limits
         try:
             document = parse(text, max_tokens=limits.tokens if limits is not None else None)
-        except GraphQLSyntaxError as error:
-            return Prepared(None, (_syntax(error, limits),))
-        except RecursionError:
-            return Prepared(None, (_NESTED,))
-        measuring = Measuring(document)
-        if limits is not None:
-            beyond = _beyond(document, measuring, limits)
+            measuring = Measuring(document)
+            beyond = _beyond(document, measuring, limits) if limits is not None else None
             if beyond is not None:
-                return Prepared(None, (beyond,))
-        try:
+                return PreparedDocument(None, (beyond,))
             errors = validate(self._schema, document, max_errors=MOST_ERRORS)
+        except GraphQLSyntaxError as error:
+            return PreparedDocument(None, (_syntax(error, limits),))
         except RecursionError:
-            return Prepared(None, (_NESTED,))
+            return PreparedDocument(None, (_NESTED,))
         for each in errors:
             each.extensions = {**(each.extensions or {}), "code": "GRAPHQL_VALIDATION_FAILED"}
-        return Prepared(document, tuple(errors), measuring.depends_on_variables)
+        return PreparedDocument(document, tuple(errors), measuring.depends_on_variables)
 
 
 def _syntax(error: GraphQLSyntaxError, limits: DocumentLimits | None) -> GraphQLError:

@@ -27,9 +27,9 @@ from hornbook.errors import (
     UsageError,
 )
 from hornbook.serve.graphql.context import ResolverContext
-from hornbook.serve.graphql.documents import DocumentLimits, Documents, Prepared, coded
+from hornbook.serve.graphql.documents import DocumentLimits, Documents, PreparedDocument, coded
 from hornbook.serve.http.logs import log
-from hornbook.serve.http.problems import HttpRefusal, Saying, plainly, said_in
+from hornbook.serve.http.problems import HttpRefusal, Redact, redact_in, unchanged
 
 Answer = dict[str, object]
 _CODES: tuple[tuple[type[HornbookError], str], ...] = (
@@ -45,7 +45,7 @@ _CODES: tuple[tuple[type[HornbookError], str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OperationRequest:
     """One operation that is asked for."""
 
     text: str
@@ -54,12 +54,12 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyOperation:
     """An operation that may be run."""
 
-    prepared: Prepared
+    prepared: PreparedDocument
     operation: OperationDefinitionNode
-    asked: Asked
+    asked: OperationRequest
 
     @property
     def kind(self) -> str:
@@ -67,11 +67,11 @@ class Ready:
         return self.operation.operation.value
 
 
-class _Impatient(Executor[Any]):  # what it hands on is graphql-core's own
+class _DeadlineExecutor(Executor[Any]):  # what it hands on is graphql-core's own
     """Looks before each field whether anybody still waits."""
 
     def execute_field(self, *args: Any, **kwargs: Any) -> Any:  # as above
-        self.context_value.patience.next_field()
+        self.context_value.deadline.next_field()
         return super().execute_field(*args, **kwargs)
 
 
@@ -79,26 +79,35 @@ class GraphQLExecutor:
     """Runs documents against one schema, within limits."""
 
     def __init__(
-        self, schema: GraphQLSchema, limits: DocumentLimits | None = None, said: Saying = plainly
+        self,
+        schema: GraphQLSchema,
+        limits: DocumentLimits | None = None,
+        redact: Redact = unchanged,
     ) -> None:
         self.schema = schema
-        self._said = said
+        self._redact = redact
         self.documents = Documents(schema, limits)
 
-    def ready(self, asked: Asked) -> Ready | Answer:
+    def ready(self, asked: OperationRequest) -> ReadyOperation | Answer:
         """What is asked for, ready to be run, or the errors for which it is not."""
         if not asked.text.strip():
-            return told([coded("the document is empty: write a query.", "GRAPHQL_PARSE_FAILED")])
+            return error_answer(
+                [coded("the document is empty: write a query.", "GRAPHQL_PARSE_FAILED")]
+            )
         prepared = self.documents.prepare(asked.text)
         if prepared.errors or prepared.document is None:
-            return told(prepared.errors)
+            return error_answer(prepared.errors)
         operation = get_operation_ast(prepared.document, asked.operation_name)
         if operation is None:
-            return told([_no_operation(asked.operation_name)])
+            return error_answer([_no_operation(asked.operation_name)])
         error = self.documents.over_limit(prepared, operation, asked.variables)
-        return told([error]) if error is not None else Ready(prepared, operation, asked)
+        return (
+            error_answer([error])
+            if error is not None
+            else ReadyOperation(prepared, operation, asked)
+        )
 
-    def run(self, ready: Ready, context: ResolverContext) -> Answer:
+    def run(self, ready: ReadyOperation, context: ResolverContext) -> Answer:
         """The answer to a query or mutation; a query stops soon if nobody waits for it."""
         document = ready.prepared.document
         if document is None:
@@ -109,11 +118,13 @@ class GraphQLExecutor:
             context_value=context,
             variable_values=dict(ready.asked.variables),
             operation_name=ready.asked.operation_name,
-            executor_class=_Impatient if ready.kind == "query" else None,
+            executor_class=_DeadlineExecutor if ready.kind == "query" else None,
         )
-        return answer_of(result, self._said)
+        return answer_of(result, self._redact)
 
-    async def events(self, ready: Ready, context: object) -> AsyncIterator[Answer] | Answer:
+    async def events(
+        self, ready: ReadyOperation, context: object
+    ) -> AsyncIterator[Answer] | Answer:
         """The answers of a subscription, or the errors for which there are none."""
         document = ready.prepared.document
         if document is None:
@@ -128,38 +139,42 @@ class GraphQLExecutor:
         if hasattr(found, "__await__"):
             found = await found
         if isinstance(found, ExecutionResult):
-            return answer_of(found, self._said)
-        return _answers(found, self._said)
+            return answer_of(found, self._redact)
+        return _answers(found, self._redact)
 
 
-async def _answers(results: AsyncIterator[ExecutionResult], said: Saying) -> AsyncIterator[Answer]:
+async def _answers(
+    results: AsyncIterator[ExecutionResult], redact: Redact
+) -> AsyncIterator[Answer]:
     try:
         async for result in results:
-            yield answer_of(result, said)
+            yield answer_of(result, redact)
     except HornbookError as problem:
-        yield told([GraphQLError(str(problem), original_error=problem)], said)
+        yield error_answer([GraphQLError(str(problem), original_error=problem)], redact)
     finally:
         close = getattr(results, "aclose", None)
         if close is not None:
             await close()
 
 
-def answer_of(result: ExecutionResult, said: Saying) -> Answer:
+def answer_of(result: ExecutionResult, redact: Redact) -> Answer:
     """A result as the object that is sent; without `data` when nothing was executed."""
     if not result.errors:
         return {"data": result.data}
-    errors = [formatted(error, said) for error in result.errors]
+    errors = [formatted(error, redact) for error in result.errors]
     if result.data is None and all(error.path is None for error in result.errors):
         return {"errors": errors}
     return {"data": result.data, "errors": errors}
 
 
-def told(errors: "list[GraphQLError] | tuple[GraphQLError, ...]", said: Saying = plainly) -> Answer:
+def error_answer(
+    errors: "list[GraphQLError] | tuple[GraphQLError, ...]", redact: Redact = unchanged
+) -> Answer:
     """Errors for which nothing was executed."""
-    return {"errors": [formatted(error, said) for error in errors]}
+    return {"errors": [formatted(error, redact) for error in errors]}
 
 
-def formatted(error: GraphQLError, said: Saying) -> dict[str, Any]:
+def formatted(error: GraphQLError, redact: Redact) -> dict[str, Any]:
     """An error as it is sent: with a code, and without the insides of the server."""
     cause = error.original_error
     while isinstance(cause, GraphQLError):
@@ -167,8 +182,7 @@ def formatted(error: GraphQLError, said: Saying) -> dict[str, Any]:
     shown: dict[str, Any] = dict(error.formatted)
     extensions = dict(shown.get("extensions") or {})
     if isinstance(cause, HornbookError):
-        found = next((code for kind, code in _CODES if isinstance(cause, kind)), "REFUSED")
-        extensions.setdefault("code", found)
+        extensions.setdefault("code", _code_of(cause))
     elif isinstance(cause, HttpRefusal):
         extensions["code"] = cause.code.upper()
         shown["message"] = cause.detail
@@ -177,9 +191,13 @@ def formatted(error: GraphQLError, said: Saying) -> dict[str, Any]:
         shown["message"] = "the server failed; its log tells why."
         extensions["code"] = "INTERNAL_SERVER_ERROR"
     extensions.setdefault("code", "BAD_USER_INPUT")
-    shown["message"] = said(shown["message"])
-    shown["extensions"] = said_in(extensions, said)
+    shown["message"] = redact(shown["message"])
+    shown["extensions"] = redact_in(extensions, redact)
     return shown
+
+
+def _code_of(error: HornbookError) -> str:
+    return next((code for kind, code in _CODES if isinstance(error, kind)), "REFUSED")
 
 
 def _no_operation(name: str | None) -> GraphQLError:

@@ -1,21 +1,199 @@
-"""Answers queries that only list entities from rows that are ready."""
+"""A second way to the answers of queries that only list entities, twenty times as fast.
 
-from collections.abc import Sequence
+The reference executor calls a resolver for each field of each statement: four thousand calls for a
+page of a hundred entities. Here such a query is compiled to shapes: what it wants of each entity.
+An entity in a shape is the same bytes for every query of that shape, so it is rendered once and
+kept, and a page is those bytes one after the other. Whatever is not understood, and whatever is
+wrong, is left to the reference executor; a test holds that both answer the same, byte for byte.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
-from graphql import GraphQLError, GraphQLSchema
+from graphql import (
+    FieldNode,
+    FragmentDefinitionNode,
+    GraphQLError,
+    GraphQLObjectType,
+    GraphQLSchema,
+)
+from graphql.execution import get_argument_values, get_variable_values
+from graphql.execution.collect_fields import FragmentDetails, collect_fields, collect_subfields
+from graphql.execution.values import VariableValues
 
 from hornbook.errors import HornbookError
 from hornbook.graph.selection import Filter
-from hornbook.graph.snapshot import Snapshot
+from hornbook.graph.snapshot import EntityTriples, Snapshot
 from hornbook.serve.graphql.context import ResolverContext
-from hornbook.serve.graphql.executor import Ready
+from hornbook.serve.graphql.executor import ReadyOperation
 from hornbook.serve.graphql.paging import page
-from hornbook.serve.graphql.shapes import Compiler, Listing, NotPlain, Plain, Shape, render
+from hornbook.serve.graphql.types import typed
 from hornbook.serve.http.response import as_json
+from hornbook.vocabulary.names import within
 
 # What Python needs to keep an entity beside its bytes.
 OVERHEAD = 150
+_LISTINGS = frozenset({"entities", "entitiesByPredicate", "entitiesByPrefix"})
+_FILTER = {
+    "predicatePrefix": "predicate_prefix",
+    "idPrefix": "id_prefix",
+    "category": "category",
+    "severity": "severity",
+    "appliesTo": "applies_to",
+    "text": "text",
+    "derivedFrom": "derived_from",
+    "includeChunks": "include_chunks",
+    "includeRevisions": "include_revisions",
+}
+
+
+class NotPlain(Exception):  # it leads to another way, which is no error
+    """The query is not one that only lists entities."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapePart:
+    """One key of an entity: which field, and for its statements which of them and what of each."""
+
+    key: str
+    field: str
+    prefix: str | None = None
+    of_each: tuple[tuple[str, str], ...] = ()
+
+
+Shape = tuple[ShapePart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A page that is asked for, and the shape of its entities."""
+
+    asked: Filter
+    first: int
+    after: str | None
+    shape: Shape
+
+
+# A whole query: each key with a listing, or with the name of a simple field.
+PlainQuery = tuple[tuple[str, Listing | str], ...]
+
+
+def render(shape: Shape, thing: EntityTriples) -> bytes:
+    """An entity in a shape, as it is sent."""
+    found: dict[str, object] = {}
+    for part in shape:
+        if part.field == "id":
+            found[part.key] = thing.id
+        elif part.field == "__typename":
+            found[part.key] = "Entity"
+        else:
+            found[part.key] = _statements(part, thing.triples)
+    return as_json(found)
+
+
+_OF_STATEMENT: Mapping[str, Callable[[tuple[str, str]], object]] = {
+    "predicate": lambda pair: pair[0],
+    "object": lambda pair: pair[1],
+    "value": lambda pair: typed(*pair),
+    "__typename": lambda _pair: "Triple",
+}
+
+
+def _statements(part: ShapePart, pairs: Sequence[tuple[str, str]]) -> list[dict[str, object]]:
+    if part.prefix is not None:
+        pairs = [pair for pair in pairs if within(pair[0], part.prefix)]
+    if [field for _, field in part.of_each] == ["predicate", "object"]:
+        # What nearly everybody asks for, without a call for each statement.
+        (one, _), (other, _) = part.of_each
+        return [{one: name, other: text} for name, text in pairs]
+    read = [(key, _OF_STATEMENT[field]) for key, field in part.of_each]
+    return [{key: of(pair) for key, of in read} for pair in pairs]
+
+
+class _Compiler:
+    """Compiles one operation with its variables."""
+
+    def __init__(self, schema: GraphQLSchema, ready: ReadyOperation) -> None:
+        document = ready.prepared.document
+        if document is None or ready.kind != "query":
+            raise NotPlain
+        values = get_variable_values(
+            schema, ready.operation.variable_definitions or (), dict(ready.asked.variables)
+        )
+        if not isinstance(values, VariableValues):
+            raise NotPlain
+        self._schema = schema
+        self._operation = ready.operation
+        self._values = values
+        self._fragments = {
+            each.name.value: FragmentDetails(each)
+            for each in document.definitions
+            if isinstance(each, FragmentDefinitionNode)
+        }
+        self._query, self._entity, self._triple = (
+            _object_type(schema, name) for name in ("Query", "Entity", "Triple")
+        )
+
+    def compile(self) -> PlainQuery:
+        """The query as listings."""
+        collected = collect_fields(
+            self._schema, self._fragments, self._values, self._query, self._operation
+        )
+        if collected.new_defer_usages:
+            raise NotPlain
+        fields = collected.grouped_field_set
+        return tuple((key, self._root(details)) for key, details in fields.items())
+
+    def _root(self, details: Any) -> Listing | str:  # graphql-core's own list of field details
+        node: FieldNode = details[0].node
+        name = node.name.value
+        if name in {"__typename", "version"}:
+            return name
+        if name not in _LISTINGS:
+            raise NotPlain
+        given = get_argument_values(self._query.fields[name], node, self._values)
+        shape = tuple(
+            self._part(key, below) for key, below in self._below(self._entity, details).items()
+        )
+        return Listing(_filter(name, given), given["first"], given.get("after"), shape)
+
+    def _part(self, key: str, details: Any) -> ShapePart:  # as above
+        node: FieldNode = details[0].node
+        field = node.name.value
+        if field in {"id", "__typename"}:
+            return ShapePart(key, field)
+        given = get_argument_values(self._entity.fields[field], node, self._values)
+        of_each = tuple(
+            (inner, each[0].node.name.value)
+            for inner, each in self._below(self._triple, details).items()
+        )
+        return ShapePart(key, field, given.get("predicatePrefix"), of_each)
+
+    def _below(self, kind: GraphQLObjectType, details: Any) -> Mapping[str, Any]:  # as above
+        collected = collect_subfields(
+            self._schema, self._fragments, self._values, self._operation, kind, details
+        )
+        if collected.new_defer_usages:
+            raise NotPlain
+        return collected.grouped_field_set
+
+
+def _object_type(schema: GraphQLSchema, name: str) -> GraphQLObjectType:
+    found = schema.get_type(name)
+    if not isinstance(found, GraphQLObjectType):
+        raise TypeError(f"the schema has no type {name}")
+    return found
+
+
+def _filter(name: str, given: Mapping[str, Any]) -> Filter:
+    if name == "entitiesByPredicate":
+        return Filter(carries=given["predicate"])
+    if name == "entitiesByPrefix":
+        return Filter(id_prefix=given["prefix"])
+    wanted = given.get("filter") or {}
+    return Filter(**{_FILTER[key]: value for key, value in wanted.items()})
 
 
 class Rows:
@@ -30,16 +208,14 @@ class Rows:
 
     def known(self, shape: Shape, ids: Sequence[str]) -> list[bytes] | None:
         """The entities, if all of them are ready."""
-        kept = self._kept.get(shape)
-        if kept is None:
-            return [] if not ids else None
+        kept = self._kept.get(shape, {})
         try:
             return [kept[each] for each in ids]
         except KeyError:
             return None
 
     def all(self, snapshot: Snapshot, shape: Shape, ids: Sequence[str]) -> list[bytes]:
-        """The entities; those that are not ready are asked of the store, all at once."""
+        """The entities; those that are not ready are rendered."""
         kept = self._kept.get(shape, {})
         missing = [each for each in ids if each not in kept]
         made = {thing.id: render(shape, thing) for thing in snapshot.describe(missing)}
@@ -82,31 +258,31 @@ class RowCache:
 
 
 class FastPath:
-    """A second way to the same answers, for the queries that are asked most."""
+    """Answers queries that only list entities, from rows that are ready."""
 
     def __init__(self, schema: GraphQLSchema, cache_bytes: int) -> None:
-        self._compiler = Compiler(schema)
+        self._schema = schema
         self._cache = RowCache(cache_bytes)
 
-    def plan(self, ready: Ready) -> Plain | None:
+    def plan(self, ready: ReadyOperation) -> PlainQuery | None:
         """The query as listings, or None if the reference executor has to answer."""
         try:
-            return self._compiler.compile(ready)
+            return _Compiler(self._schema, ready).compile()
         except (NotPlain, GraphQLError):
             return None
 
-    def at_once(self, plan: Plain, context: ResolverContext) -> bytes | None:
+    def at_once(self, plan: PlainQuery, context: ResolverContext) -> bytes | None:
         """The answer, if it takes no work: every page is cheap to find and its rows are ready."""
         return self._answer(plan, context, work=False)
 
-    def answer(self, plan: Plain, context: ResolverContext) -> bytes | None:
+    def answer(self, plan: PlainQuery, context: ResolverContext) -> bytes | None:
         """The answer, or None where an argument is wrong: the reference executor says what."""
         return self._answer(plan, context, work=True)
 
-    def _answer(self, plan: Plain, context: ResolverContext, *, work: bool) -> bytes | None:
+    def _answer(self, plan: PlainQuery, context: ResolverContext, *, work: bool) -> bytes | None:
         pieces = []
-        for key, wanted in plan.keys:
-            context.patience.check()
+        for key, wanted in plan:
+            context.deadline.check()
             value = (
                 _simple(wanted, context)
                 if isinstance(wanted, str)
@@ -120,14 +296,10 @@ class FastPath:
     def _listing(self, wanted: Listing, context: ResolverContext, *, work: bool) -> bytes | None:
         if not work and not _is_cheap(wanted.asked):
             return None
+        rows, shape = self._cache.of(context.snapshot.version), wanted.shape
         try:
             ids = page(context, wanted.asked, wanted.first, wanted.after).ids
-            rows = self._cache.of(context.snapshot.version)
-            found = (
-                rows.all(context.snapshot, wanted.shape, ids)
-                if work
-                else rows.known(wanted.shape, ids)
-            )
+            found = rows.all(context.snapshot, shape, ids) if work else rows.known(shape, ids)
         except (GraphQLError, HornbookError):
             return None
         return None if found is None else b"[" + b",".join(found) + b"]"

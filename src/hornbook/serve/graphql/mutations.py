@@ -7,26 +7,29 @@ from strawberry.scalars import JSON
 from strawberry.types import Info
 
 from hornbook.errors import UsageError
+from hornbook.graph.ingest.report import IngestReport
+from hornbook.loop.runs.state import RunLine
+from hornbook.review.judgement import Judgement
+from hornbook.serve.answers import (
+    GraphVersion,
+    RunEvent,
+    WholePlan,
+    begin_plan,
+    check_review,
+    run_event,
+    whole_plan,
+)
 from hornbook.serve.graph_updates import GraphUpdates, ingest
 from hornbook.serve.graphql.answer_types import (
-    GraphVersion,
-    IngestReport,
-    graph_version,
-    ingest_report,
+    GRAPH_VERSION,
+    INGEST_REPORT,
+    JUDGEMENT,
+    PLAN,
+    RUN,
+    RUN_EVENT,
 )
-from hornbook.serve.graphql.context import Asking, Following, ResolverContext, refuse
+from hornbook.serve.graphql.context import Asking, ResolverContext, SubscriptionContext, refuse
 from hornbook.serve.graphql.documents import coded
-from hornbook.serve.graphql.plan_types import (
-    Judgement,
-    Plan,
-    Run,
-    RunEvent,
-    judgement_of,
-    plan_of,
-    run_event,
-    run_of,
-)
-from hornbook.serve.review_check import check_review
 
 
 def needs_write(context: ResolverContext) -> None:
@@ -39,37 +42,41 @@ def needs_write(context: ResolverContext) -> None:
         raise coded("this token may only read: use one with the scope write.", "FORBIDDEN")
 
 
-def _desk(info: Asking) -> GraphUpdates:
+def _updates(info: Asking) -> GraphUpdates:
     """The desk of the server, for one who may change something.
 
     Raises:
         GraphQLError: They may not, or there is no server.
     """
     needs_write(info.context)
-    if info.context.desk is None:
+    if info.context.updates is None:
         raise coded("there is no server here: use `hornbook execute` and `answer`.", "REFUSED")
-    return info.context.desk
+    return info.context.updates
 
 
 @strawberry.type
 class Mutation:
     """What can be changed."""
 
-    @strawberry.mutation(description="Read documents into the graph; all sources without paths.")
+    @strawberry.mutation(
+        graphql_type=INGEST_REPORT,
+        description="Read documents into the graph; all sources without paths.",
+    )
     def ingest(self, info: Asking, paths: list[str] | None = None) -> IngestReport:
         """Read documents into the graph."""
         context = info.context
         needs_write(context)
         try:
-            if context.desk is None:
-                return ingest_report(ingest(context.workspace.root, paths or ()))
-            return ingest_report(context.desk.ingest(paths or ()))
+            if context.updates is None:
+                return ingest(context.workspace.root, paths or ())
+            return context.updates.ingest(paths or ())
         except UsageError as problem:
             found, _, remedy = str(problem).rpartition(": ")
             raise refuse("paths", found, remedy) from problem
 
     @strawberry.mutation(
-        description="Begin a plan from a Markdown text with its sections, committed or not yet."
+        graphql_type=PLAN,
+        description="Begin a plan from a Markdown text with its sections, committed or not yet.",
     )
     def create_plan(
         self,
@@ -78,7 +85,7 @@ class Mutation:
         text: str | None = None,
         committed: bool = False,
         supersedes: str | None = None,
-    ) -> Plan:
+    ) -> WholePlan:
         """Begin a plan; it becomes the active one."""
         needs_write(info.context)
         book = info.context.workspace.plan_book()
@@ -86,75 +93,81 @@ class Mutation:
             raise refuse(
                 "supersedes", "a plan that replaces another is explored first", "promote it"
             )
-        view = (
-            book.commit(title, text, path="text")
-            if committed
-            else book.explore(title, text, path="text", supersedes=supersedes)
-        )
-        return plan_of(view, book.active())
+        return begin_plan(book, title, text, committed=committed, supersedes=supersedes)
 
-    @strawberry.mutation(description="Commit to an exploration: its text is frozen from now on.")
-    def promote_plan(self, info: Asking, slug: str) -> Plan:
+    @strawberry.mutation(
+        graphql_type=PLAN,
+        description="Commit to an exploration: its text is frozen from now on.",
+    )
+    def promote_plan(self, info: Asking, slug: str) -> WholePlan:
         """Commit to an exploration."""
         needs_write(info.context)
         if not slug.strip():
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
         book = info.context.workspace.plan_book()
-        return plan_of(book.promote(slug), book.active())
+        return whole_plan(book.promote(slug), book.active())
 
     @strawberry.mutation(
-        description="Begin to carry out a committed plan, or one of its tasks; the run to follow."
+        graphql_type=RUN,
+        description="Begin to carry out a committed plan, or one of its tasks; the run to follow.",
     )
     def execute_plan(
         self, info: Asking, slug: str, task: str | None = None, agent: str | None = None
-    ) -> Run:
+    ) -> RunLine:
         """Begin to carry out a plan."""
         if not slug.strip():
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
-        return run_of(_desk(info).execute(slug, task=task, agent=agent))
+        return _updates(info).execute(slug, task=task, agent=agent)
 
-    @strawberry.mutation(description="Answer what a run asks; `stop` ends it.")
+    @strawberry.mutation(graphql_type=RUN, description="Answer what a run asks; `stop` ends it.")
     def answer_run(
         self,
         info: Asking,
         id: strawberry.ID,  # noqa: A002  # as in `run`
         text: str,
-    ) -> Run:
+    ) -> RunLine:
         """Answer what a run asks."""
-        return run_of(_desk(info).answer(id, text))
+        return _updates(info).answer(id, text)
 
     @strawberry.mutation(
-        description="Judge a review by git and its receipt, or several, given as lists."
+        graphql_type=JUDGEMENT,
+        description="Judge a review by git and its receipt, or several, given as lists.",
     )
     def check_review(
         self, info: Asking, review: JSON, receipt: JSON, gates: JSON | None = None
     ) -> Judgement:
         """Judge a review; nothing is recorded, so that readers may."""
-        return judgement_of(check_review(info.context.workspace, review, receipt, gates))
+        return check_review(info.context.workspace, review, receipt, gates)
 
 
 @strawberry.type
 class Subscription:
     """What can be followed."""
 
-    @strawberry.subscription(description="The version of the graph, and every one that follows.")
-    async def graph_versions(self, info: Info[Following, None]) -> AsyncIterator[GraphVersion]:
+    @strawberry.subscription(
+        graphql_type=AsyncIterator[GRAPH_VERSION],
+        description="The version of the graph, and every one that follows.",
+    )
+    async def graph_versions(
+        self, info: Info[SubscriptionContext, None]
+    ) -> AsyncIterator[GraphVersion]:
         """The version of the graph, and every one that follows."""
-        async for version in info.context.desk.versions():
-            yield graph_version(version)
+        async for version in info.context.updates.versions():
+            yield version
 
     @strawberry.subscription(
+        graphql_type=AsyncIterator[RUN_EVENT],
         description="What happened in a run behind an event, and what happens until it ends; "
-        "a plan, named as plan.<slug>, is followed without end."
+        "a plan, named as plan.<slug>, is followed without end.",
     )
     async def run_events(
         self,
-        info: Info[Following, None],
+        info: Info[SubscriptionContext, None],
         id: strawberry.ID,  # noqa: A002  # the documented name
         after: int = 0,
     ) -> AsyncIterator[RunEvent]:
         """The events of a run, as they come."""
-        follower = info.context.desk.follower
+        follower = info.context.updates.follower
         followed = await follower.named(id)
 
         async def told() -> AsyncIterator[RunEvent]:

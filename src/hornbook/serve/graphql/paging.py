@@ -3,13 +3,11 @@
 import base64
 import binascii
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from hornbook.errors import UsageError
 from hornbook.graph.selection import Filter
-from hornbook.serve.graphql.context import ResolverContext, refuse
-from hornbook.serve.paths import inside
+from hornbook.serve.graphql.context import ResolverContext, files_inside, refuse
 from hornbook.vocabulary.terms import Category, Severity
 
 PAGE = 100
@@ -46,13 +44,10 @@ def page(context: ResolverContext, asked: Filter, first: int, after: str | None)
 def _checked(context: ResolverContext, asked: Filter) -> Filter:
     _known("category", asked.category, Category)
     _known("severity", asked.severity, Severity)
-    if asked.applies_to is not None:
-        try:
-            inside(context.workspace.root, [asked.applies_to])
-        except UsageError as problem:
-            found, _, remedy = str(problem).rpartition(": ")
-            raise refuse("appliesTo", found, remedy) from problem
-    return asked
+    if asked.applies_to is None:
+        return asked
+    (path,) = files_inside(context, [asked.applies_to], "appliesTo")
+    return replace(asked, applies_to=path)
 
 
 def _known(field: str, value: str | None, known: type[StrEnum]) -> None:

@@ -5,28 +5,25 @@ from datetime import UTC, datetime, timedelta
 
 import strawberry
 
+from hornbook.context.prompt import Context
 from hornbook.errors import NotFound
-from hornbook.graph import catalog_view
+from hornbook.graph.catalog_view import FileAnswer
 from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples
+from hornbook.loop.runs.state import RunLine
+from hornbook.review.review_history import PastReview, RuleRecord
+from hornbook.serve.answers import WholePlan, whole_plan, why_within
 from hornbook.serve.graphql.answer_types import (
-    FileAnswer,
-    ReviewContext,
-    file_answer,
-    review_context,
+    FILE_ANSWER,
+    PAST_REVIEW,
+    PLAN,
+    PREDICATE,
+    REVIEW_CONTEXT,
+    RULE_RECORD,
+    RUN,
 )
 from hornbook.serve.graphql.context import Asking, ResolverContext, files_inside, refuse
 from hornbook.serve.graphql.paging import PAGE, cursor, page
-from hornbook.serve.graphql.plan_types import (
-    PastReview,
-    Plan,
-    RuleRecord,
-    Run,
-    past_review,
-    plan_of,
-    rule_record,
-    run_of,
-)
 from hornbook.serve.graphql.types import (
     Direction,
     Edge,
@@ -36,11 +33,9 @@ from hornbook.serve.graphql.types import (
     EntityFilter,
     Neighbourhood,
     PageInfo,
-    Predicate,
     entity_of,
-    predicate_of,
 )
-from hornbook.serve.why import why_within
+from hornbook.vocabulary.predicates import PREDICATES, Predicate
 from hornbook.vocabulary.terms import Category
 
 DAYS = 90
@@ -51,53 +46,65 @@ MOST_DAYS = 3650
 class PlanQuery:
     """What can be asked about work."""
 
-    @strawberry.field(description="Every plan: explorations, then the committed, then the rest.")
-    def plans(self, info: Asking) -> list[Plan]:
+    @strawberry.field(
+        graphql_type=list[PLAN],
+        description="Every plan: explorations, then the committed, then the rest.",
+    )
+    def plans(self, info: Asking) -> list[WholePlan]:
         """Every plan."""
         book = info.context.workspace.plan_book()
         active = book.active()
-        return [plan_of(view, active) for view in book.views()]
+        return [whole_plan(view, active) for view in book.views()]
 
-    @strawberry.field(description="One plan by its slug or id; null if there is none.")
-    def plan(self, info: Asking, slug: str) -> Plan | None:
+    @strawberry.field(
+        graphql_type=PLAN | None, description="One plan by its slug or id; null if there is none."
+    )
+    def plan(self, info: Asking, slug: str) -> WholePlan | None:
         """One plan or null."""
         if not slug.strip():
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
         book = info.context.workspace.plan_book()
         try:
-            return plan_of(book.view(slug), book.active())
+            return whole_plan(book.view(slug), book.active())
         except NotFound:
             return None
 
-    @strawberry.field(description="The runs, newest first; those of a plan if one is named.")
-    def runs(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[Run]:
+    @strawberry.field(
+        graphql_type=list[RUN],
+        description="The runs, newest first; those of a plan if one is named.",
+    )
+    def runs(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[RunLine]:
         """The runs, newest first."""
         with info.context.workspace.run_book() as book:
-            return [run_of(line) for line in book.lines(plan_id)]
+            return book.lines(plan_id)
 
-    @strawberry.field(description="One run; null if there is none.")
-    def run(self, info: Asking, id: strawberry.ID) -> Run | None:  # noqa: A002  # documented
+    @strawberry.field(graphql_type=RUN | None, description="One run; null if there is none.")
+    def run(self, info: Asking, id: strawberry.ID) -> RunLine | None:  # noqa: A002  # documented
         """One run or null."""
         with info.context.workspace.run_book() as book:
             try:
-                return run_of(book.line(id))
+                return book.line(id)
             except NotFound:
                 return None
 
     @strawberry.field(
-        description="Recorded reviews, newest first; those that judged by a revision if named."
+        graphql_type=list[PAST_REVIEW],
+        description="Recorded reviews, newest first; those that judged by a revision if named.",
     )
     def reviews(self, info: Asking, revision: strawberry.ID | None = None) -> list[PastReview]:
         """Recorded reviews, newest first."""
-        return [past_review(each) for each in info.context.workspace.reviews(revision)]
+        return info.context.workspace.reviews(revision)
 
-    @strawberry.field(description="How reviews answered each rule in the last days.")
+    @strawberry.field(
+        graphql_type=list[RULE_RECORD],
+        description="How reviews answered each rule in the last days.",
+    )
     def rule_records(self, info: Asking, days: int = DAYS) -> list[RuleRecord]:
         """How reviews answered each rule, the most violated first."""
         if not 1 <= days <= MOST_DAYS:
             raise refuse("days", f"days is {days}", f"ask for 1 to {MOST_DAYS}")
         since = datetime.now(UTC) - timedelta(days=days)
-        return [rule_record(each) for each in info.context.workspace.rule_records(since)]
+        return info.context.workspace.rule_records(since)
 
 
 MOST_NODES = 5000
@@ -127,7 +134,7 @@ class Walk:
         edges: dict[tuple[str, str, str], None] = {}
         border: Sequence[str] = [start]
         for _ in range(depth):
-            self._context.patience.check()
+            self._context.deadline.check()
             found = self._edges(border)
             edges.update(dict.fromkeys(found))
             ends = {end for source, _, target in found for end in (source, target)}
@@ -175,7 +182,7 @@ def _things(context: ResolverContext, ids: Sequence[str]) -> Iterator[EntityTrip
 def _pieces(context: ResolverContext, names: Sequence[str]) -> Iterator[Sequence[str]]:
     """Names a piece at a time, as long as somebody waits for the answer."""
     for start in range(0, len(names), PIECE):
-        context.patience.check()
+        context.deadline.check()
         yield names[start : start + PIECE]
 
 
@@ -262,10 +269,14 @@ class EntityQuery:
         found = [thing for thing in _things(info.context, ids) if thing.triples]
         return Neighbourhood(nodes=[entity_of(thing) for thing in found], edges=edges)
 
-    @strawberry.field(description="The predicates that something in the graph carries.")
+    @strawberry.field(
+        graphql_type=list[PREDICATE],
+        description="The predicates that something in the graph carries.",
+    )
     def predicates(self, info: Asking, prefix: str | None = None) -> list[Predicate]:
         """The predicates that something in the graph carries."""
-        return [predicate_of(name) for name in info.context.snapshot.predicates(prefix)]
+        names = info.context.snapshot.predicates(prefix)
+        return [PREDICATES.get(name, Predicate(name)) for name in names]
 
     @strawberry.field(description="The families of ids that documents have.")
     def collections(self, info: Asking) -> list[str]:
@@ -291,16 +302,18 @@ class EntityQuery:
             ids = sorted({rule.id for piece in pieces for each in piece for rule in each.rules})
         return _described(info.context, ids)
 
-    @strawberry.field(description="Which rules bind each file, and why.")
+    @strawberry.field(
+        graphql_type=list[FILE_ANSWER], description="Which rules bind each file, and why."
+    )
     def why(self, info: Asking, files: list[str]) -> list[FileAnswer]:
         """Which rules bind each file, and why."""
         paths = files_inside(info.context, files)
 
-        def asked(piece: Sequence[str]) -> list[catalog_view.FileAnswer]:
-            info.context.patience.check()
+        def asked(piece: Sequence[str]) -> list[FileAnswer]:
+            info.context.deadline.check()
             return info.context.workspace.why(piece)
 
-        return [file_answer(each) for each in why_within(asked, paths)]
+        return why_within(asked, paths)
 
     @strawberry.field(description="Decisions; those derived from a plan if one is named.")
     def decisions(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[Entity]:
@@ -309,10 +322,13 @@ class EntityQuery:
         ids, _ = info.context.snapshot.select(asked, len(info.context.snapshot.ids) + 1, None)
         return _described(info.context, ids)
 
-    @strawberry.field(description="What a reviewer of some files must see: whole, or a refusal.")
+    @strawberry.field(
+        graphql_type=REVIEW_CONTEXT,
+        description="What a reviewer of some files must see: whole, or a refusal.",
+    )
     def review_context(
         self, info: Asking, files: list[str], plan_id: strawberry.ID | None = None
-    ) -> ReviewContext:
+    ) -> Context:
         """What a reviewer must see."""
         paths = files_inside(info.context, files)
         if not paths:
@@ -320,4 +336,4 @@ class EntityQuery:
         slug = None if plan_id is None else str(plan_id)
         if slug is not None and not slug.strip():
             raise refuse("planId", "no plan is named", "give a plan's id, or leave it out")
-        return review_context(info.context.workspace.review_context(paths, plan=slug))
+        return info.context.workspace.review_context(paths, plan=slug)

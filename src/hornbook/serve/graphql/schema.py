@@ -3,7 +3,7 @@
 import strawberry
 
 from hornbook.serve.graphql.context import ResolverContext
-from hornbook.serve.graphql.executor import Asked, GraphQLExecutor, Ready
+from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
 from hornbook.serve.graphql.mutations import Mutation, Subscription
 from hornbook.serve.graphql.queries import EntityQuery, PlanQuery
 from hornbook.workspace import Workspace
@@ -22,8 +22,8 @@ _ENGINE = GraphQLExecutor(graphql_schema)
 
 def execute(workspace: Workspace, document: str, variables: dict[str, object]) -> dict[str, object]:
     """The answer to a GraphQL document as its `{data, errors}` object, without limits."""
-    ready = _ENGINE.ready(Asked(document, variables))
-    if not isinstance(ready, Ready):
+    ready = _ENGINE.ready(OperationRequest(document, variables))
+    if not isinstance(ready, ReadyOperation):
         return {"data": None, **ready}
     if ready.kind == "subscription":
         error = {"message": "subscriptions are followed over HTTP: start `hornbook serve`."}

@@ -11,15 +11,20 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from hornbook.serve.graph_updates import GraphUpdates
-from hornbook.serve.graphql.context import Following
-from hornbook.serve.graphql.executor import Answer, Asked, GraphQLExecutor, Ready
+from hornbook.serve.graphql.context import SubscriptionContext
+from hornbook.serve.graphql.executor import (
+    Answer,
+    GraphQLExecutor,
+    OperationRequest,
+    ReadyOperation,
+)
 from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.request import RequestContext
 from hornbook.serve.http.response import as_json
 from hornbook.serve.http.tokens import CallerCheck
 
 PROTOCOL = "graphql-transport-ws"
-PATIENCE = 10.0
+INIT_SECONDS = 10.0
 LARGEST_MESSAGE = 1_048_576
 MOST_OPERATIONS = 20
 
@@ -30,8 +35,8 @@ Message = dict[str, Any]  # what a client sends is checked key by key
 class Answering:
     """How operations are made ready and answered, as for any other request."""
 
-    ready: Callable[[Asked], Awaitable[Ready | Answer]]
-    answer: Callable[[Ready, RequestContext], Awaitable[Answer | bytes]]
+    ready: Callable[[OperationRequest], Awaitable[ReadyOperation | Answer]]
+    answer: Callable[[ReadyOperation, RequestContext], Awaitable[Answer | bytes]]
 
 
 class _Closed(Exception):  # it ends the conversation, which is no error
@@ -49,30 +54,32 @@ class Socket:
     def __init__(
         self,
         engine: GraphQLExecutor,
-        desk: GraphUpdates,
+        updates: GraphUpdates,
         answering: Answering,
-        visit: RequestContext,
+        request_context: RequestContext,
         *,
-        porter: CallerCheck,
+        callers: CallerCheck,
     ) -> None:
         self._engine = engine
-        self._desk = desk
-        self._porter = porter
+        self._updates = updates
+        self._callers = callers
         self._answering = answering
-        self._visit = visit
-        self._deadline = desk.leases.settings.serve.deadline_seconds
+        self._request_context = request_context
+        self._deadline = updates.leases.settings.serve.deadline_seconds
         self._acknowledged = False
         self._operations: dict[str, asyncio.Task[None]] = {}
         self._sending = asyncio.Lock()
         self._open = ExitStack()
-        self._nameless = ExitStack()
+        self._unauthenticated = ExitStack()
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Talk until one side ends it."""
         self._receive, self._send = receive, send
         await receive()  # websocket.connect
         try:
-            self._nameless.enter_context(self._porter.nameless(self._visit.address))
+            self._unauthenticated.enter_context(
+                self._callers.unauthenticated(self._request_context.address)
+            )
         except HttpRefusal:
             await self._close(1013, "Too many sockets wait to say whose they are")
             return
@@ -86,7 +93,7 @@ class Socket:
         except _Closed as closed:
             await self._close(closed.code, closed.reason)
         finally:
-            self._nameless.close()
+            self._unauthenticated.close()
             self._open.close()
             for task in self._operations.values():
                 task.cancel()
@@ -98,13 +105,13 @@ class Socket:
     async def _talk(self, *, spoken: bool) -> None:
         if not spoken:
             raise _Closed(4406, "Subprotocol not acceptable")
-        closing = asyncio.ensure_future(self._desk.closing.wait())
-        patience: float | None = PATIENCE
+        closing = asyncio.ensure_future(self._updates.closing.wait())
+        timeout: float | None = INIT_SECONDS
         try:
             while True:
                 following = asyncio.ensure_future(self._receive())
                 await asyncio.wait(
-                    {closing, following}, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                    {closing, following}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
                 )
                 if not following.done():
                     following.cancel()
@@ -115,7 +122,7 @@ class Socket:
                 if event["type"] == "websocket.disconnect":
                     return
                 await self._hear(_parsed(event))
-                patience = None if self._acknowledged else PATIENCE
+                timeout = None if self._acknowledged else INIT_SECONDS
         finally:
             closing.cancel()
 
@@ -139,14 +146,14 @@ class Socket:
         if payload is not None and not isinstance(payload, dict):
             raise _Closed(4400, "The payload of connection_init must be an object")
         given = {str(key).lower(): value for key, value in (payload or {}).items()}
-        if self._visit.caller is None:
+        if self._request_context.caller is None:
             said = str(given.get("authorization", ""))
-            self._visit.caller = self._porter.caller(said, self._visit.address)
-        if self._visit.caller is None:
+            self._request_context.caller = self._callers.caller(said, self._request_context.address)
+        if self._request_context.caller is None:
             raise _Closed(4403, "Forbidden: send authorization in the payload")
         # Only those who may ask take one of the streams.
-        self._open.enter_context(self._desk.stream())
-        self._nameless.close()
+        self._open.enter_context(self._updates.stream())
+        self._unauthenticated.close()
         self._acknowledged = True
         await self._say({"type": "connection_ack"})
 
@@ -168,12 +175,12 @@ class Socket:
         if task is not None:
             task.cancel()
 
-    async def _operation(self, name: str, asked: Asked) -> None:
+    async def _operation(self, name: str, asked: OperationRequest) -> None:
         ready = await self._answering.ready(asked)
-        if not isinstance(ready, Ready):
+        if not isinstance(ready, ReadyOperation):
             found: Any = ready
         elif ready.kind == "subscription":
-            found = await self._engine.events(ready, Following(self._desk))
+            found = await self._engine.events(ready, SubscriptionContext(self._updates))
         else:
             found = await self._answered(ready)
         if isinstance(found, dict) and "data" not in found:
@@ -188,13 +195,13 @@ class Socket:
         self._operations.pop(name, None)
         await self._say({"type": "complete", "id": name})
 
-    async def _answered(self, ready: Ready) -> Answer | bytes:
-        refusal = self._visit.spend()
+    async def _answered(self, ready: ReadyOperation) -> Answer | bytes:
+        refusal = self._request_context.spend()
         if refusal is None:
             try:
                 limit = None if ready.kind == "mutation" else self._deadline
                 async with asyncio.timeout(limit):
-                    return await self._answering.answer(ready, self._visit)
+                    return await self._answering.answer(ready, self._request_context)
             except TimeoutError:
                 refusal = HttpRefusal(504, "deadline", f"no answer within {self._deadline} s.")
         return {
@@ -224,11 +231,11 @@ def _parsed(event: Any) -> Message:  # an ASGI message
     return message
 
 
-def _asked(payload: Message) -> Asked:
+def _asked(payload: Message) -> OperationRequest:
     text, variables = payload.get("query"), payload.get("variables")
     name = payload.get("operationName")
     if not isinstance(text, str) or not isinstance(variables, dict | None):
         raise _Closed(4400, "The payload of subscribe needs a query, and variables as an object")
     if not isinstance(name, str | None):
         raise _Closed(4400, "operationName must be a string")
-    return Asked(text, variables or {}, name)
+    return OperationRequest(text, variables or {}, name)

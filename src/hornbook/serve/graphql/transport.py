@@ -11,16 +11,20 @@ from urllib.parse import parse_qsl
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from hornbook.serve.console.query_page import query_page
-from hornbook.serve.console.style import PAGE_HEADERS
+from hornbook.serve.console.pages import PAGE_HEADERS, query_page
 from hornbook.serve.graph_updates import GraphUpdates
-from hornbook.serve.graphql.context import Following, ResolverContext
-from hornbook.serve.graphql.executor import Answer, Asked, GraphQLExecutor, Ready
-from hornbook.serve.graphql.fast_path import FastPath
-from hornbook.serve.graphql.shapes import Plain
+from hornbook.serve.graphql.context import ResolverContext, SubscriptionContext
+from hornbook.serve.graphql.executor import (
+    Answer,
+    GraphQLExecutor,
+    OperationRequest,
+    ReadyOperation,
+)
+from hornbook.serve.graphql.fast_path import FastPath, PlainQuery
 from hornbook.serve.graphql.socket import Answering, Socket
+from hornbook.serve.http.deadline import Deadline
 from hornbook.serve.http.event_stream import frame, send_events
-from hornbook.serve.http.request import Deadline, RequestContext, visit_of
+from hornbook.serve.http.request import RequestContext, request_context_of
 from hornbook.serve.http.response import as_json, best, body_of, send_bytes
 from hornbook.serve.http.tokens import CallerCheck
 
@@ -43,7 +47,7 @@ class BadRequest(Exception):  # named after what HTTP calls it
 class GraphQLRequest:
     """What is asked for, and the media type of the answer."""
 
-    asked: Asked
+    asked: OperationRequest
     media_type: str
     method: str
 
@@ -113,7 +117,7 @@ def _parameters(query_string: bytes) -> dict[str, object]:
     return given
 
 
-def _asked(given: object) -> Asked:
+def _asked(given: object) -> OperationRequest:
     if not isinstance(given, dict):
         raise BadRequest(400, "the body is no JSON object: send {query, variables}.")
     for name, kind, said in (
@@ -126,7 +130,9 @@ def _asked(given: object) -> Asked:
         if (name == "query" and value is None) or not isinstance(value, kind | None):
             raise BadRequest(400, f"`{name}` is not {said}.")
     typed: dict[str, Any] = given  # the loop above checked every key that is used
-    return Asked(typed["query"], typed.get("variables") or {}, typed.get("operationName"))
+    return OperationRequest(
+        typed["query"], typed.get("variables") or {}, typed.get("operationName")
+    )
 
 
 # Fields of one name are compared with each other: a thousand of them take a while.
@@ -135,32 +141,34 @@ _COMPLETE = b"event: complete\ndata:\n\n"
 _HTML_HEADERS = [(name.encode(), value.encode()) for name, value in PAGE_HEADERS.items()]
 
 
-class GraphQLRoom:
+class GraphQLEndpoint:
     """The application behind `/graphql`."""
 
     def __init__(
         self,
         engine: GraphQLExecutor,
-        desk: GraphUpdates,
+        updates: GraphUpdates,
         pool: Executor,
         *,
         page: bool,
-        porter: CallerCheck,
+        callers: CallerCheck,
     ) -> None:
-        megabytes = desk.leases.settings.serve.cache_megabytes
-        self._swift = FastPath(engine.schema, megabytes * 1024 * 1024)
+        megabytes = updates.leases.settings.serve.cache_megabytes
+        self._fast_path = FastPath(engine.schema, megabytes * 1024 * 1024)
         self._engine = engine
-        self._desk = desk
+        self._updates = updates
         self._pool = pool
         self._page = page
-        self._porter = porter
+        self._callers = callers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        visit = visit_of(scope)
+        request_context = request_context_of(scope)
         if scope["type"] == "websocket":
-            rooms = Answering(self.ready, self.answer)
-            socket = Socket(self._engine, self._desk, rooms, visit, porter=self._porter)
+            endpoints = Answering(self.ready, self.answer)
+            socket = Socket(
+                self._engine, self._updates, endpoints, request_context, callers=self._callers
+            )
             await socket.serve(scope, receive, send)
             return
         headers = dict(scope["headers"])
@@ -169,7 +177,7 @@ class GraphQLRoom:
             return
         try:
             request = await read_request(scope, receive, headers)
-            await self._serve(request, visit, receive, send)
+            await self._serve(request, request_context, receive, send)
         except BadRequest as problem:
             allow = ((b"allow", problem.allow.encode()),) if problem.allow else ()
             answer = {"errors": [_error(problem.message, "BAD_REQUEST")]}
@@ -184,15 +192,15 @@ class GraphQLRoom:
         )
 
     async def _serve(
-        self, request: GraphQLRequest, visit: RequestContext, receive: Receive, send: Send
+        self, request: GraphQLRequest, request_context: RequestContext, receive: Receive, send: Send
     ) -> None:
         ready = await self.ready(request.asked)
-        if isinstance(ready, Ready):
+        if isinstance(ready, ReadyOperation):
             _check_way(ready, request)
             if request.media_type == EVENTS:
-                await self._stream(ready, visit, receive, send)
+                await self._stream(ready, request_context, receive, send)
                 return
-            answer = await self.answer(ready, visit)
+            answer = await self.answer(ready, request_context)
         else:
             answer = ready
         body = answer if isinstance(answer, bytes) else as_json(answer)
@@ -202,58 +210,62 @@ class GraphQLRoom:
         media_type = f"{form}; charset=utf-8"
         await send_bytes(send, 400 if failed else 200, media_type, body)
 
-    async def ready(self, asked: Asked) -> Ready | Answer:
+    async def ready(self, asked: OperationRequest) -> ReadyOperation | Answer:
         """What is asked for, ready to be run; a long document that is new is read in a thread."""
         if len(asked.text) < LONG or self._engine.documents.knows(asked.text):
             return self._engine.ready(asked)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, self._engine.ready, asked)
 
-    async def answer(self, ready: Ready, visit: RequestContext) -> Answer | bytes:
+    async def answer(
+        self, ready: ReadyOperation, request_context: RequestContext
+    ) -> Answer | bytes:
         """The answer to a query or mutation: at once if it is ready, else from a thread."""
         if ready.kind == "mutation":
-            visit.take_time()
-        plan = self._swift.plan(ready)
+            request_context.lift_deadline()
+        plan = self._fast_path.plan(ready)
         if plan is not None:
-            with self._desk.leases.workspace() as work:
-                context = ResolverContext(work, work.snapshot(), visit.may_write, self._desk)
-                found = self._swift.at_once(plan, context)
+            with self._updates.leases.workspace() as work:
+                context = ResolverContext(
+                    work, work.snapshot(), request_context.may_write, self._updates
+                )
+                found = self._fast_path.at_once(plan, context)
             if found is not None:
                 return found
         loop = asyncio.get_running_loop()
-        patience = Deadline()
-        task = partial(self._work, ready, plan, visit.may_write, patience)
+        deadline = Deadline()
+        task = partial(self._work, ready, plan, request_context.may_write, deadline)
         try:
             return await loop.run_in_executor(self._pool, task)
         finally:
-            patience.end()  # after the deadline the thread is told, for nothing else stops it
+            deadline.end()  # after the deadline the thread is told, for nothing else stops it
 
     def _work(
-        self, ready: Ready, plan: Plain | None, may_write: bool, patience: Deadline
+        self, ready: ReadyOperation, plan: PlainQuery | None, may_write: bool, deadline: Deadline
     ) -> Answer | bytes:
-        with self._desk.leases.workspace() as work:
-            context = ResolverContext(work, work.snapshot(), may_write, self._desk, patience)
-            found = self._swift.answer(plan, context) if plan is not None else None
+        with self._updates.leases.workspace() as work:
+            context = ResolverContext(work, work.snapshot(), may_write, self._updates, deadline)
+            found = self._fast_path.answer(plan, context) if plan is not None else None
             return found if found is not None else self._engine.run(ready, context)
 
     async def _stream(
-        self, ready: Ready, visit: RequestContext, receive: Receive, send: Send
+        self, ready: ReadyOperation, request_context: RequestContext, receive: Receive, send: Send
     ) -> None:
-        with self._desk.stream():
+        with self._updates.stream():
             found: AsyncIterator[Answer | bytes] | Answer
             if ready.kind == "subscription":
-                found = await self._engine.events(ready, Following(self._desk))
+                found = await self._engine.events(ready, SubscriptionContext(self._updates))
                 if isinstance(found, dict):
                     media_type = f"{JSON}; charset=utf-8"
                     await send_bytes(send, 400, media_type, as_json(found))
                     return
-                visit.stay()
+                request_context.become_stream()
             else:
-                found = _one(await self.answer(ready, visit))
+                found = _one(await self.answer(ready, request_context))
             await send_events(_frames(found), receive, send, last=_COMPLETE)
 
 
-def _check_way(ready: Ready, request: GraphQLRequest) -> None:
+def _check_way(ready: ReadyOperation, request: GraphQLRequest) -> None:
     if ready.kind == "mutation" and request.method == "GET":
         raise BadRequest(405, "a mutation is never sent by GET: use POST.", "POST")
     if ready.kind == "subscription" and request.media_type != EVENTS:

@@ -9,7 +9,6 @@ from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples
 from hornbook.vocabulary.names import within
 from hornbook.vocabulary.predicates import PREDICATES, Datatype
-from hornbook.vocabulary.predicates import Predicate as PredicateTerm
 
 
 @strawberry.type(description="One statement about an entity.")
@@ -36,15 +35,6 @@ class Entity:
             for name, text in self.thing.triples
             if predicate_prefix is None or within(name, predicate_prefix)
         ]
-
-
-@strawberry.type(description="A predicate that something in the graph carries.")
-class Predicate:
-    """A predicate with what its objects are."""
-
-    name: str
-    datatype: str
-    many: bool
 
 
 @strawberry.type(description="A link between two entities.")
@@ -138,12 +128,6 @@ class EntityFilter:
 def entity_of(thing: EntityTriples) -> Entity:
     """A thing as a GraphQL entity."""
     return Entity(id=strawberry.ID(thing.id), thing=thing)
-
-
-def predicate_of(name: str) -> Predicate:
-    """A predicate's name with what the vocabulary says of it."""
-    term = PREDICATES.get(name, PredicateTerm(name))
-    return Predicate(name=name, datatype=term.datatype, many=term.many)
 
 
 def typed(name: str, text: str) -> JSON:

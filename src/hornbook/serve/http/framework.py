@@ -9,15 +9,15 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
+from starlette.types import Lifespan
 
 from hornbook.errors import HornbookError
-from hornbook.serve.console.docs_page import docs_page
+from hornbook.serve.console.pages import PAGE_HEADERS, docs_page
 from hornbook.serve.console.status_page import status_page
-from hornbook.serve.console.style import PAGE_HEADERS
 from hornbook.serve.graph_updates import GraphUpdates
-from hornbook.serve.http.logs import Metrics
+from hornbook.serve.http.metrics import Metrics
 from hornbook.serve.http.problems import MEDIA_TYPE, HttpRefusal, refusal_of
-from hornbook.serve.http.request import visit_of
+from hornbook.serve.http.request import request_context_of
 from hornbook.serve.rest import plan_routes
 from hornbook.serve.rest.bodies import Health
 from hornbook.serve.rest.routes import REFUSALS, router
@@ -52,9 +52,9 @@ _PROBLEM: dict[str, object] = {
 
 
 def make_framework(
-    desk: GraphUpdates, metrics: Metrics, lifespan: Any, *, pages: bool
-) -> FastAPI:  # Starlette types lifespans loosely
-    """The application behind the gate; `pages` says whether it describes itself."""
+    updates: GraphUpdates, metrics: Metrics, lifespan: Lifespan[FastAPI], *, pages: bool
+) -> FastAPI:
+    """The application behind the gateway; `pages` says whether it describes itself."""
     app = FastAPI(
         title="Hornbook",
         version=__version__,
@@ -64,11 +64,11 @@ def make_framework(
         redoc_url=None,
         openapi_url=None,
     )
-    app.state.desk = desk
+    app.state.updates = updates
     app.include_router(router)
     app.include_router(plan_routes.router)
-    _add_health(app, desk)
-    _add_pages(app, desk, metrics, pages=pages)
+    _add_health(app, updates)
+    _add_pages(app, updates, metrics, pages=pages)
     app.add_exception_handler(HornbookError, _told(_ours))
     app.add_exception_handler(HttpRefusal, _told(_refusal))
     app.add_exception_handler(HTTPException, _http)
@@ -78,7 +78,7 @@ def make_framework(
     return app
 
 
-def _add_health(app: FastAPI, desk: GraphUpdates) -> None:
+def _add_health(app: FastAPI, updates: GraphUpdates) -> None:
     @app.get("/healthz", tags=["server"], responses=REFUSALS)
     async def healthz() -> dict[str, str]:
         """Whether the server runs."""
@@ -87,11 +87,11 @@ def _add_health(app: FastAPI, desk: GraphUpdates) -> None:
     @app.get("/readyz", tags=["server"], responses=REFUSALS)
     def readyz() -> Health:
         """Whether the graph can be read; 503 if not."""
-        with desk.leases.lease() as snapshot:
+        with updates.leases.lease() as snapshot:
             return Health("ready", snapshot.version, len(snapshot.catalog.entries))
 
 
-def _add_pages(app: FastAPI, desk: GraphUpdates, metrics: Metrics, *, pages: bool) -> None:
+def _add_pages(app: FastAPI, updates: GraphUpdates, metrics: Metrics, *, pages: bool) -> None:
     @app.get(
         "/metrics",
         tags=["server"],
@@ -104,7 +104,7 @@ def _add_pages(app: FastAPI, desk: GraphUpdates, metrics: Metrics, *, pages: boo
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def status() -> HTMLResponse:
-        with desk.leases.workspace() as work:
+        with updates.leases.workspace() as work:
             text = status_page(work.root, work.snapshot(), pages=pages)
         return HTMLResponse(text, headers=PAGE_HEADERS)
 
@@ -146,8 +146,10 @@ def _told(make: Callable[[Any], HttpRefusal]) -> Callable[[Request, Exception], 
     """An exception handler that answers with a refusal."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        visit = visit_of(request.scope)
-        return make(error).put(request.app.state.desk.said).response(visit.request_id)
+        request_context = request_context_of(request.scope)
+        return (
+            make(error).put(request.app.state.updates.redact).response(request_context.request_id)
+        )
 
     return handle
 
@@ -173,7 +175,7 @@ async def _http(request: Request, error: Exception) -> Response:
     if error.status_code == 405:
         headers["Allow"] = ", ".join(allowed)
     refusal = HttpRefusal(error.status_code, code, detail, headers=headers)
-    return refusal.response(visit_of(request.scope).request_id)
+    return refusal.response(request_context_of(request.scope).request_id)
 
 
 def _allowed(request: Request) -> list[str]:

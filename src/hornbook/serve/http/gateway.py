@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hornbook.serve.http.bodies import Bodies
+from hornbook.serve.http.body_limit import Bodies
 from hornbook.serve.http.host_check import HostCheck
-from hornbook.serve.http.logs import Metrics, log, route_of
-from hornbook.serve.http.problems import HttpRefusal, Saying
+from hornbook.serve.http.logs import log
+from hornbook.serve.http.metrics import Metrics, route_of
+from hornbook.serve.http.problems import HttpRefusal, Redact
 from hornbook.serve.http.rate_limit import ConcurrencyLimit, RateLimit
 from hornbook.serve.http.request import KEY, RequestContext
 from hornbook.serve.http.tokens import LOCAL, NOBODY, Caller, CallerCheck, address_of
@@ -30,26 +31,26 @@ _CHALLENGE = {"www-authenticate": 'Bearer realm="hornbook"'}
 class ServerParts:
     """What the gate goes by."""
 
-    doors: HostCheck
-    porter: CallerCheck
+    hosts: HostCheck
+    callers: CallerCheck
     settings: ServeSettings
     metrics: Metrics
-    said: Saying
+    redact: Redact
     """How refusals are put."""
-    rooms: Mapping[str, ASGIApp] = field(default_factory=dict)
+    endpoints: Mapping[str, ASGIApp] = field(default_factory=dict)
     """Applications that answer below a path of their own, without the framework's routing."""
 
 
 class Gateway:
     """An ASGI middleware in front of everything else."""
 
-    def __init__(self, app: ASGIApp, house: ServerParts) -> None:
+    def __init__(self, app: ASGIApp, parts: ServerParts) -> None:
         self._app = app
-        self._house = house
-        self._turns = ConcurrencyLimit(house.settings.concurrency, house.settings.waiting)
-        self._rates = RateLimit(house.settings.rate_per_minute)
-        self._bodies = Bodies(house.settings.body_bytes)
-        house.metrics.present.set_function(lambda: self._turns.present)
+        self._parts = parts
+        self._concurrency = ConcurrencyLimit(parts.settings.concurrency, parts.settings.waiting)
+        self._rates = RateLimit(parts.settings.rate_per_minute)
+        self._bodies = Bodies(parts.settings.body_bytes)
+        parts.metrics.in_flight.set_function(lambda: self._concurrency.in_flight)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or say why not."""
@@ -62,33 +63,35 @@ class Gateway:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        visit = RequestContext(_request_id(headers), None)
-        scope[KEY] = visit
-        answer = _Answer(send, visit.request_id)
+        request_context = RequestContext(_request_id(headers), None)
+        scope[KEY] = request_context
+        answer = _Answer(send, request_context.request_id)
         began = time.perf_counter()
         try:
-            visit.caller = self._admit(scope, headers)
+            request_context.caller = self._admit(scope, headers)
             await self._answer(scope, receive, answer, headers)
         except HttpRefusal as refusal:
             await self._refuse(refusal, scope, receive, answer)
         except Exception:  # noqa: BLE001  # the outermost line of a request: told and logged
-            log.exception("a request failed", extra={"facts": {"request_id": visit.request_id}})
-            await self._refuse(_broken(visit.request_id), scope, receive, answer)
+            log.exception(
+                "a request failed", extra={"facts": {"request_id": request_context.request_id}}
+            )
+            await self._refuse(_broken(request_context.request_id), scope, receive, answer)
         finally:
-            self._note(scope, answer, visit, time.perf_counter() - began)
+            self._note(scope, answer, request_context, time.perf_counter() - began)
 
     def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
-        refusal = self._house.doors.refuse(scope["method"], scope["path"], headers)
+        refusal = self._parts.hosts.refuse(scope["method"], scope["path"], headers)
         if refusal is not None:
             raise refusal
         return self._caller(scope, headers)
 
     def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
-        house = self._house
-        if not house.porter.tokens or scope["path"] in OPEN:
-            return NOBODY if house.porter.tokens else LOCAL
+        parts = self._parts
+        if not parts.callers.tokens or scope["path"] in OPEN:
+            return NOBODY if parts.callers.tokens else LOCAL
         given = headers.get(b"authorization", b"").decode("latin-1")
-        caller = house.porter.caller(given, address_of(scope))
+        caller = parts.callers.caller(given, address_of(scope))
         if caller is None:
             if _is_blank_page(scope, headers):
                 return NOBODY
@@ -108,22 +111,22 @@ class Gateway:
     async def _answer(
         self, scope: Scope, receive: Receive, answer: "_Answer", headers: dict[bytes, bytes]
     ) -> None:
-        settings = self._house.settings
-        visit: RequestContext = scope[KEY]
+        settings = self._parts.settings
+        request_context: RequestContext = scope[KEY]
         try:
-            async with asyncio.timeout(settings.deadline_seconds) as visit.deadline:
+            async with asyncio.timeout(settings.deadline_seconds) as request_context.deadline:
                 if scope["path"] in OPEN:  # who looks after the server is told at once
                     await self._app(scope, receive, answer)
                     return
-                with self._turns.presence(), self._bodies.one() as body:
+                with self._concurrency.admitted(), self._bodies.one() as body:
                     # Before its turn: who sends slowly keeps nobody else waiting.
                     if scope["method"] in _WITH_BODY:
                         receive = await body.read(receive, headers)
-                    async with self._turns.turn() as visit.turn:
-                        app = self._house.rooms.get(scope["path"], self._app)
+                    async with self._concurrency.slot() as request_context.slot:
+                        app = self._parts.endpoints.get(scope["path"], self._app)
                         await app(scope, receive, answer)
         except TimeoutError:
-            if visit.deadline is None or not visit.deadline.expired():
+            if request_context.deadline is None or not request_context.deadline.expired():
                 raise
             raise HttpRefusal(
                 504, "deadline", f"no answer within {settings.deadline_seconds} s: ask for less."
@@ -132,47 +135,51 @@ class Gateway:
     async def _refuse(
         self, refusal: HttpRefusal, scope: Scope, receive: Receive, answer: "_Answer"
     ) -> None:
-        self._house.metrics.refused.labels(refusal.code).inc()
+        self._parts.metrics.refused.labels(refusal.code).inc()
         if answer.status is None:
-            told = refusal.put(self._house.said)
+            told = refusal.put(self._parts.redact)
             await told.response(answer.request_id)(scope, receive, answer)
 
-    def _note(self, scope: Scope, answer: "_Answer", visit: RequestContext, seconds: float) -> None:
+    def _note(
+        self, scope: Scope, answer: "_Answer", request_context: RequestContext, seconds: float
+    ) -> None:
         status = answer.status or 499
         route = route_of(scope["path"])
-        metrics = self._house.metrics
+        metrics = self._parts.metrics
         method = scope["method"] if scope["method"] in _METHODS else "other"
         metrics.requests.labels(route, method, str(status)).inc()
         metrics.seconds.labels(route).observe(seconds)
         if log.isEnabledFor(20):
             facts = {
-                "request_id": visit.request_id,
+                "request_id": request_context.request_id,
                 "method": method,
                 "path": scope["path"],
                 "status": status,
                 "milliseconds": round(seconds * 1000, 2),
-                "caller": visit.caller.name if visit.caller is not None else None,
+                "caller": request_context.caller.name
+                if request_context.caller is not None
+                else None,
             }
             log.info("request", extra={"facts": facts})
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        app = self._house.rooms.get(scope["path"])
-        refusal = self._house.doors.refuse("WEBSOCKET", scope["path"], headers)
+        app = self._parts.endpoints.get(scope["path"])
+        refusal = self._parts.hosts.refuse("WEBSOCKET", scope["path"], headers)
         if app is None or refusal is not None:
             await send({"type": "websocket.close", "code": 1008, "reason": ""})
             return
-        porter, address = self._house.porter, address_of(scope)
+        callers, address = self._parts.callers, address_of(scope)
         caller: Caller | None = LOCAL
-        if porter.tokens:
+        if callers.tokens:
             given = headers.get(b"authorization", b"").decode("latin-1")
             try:
-                caller = porter.caller(given, address)
+                caller = callers.caller(given, address)
             except HttpRefusal as wrong:
-                self._house.metrics.refused.labels(wrong.code).inc()
+                self._parts.metrics.refused.labels(wrong.code).inc()
                 await send({"type": "websocket.close", "code": 1008, "reason": ""})
                 return
-        rates = self._rates if porter.tokens else None
+        rates = self._rates if callers.tokens else None
         scope[KEY] = RequestContext(_request_id(headers), caller, rates=rates, address=address)
         await app(scope, receive, send)
 

@@ -1,4 +1,4 @@
-"""Who may knock: the Host and Origin of a request, against DNS rebinding and foreign pages."""
+"""Checks the Host and Origin of a request, against DNS rebinding and foreign pages."""
 
 import ipaddress
 import re
@@ -26,16 +26,18 @@ def is_loopback(host: str) -> bool:
 class HostCheck:
     """The names that a server answers to, and the web origins that may call it."""
 
+    listens_on: str
     loopback: bool
     names: frozenset[str]
     origins: frozenset[str]
 
     @classmethod
     def of(cls, host: str, names: Iterable[str], origins: Iterable[str]) -> "HostCheck":
-        """The doors of a server that listens on `host`."""
+        """The check of a server that listens on `host`."""
         own = f"[{host}]" if ":" in host and not host.startswith("[") else host
         listed = {each.lower() for each in names}
         return cls(
+            listens_on=host,
             loopback=is_loopback(host),
             names=LOOPBACK_NAMES | listed | {own.lower()},
             origins=frozenset(each.lower() for each in origins),

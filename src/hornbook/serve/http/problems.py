@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-from starlette.responses import Response
 
 from hornbook.errors import (
     BadQuery,
@@ -25,33 +25,36 @@ from hornbook.errors import (
     UsageError,
 )
 
-Saying = Callable[[str], str]
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+Redact = Callable[[str], str]
 
 
-def plainly(text: str) -> str:
+def unchanged(text: str) -> str:
     """A message as it is, for those who sit at this machine."""
     return text
 
 
-def discreetly(root: Path) -> Saying:
+def without_root(root: Path) -> Redact:
     """What makes paths in a message relative to the root, however the root was spelled."""
     spellings = {str(root), str(root.absolute()), str(root.resolve())}
     # The root of the file system is in every path, and tells nothing.
     places = sorted((re.escape(each) for each in spellings if each != "/"), key=len, reverse=True)
     if not places:
-        return plainly
+        return unchanged
     found = re.compile(rf"(?:{'|'.join(places)})(?:(/)|(?![\w.-]))")
     return lambda text: found.sub(lambda match: "" if match[1] else "the root", text)
 
 
-def said_in(value: object, said: Saying) -> object:
+def redact_in(value: object, redact: Redact) -> object:
     """A value of an answer with every text in it said so."""
     if isinstance(value, str):
-        return said(value)
+        return redact(value)
     if isinstance(value, Mapping):
-        return {key: said_in(each, said) for key, each in value.items()}
+        return {key: redact_in(each, redact) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [said_in(each, said) for each in value]
+        return [redact_in(each, redact) for each in value]
     return value
 
 
@@ -83,13 +86,15 @@ class HttpRefusal(Exception):
             found["instance"] = f"urn:hornbook:request:{request_id}"
         return found
 
-    def put(self, said: Saying) -> "HttpRefusal":
+    def put(self, redact: Redact) -> "HttpRefusal":
         """The same refusal, in the words for those who ask."""
-        extra = {key: said_in(value, said) for key, value in self.extra.items()}
-        return replace(self, detail=said(self.detail), extra=extra)
+        extra = {key: redact_in(value, redact) for key, value in self.extra.items()}
+        return replace(self, detail=redact(self.detail), extra=extra)
 
-    def response(self, request_id: str | None = None) -> Response:
+    def response(self, request_id: str | None = None) -> "Response":
         """The answer that says so."""
+        from starlette.responses import Response  # noqa: PLC0415  # a query in process does without
+
         return Response(
             msgspec.json.encode(self.body(request_id)),
             status_code=self.status,

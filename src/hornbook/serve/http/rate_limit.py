@@ -17,7 +17,7 @@ class ConcurrencySlot:
         self._free = free
         self._held = True
 
-    def give_up(self) -> None:
+    def release(self) -> None:
         """Let another request in; once is enough."""
         if self._held:
             self._held = False
@@ -30,37 +30,37 @@ class ConcurrencyLimit:
     def __init__(self, at_once: int, waiting: int) -> None:
         self._free = asyncio.Semaphore(at_once)
         self._most = at_once + waiting
-        self.present = 0
+        self.in_flight = 0
 
     @contextmanager
-    def presence(self) -> Iterator[None]:
+    def admitted(self) -> Iterator[None]:
         """Be one of those who are worked on, wait, or have not yet said all that they ask.
 
         Raises:
             Refusal: There are too many.
         """
-        if self.present >= self._most:
+        if self.in_flight >= self._most:
             raise HttpRefusal(
                 503,
                 "busy",
-                f"{self.present} requests are being worked on or waiting: try again later.",
+                f"{self.in_flight} requests are being worked on or waiting: try again later.",
                 headers={"retry-after": "1"},
             )
-        self.present += 1
+        self.in_flight += 1
         try:
             yield
         finally:
-            self.present -= 1
+            self.in_flight -= 1
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[ConcurrencySlot]:
+    async def slot(self) -> AsyncIterator[ConcurrencySlot]:
         """Wait for a turn and keep it."""
         await self._free.acquire()
-        turn = ConcurrencySlot(self._free)
+        slot = ConcurrencySlot(self._free)
         try:
-            yield turn
+            yield slot
         finally:
-            turn.give_up()
+            slot.release()
 
 
 class RateLimit:

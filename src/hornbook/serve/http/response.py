@@ -53,13 +53,19 @@ def best(accept: str | None, offered: Sequence[str], default: str) -> str | None
     if accept is None or not accept.strip():
         return default
     wanted = [_range(part) for part in accept.split(",") if part.strip()]
-    ranked = []
-    for place, media_type in enumerate(offered):
-        fitting = [(rank, q) for name, q in wanted if (rank := _fits(name, media_type))]
-        rank, quality = max(fitting, default=(0, 0.0))
-        if quality > 0:
-            ranked.append((quality, rank, media_type == default, -place, media_type))
-    return max(ranked)[-1] if ranked else None
+    ranked = [
+        (*_rank(media_type, wanted), media_type == default, -place, media_type)
+        for place, media_type in enumerate(offered)
+    ]
+    quality, *_, media_type = max(ranked)
+    return media_type if quality else None
+
+
+def _rank(media_type: str, wanted: Sequence[tuple[str, float]]) -> tuple[float, int]:
+    """How much a type is wanted, and how exactly it is named: the most exact range decides."""
+    fitting = [(_fits(name, media_type), quality) for name, quality in wanted]
+    exactness, quality = max(fitting, default=(0, 0.0))
+    return (quality if exactness else 0.0), exactness
 
 
 def _range(part: str) -> tuple[str, float]:

@@ -118,8 +118,8 @@ def _digest(token: str) -> bytes:
     return sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
-MOST_NAMELESS = 100
-MOST_NAMELESS_OF_ONE = 20
+MOST_UNAUTHENTICATED = 100
+MOST_UNAUTHENTICATED_OF_ONE = 20
 
 
 class CallerCheck:
@@ -130,7 +130,7 @@ class CallerCheck:
         self._failures = RateLimit(
             failures_per_minute, "address {name} has sent too many wrong tokens"
         )
-        self._nameless: Counter[str] = Counter()
+        self._unauthenticated: Counter[str] = Counter()
 
     def caller(self, authorization: str, address: str) -> Caller | None:
         """Whom an `Authorization` header names; None if nobody.
@@ -149,24 +149,27 @@ class CallerCheck:
         return found
 
     @contextmanager
-    def nameless(self, address: str) -> Iterator[None]:
+    def unauthenticated(self, address: str) -> Iterator[None]:
         """Be a connection that has not yet said whose it is.
 
         Raises:
             Refusal: There are too many.
         """
-        of_one = self._nameless[address]
-        if of_one >= MOST_NAMELESS_OF_ONE or self._nameless.total() >= MOST_NAMELESS:
+        of_one = self._unauthenticated[address]
+        if (
+            of_one >= MOST_UNAUTHENTICATED_OF_ONE
+            or self._unauthenticated.total() >= MOST_UNAUTHENTICATED
+        ):
             raise HttpRefusal(
                 503, "nameless", f"{of_one} sockets of {address} have not said whose."
             )
-        self._nameless[address] += 1
+        self._unauthenticated[address] += 1
         try:
             yield
         finally:
-            self._nameless[address] -= 1
-            if not self._nameless[address]:
-                del self._nameless[address]
+            self._unauthenticated[address] -= 1
+            if not self._unauthenticated[address]:
+                del self._unauthenticated[address]
 
 
 def address_of(scope: Scope) -> str:

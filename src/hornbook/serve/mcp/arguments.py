@@ -29,10 +29,11 @@ def _placed(node: Any, parts: Mapping[str, Any]) -> Any:
         return [_placed(each, parts) for each in node]
     if not isinstance(node, dict):
         return node
-    if "$ref" in node:
-        rest = {key: value for key, value in node.items() if key != "$ref"}
-        return {**_placed(parts[node["$ref"]], parts), **rest}
-    return {key: _placed(value, parts) for key, value in node.items() if value is not None}
+    rest = {key: value for key, value in node.items() if value is not None}
+    referred = rest.pop("$ref", None)
+    if referred is not None:
+        return {**_placed(parts[referred], parts), **rest}
+    return {key: _placed(value, parts) for key, value in rest.items()}
 
 
 def read_arguments(kind: type[Asked], given: Mapping[str, Any]) -> Asked:
@@ -58,15 +59,20 @@ def _misfits(kind: type[msgspec.Struct], given: Mapping[str, Any]) -> Iterator[s
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(fields)}."
             yield f"no argument {name!r}: {hint}"
     for name, field in fields.items():
-        if name not in given:
-            if field.required:
-                yield f"{name} is missing: it is required."
-            continue
-        try:
-            msgspec.convert(given[name], field.type)
-        except msgspec.ValidationError as problem:
-            choices = _choices(schema_of(kind)["properties"][name])
-            yield f"{name}: {problem}{f', not one of {choices}' if choices else ''}."
+        if name in given:
+            yield from _misfit(kind, field, given[name])
+        elif field.required:
+            yield f"{name} is missing: it is required."
+
+
+def _misfit(
+    kind: type[msgspec.Struct], field: msgspec.structs.FieldInfo, value: object
+) -> Iterator[str]:
+    try:
+        msgspec.convert(value, field.type)
+    except msgspec.ValidationError as problem:
+        choices = _choices(schema_of(kind)["properties"][field.name])
+        yield f"{field.name}: {problem}{f', not one of {choices}' if choices else ''}."
 
 
 def _choices(schema: Mapping[str, Any]) -> str:
@@ -79,9 +85,8 @@ def _choices(schema: Mapping[str, Any]) -> str:
 
 def _unspeakable(where: str, value: Any) -> Iterator[str]:
     """The texts in a value that no file name and no answer could hold."""
-    if isinstance(value, str):
-        if "\0" in value or not _is_unicode(value):
-            yield f"{where} has a NUL or half of a surrogate pair in it: send plain Unicode text."
+    if isinstance(value, str) and not _is_text(value):
+        yield f"{where} has a NUL or half of a surrogate pair in it: send plain Unicode text."
     elif isinstance(value, list):
         for place, each in enumerate(value):
             yield from _unspeakable(f"{where}[{place}]", each)
@@ -91,12 +96,11 @@ def _unspeakable(where: str, value: Any) -> Iterator[str]:
             yield from _unspeakable(f"{where}.{name}" if where else name, each)
 
 
-def _is_unicode(text: str) -> bool:
+def _is_text(text: str) -> bool:
     try:
-        text.encode()
+        return b"\0" not in text.encode()
     except UnicodeEncodeError:
         return False
-    return True
 
 
 _MARK = "after:"

@@ -1,33 +1,17 @@
 """MCP over streamable HTTP: one POST in, one JSON answer out, nothing kept in between."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any  # ASGI messages and a server without lifespan state have Any
+from typing import Any  # a server without lifespan state has Any
 
-from fastapi import FastAPI, Response
+from fastapi import Response
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import Receive, Scope, Send
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-MOST_BYTES = 1024 * 1024
-
-
-def loopback_security() -> TransportSecuritySettings:
-    """Only requests to a loopback name, and from pages of one, at any port."""
-    return security(LOOPBACK, [f"http://{name}" for name in LOOPBACK])
-
-
-def security(hosts: Sequence[str], origins: Sequence[str]) -> TransportSecuritySettings:
-    """Only requests to these hosts, and from pages of these origins; with or without a port."""
-    return TransportSecuritySettings(
-        allowed_hosts=[*hosts, *(f"{host}:*" for host in hosts)],
-        allowed_origins=[*origins, *(f"{origin}:*" for origin in origins)],
-    )
+# The gateway has looked at Host and Origin by the rules of the whole server.
+_CHECKED_BEFORE = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
 class McpHttp:
@@ -37,18 +21,12 @@ class McpHttp:
     only be memory that a stranger can fill, and a restart or a second worker would lose it.
     """
 
-    def __init__(
-        self,
-        server: Server[Any],
-        *,
-        allowed: TransportSecuritySettings | None = None,
-        most_bytes: int = MOST_BYTES,
-    ) -> None:
+    def __init__(self, server: Server[Any], most_bytes: int) -> None:
         self._manager = StreamableHTTPSessionManager(
             app=server,
             json_response=True,
             stateless=True,
-            security_settings=allowed if allowed is not None else loopback_security(),
+            security_settings=_CHECKED_BEFORE,
             max_request_body_size=most_bytes,
         )
 
@@ -67,8 +45,3 @@ class McpHttp:
         # Some HTTP parsers leave blanks behind header values, which MCP compares to the body.
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         await self._manager.handle_request({**scope, "headers": headers}, receive, send)
-
-    def attach(self, app: FastAPI, path: str = "/mcp") -> None:
-        """Answer at exactly this path: a mount would answer a POST to it with a redirect."""
-        for each in (path, f"{path}/"):
-            app.add_route(each, self, include_in_schema=False)  # type: ignore[arg-type]  # any ASGI application is an endpoint

@@ -7,7 +7,7 @@ from typing import Any  # arguments are text, but are read like those of tools
 from hornbook.context.prompt import Context
 from hornbook.errors import NotFound, UsageError
 from hornbook.serve.mcp.arguments import read_arguments
-from hornbook.serve.mcp.shapes import ReviewAsked
+from hornbook.serve.mcp.tool_types import ReviewAsked
 from hornbook.serve.mcp.tools import packet
 from hornbook.workspace import Workspace
 

@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 
 from hornbook.errors import HornbookError
-from hornbook.serve.http.problems import Saying, plainly
+from hornbook.serve.http.problems import Redact, unchanged
 from hornbook.serve.mcp import prompts, resources
 from hornbook.serve.mcp.tools import TOOLS, Tool
 from hornbook.version import __version__
@@ -38,14 +38,14 @@ FOREVER = CacheHint(ttl_ms=3_600_000, scope="public")
 
 
 def build_server(
-    opened: Opened, *, said: Saying = plainly, most_at_once: int = MOST_AT_ONCE
+    opened: Opened, *, redact: Redact = unchanged, most_at_once: int = MOST_AT_ONCE
 ) -> Server[Any]:
     """The server; every answer comes from one version of the graph, the newest one.
 
     `said` puts refusals into the words for those who ask. At most `most_at_once` questions are
     worked on at a time, each in a thread of its own, so that a long one holds up no other.
     """
-    handlers = _Handlers(opened, most_at_once, said)
+    handlers = _Handlers(opened, most_at_once, redact)
     server: Server[Any] = Server(
         "hornbook",
         version=__version__,
@@ -129,9 +129,9 @@ class _Unanswered(Exception):  # it becomes a result or an error of the protocol
 class _Handlers:
     """What answers each kind of request."""
 
-    def __init__(self, opened: Opened, most_at_once: int, said: Saying) -> None:
+    def __init__(self, opened: Opened, most_at_once: int, redact: Redact) -> None:
         self._opened = opened
-        self._said = said
+        self._redact = redact
         self._threads = ThreadPoolExecutor(most_at_once, thread_name_prefix="mcp")
 
     async def _ask(self, question: Callable[[Workspace], Answer]) -> Answer:
@@ -148,11 +148,11 @@ class _Handlers:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, asked)
         except HornbookError as problem:
-            raise _Unanswered(self._said(str(problem))) from problem
+            raise _Unanswered(self._redact(str(problem))) from problem
         except OSError as problem:
             where = f"{problem.filename}: " if problem.filename else ""
             text = f"{where}{problem.strerror or problem}: check the path."
-            raise _Unanswered(self._said(text)) from problem
+            raise _Unanswered(self._redact(text)) from problem
 
     async def _ask_or_refuse(
         self, question: Callable[[Workspace], Answer], data: object = None

@@ -24,7 +24,7 @@ from mcp.types import (
 from hornbook.serve.leases import Leases
 from hornbook.serve.mcp.server import build_server
 
-PATIENCE = 30.0
+ANSWER_SECONDS = 30.0
 """Seconds that questions may still take when stdin has ended."""
 
 
@@ -154,7 +154,7 @@ class Questions(_Closing):
             return await self.receive()
         except StopAsyncIteration:
             with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(ANSWER_SECONDS):
                     await self._answers.settled()
             raise
 

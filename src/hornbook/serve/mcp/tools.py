@@ -12,16 +12,13 @@ from hornbook.context.review_packet import Packet
 from hornbook.context.sizing import Sizing
 from hornbook.errors import UsageError
 from hornbook.graph.selection import Filter
-from hornbook.graph.snapshot import EntityTriples, Snapshot
+from hornbook.graph.snapshot import Snapshot
 from hornbook.plans.store import PlanView
-from hornbook.review.check import read_gates
 from hornbook.review.judgement import Judgement
-from hornbook.review.printed_review import PrintedReview
+from hornbook.serve.answers import EntityAnswer, Statement, check_review, statements, why_within
 from hornbook.serve.mcp.arguments import cursor_for, place_of, read_arguments, schema_of
-from hornbook.serve.mcp.paths import inside
-from hornbook.serve.mcp.shapes import (
+from hornbook.serve.mcp.tool_types import (
     CheckAsked,
-    EntityAnswer,
     EntityAsked,
     FileAnswers,
     FilesAsked,
@@ -30,15 +27,13 @@ from hornbook.serve.mcp.shapes import (
     PlanDetails,
     PlanLine,
     PlanStatusAnswer,
-    ReviewAnswer,
     ReviewAsked,
+    ReviewReceipt,
     SearchAnswer,
     SearchAsked,
     SizeAsked,
-    Statement,
 )
-from hornbook.serve.why import why_within
-from hornbook.vocabulary.names import within
+from hornbook.serve.paths import inside
 from hornbook.workspace import Workspace
 
 
@@ -108,7 +103,7 @@ def _review_context(work: Workspace, asked: ReviewAsked) -> dict[str, object]:
 
 def _get_entity(work: Workspace, asked: EntityAsked) -> EntityAnswer:
     found = work.ingested().thing(asked.id)
-    return EntityAnswer(found.id, _statements(found, asked.predicate_prefix))
+    return EntityAnswer(found.id, statements(found, asked.predicate_prefix))
 
 
 def _search_entities(work: Workspace, asked: SearchAsked) -> SearchAnswer:
@@ -128,14 +123,16 @@ def _search_entities(work: Workspace, asked: SearchAsked) -> SearchAnswer:
     ids, more = snapshot.select(wanted, asked.first, place_of(asked.cursor))
     triples = {}
     if asked.include_triples:
-        triples = {thing.id: _statements(thing) for thing in snapshot.describe(ids)}
+        triples = {thing.id: statements(thing) for thing in snapshot.describe(ids)}
     return SearchAnswer(
         [_found(snapshot, each, triples.get(each)) for each in ids],
         cursor_for(ids[-1]) if more else None,
     )
 
 
-def _found(snapshot: Snapshot, entity_id: str, triples: list[Statement] | None) -> FoundEntity:
+def _found(
+    snapshot: Snapshot, entity_id: str, triples: tuple[Statement, ...] | None
+) -> FoundEntity:
     entry = snapshot.by_id.get(entity_id)
     if entry is None:
         return FoundEntity(entity_id, triples=triples)
@@ -150,14 +147,6 @@ def _found(snapshot: Snapshot, entity_id: str, triples: list[Statement] | None) 
     )
 
 
-def _statements(thing: EntityTriples, prefix: str | None = None) -> list[Statement]:
-    return [
-        Statement(name, value)
-        for name, value in thing.triples
-        if prefix is None or within(name, prefix)
-    ]
-
-
 def _size_task(work: Workspace, asked: SizeAsked) -> Sizing:
     return work.size(
         inside(work.root, asked.files),
@@ -169,10 +158,7 @@ def _size_task(work: Workspace, asked: SizeAsked) -> Sizing:
 
 
 def _check_review(work: Workspace, asked: CheckAsked) -> Judgement:
-    printed = asked.review
-    data = printed.encode() if isinstance(printed, str) else msgspec.json.encode(printed)
-    gates = read_gates(msgspec.json.encode(asked.gates)) if asked.gates is not None else None
-    return work.check_review([PrintedReview("review", data)], [asked.receipt], gates=gates)
+    return check_review(work, asked.review, asked.receipt, asked.gates)
 
 
 def _plan_status(work: Workspace, asked: PlanAsked) -> PlanStatusAnswer:
@@ -225,7 +211,7 @@ TOOLS = (
         "one by one; after sop_overflow ask for each of `passes` with pass_number. The answer "
         "without `text` is the receipt that a review is checked against: keep it unchanged.",
         ReviewAsked,
-        ReviewAnswer,
+        ReviewReceipt,
         _review_context,
     ),
     Tool(

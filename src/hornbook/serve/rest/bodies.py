@@ -1,13 +1,13 @@
-"""What the REST interface takes and gives; the answers are those of the command line's `--json`."""
+"""What the REST interface takes, and how it puts its answers: as the command line's `--json`."""
 
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from hornbook.context.prompt import Context
-from hornbook.context.receipt import Circumstances
 from hornbook.graph.catalog_view import FileAnswer
+from hornbook.loop.runs.state import RunLine
+from hornbook.serve.answers import WholePlan
 from hornbook.serve.paths import MOST_FILES
 
 # Characters that no path, revision or name has; a lone surrogate cannot even be sent.
@@ -15,6 +15,9 @@ _PLAIN = r"^[^\x00-\x1f\x7f]*$"
 Path = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=_PLAIN)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PLAIN)]
 Text = Annotated[str, StringConstraints(max_length=100_000)]
+Title = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+# What stands in a review and its receipt is judged there, key by key.
+Json = dict[str, Any]
 Files = Annotated[list[Path], Field(min_length=1, max_length=MOST_FILES)]
 
 
@@ -77,6 +80,36 @@ class DevelopBody(RequestBody):
     task: Name | None = None
 
 
+class CheckBody(RequestBody):
+    """A review with its receipt and gate results; several reviews or receipts as lists."""
+
+    review: Json | str | list[Json | str]
+    receipt: Json | list[Json]
+    gates: Json | None = None
+
+
+class PlanBody(RequestBody):
+    """A plan to begin; `text` is Markdown with its sections."""
+
+    title: Title
+    text: Text | None = None
+    committed: bool = False
+    supersedes: Name | None = None
+
+
+class ExecuteBody(RequestBody):
+    """What to execute: the whole plan, or one task, by a named agent if one is."""
+
+    task: Name | None = None
+    agent: Name | None = None
+
+
+class AnswerBody(RequestBody):
+    """What a person says to a run that asks."""
+
+    text: Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
+
+
 @dataclass(frozen=True, slots=True)
 class WhyAnswer:
     """The rules of each file."""
@@ -85,30 +118,39 @@ class WhyAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """One statement about an entity."""
+class ConstraintsAnswer:
+    """How far the work on a plan may reach."""
 
-    predicate: str
-    object: str
-
-
-@dataclass(frozen=True, slots=True)
-class EntityAnswer:
-    """An entity with its statements, sorted."""
-
-    id: str
-    triples: tuple[Statement, ...]
+    inside: Annotated[tuple[str, ...], Field(serialization_alias="in")]
+    outside: Annotated[tuple[str, ...], Field(serialization_alias="out")]
+    do_not_touch: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewAnswer(Context):
-    """A reviewer's context, and what it was made for."""
+class PlanAnswer(WholePlan):
+    """A plan as its events leave it."""
 
-    files: tuple[str, ...] = ()
-    base: str | None = None
-    head: str | None = None
-    model: str | None = None
-    findings: tuple[str, ...] = ()
+    constraints: ConstraintsAnswer  # type: ignore[assignment]  # the same under the names of JSON
+
+
+def plan_answer(plan: WholePlan) -> PlanAnswer:
+    """A plan under the names of JSON."""
+    facts = {field.name: getattr(plan, field.name) for field in fields(plan)}
+    return PlanAnswer(**{**facts, "constraints": ConstraintsAnswer(**asdict(plan.constraints))})
+
+
+@dataclass(frozen=True, slots=True)
+class PlansAnswer:
+    """Every plan."""
+
+    plans: tuple[PlanAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunsAnswer:
+    """Some runs, newest first."""
+
+    runs: tuple[RunLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +160,3 @@ class Health:
     status: str
     version: str
     documents: int
-
-
-def review_answer(context: Context, made_for: Circumstances) -> ReviewAnswer:
-    """A reviewer's context as it is answered."""
-    facts = {name: getattr(context, name) for name in Context.__dataclass_fields__}
-    return ReviewAnswer(
-        **facts,
-        files=made_for.files,
-        base=made_for.base,
-        head=made_for.head,
-        model=made_for.model,
-        findings=made_for.findings,
-    )

@@ -8,15 +8,17 @@ from fastapi import Path as InPath
 from starlette.types import Receive, Scope, Send
 
 from hornbook.errors import UsageError
-from hornbook.loop.runs.book import RunLine
 from hornbook.loop.runs.log import Followed
+from hornbook.loop.runs.state import RunLine
 from hornbook.review.judgement import Judgement
+from hornbook.serve import answers
+from hornbook.serve.answers import check_review, run_event, whole_plan
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.http.event_stream import MEDIA_TYPE, frame, send_events
 from hornbook.serve.http.problems import HttpRefusal
-from hornbook.serve.http.request import visit_of
+from hornbook.serve.http.request import request_context_of
 from hornbook.serve.http.response import as_json
-from hornbook.serve.rest.plan_bodies import (
+from hornbook.serve.rest.bodies import (
     AnswerBody,
     CheckBody,
     ExecuteBody,
@@ -24,11 +26,9 @@ from hornbook.serve.rest.plan_bodies import (
     PlanBody,
     PlansAnswer,
     RunsAnswer,
-    event_answer,
     plan_answer,
 )
 from hornbook.serve.rest.routes import MISSING, REFUSALS, Described, Reading, Writing
-from hornbook.serve.review_check import check_review
 
 _HELD: Described = {409: {"description": "The plan is not in a state for this."}}
 _OVER: Described = {204: {"description": "The run has ended, and you have all of it."}}
@@ -54,17 +54,18 @@ router = APIRouter(prefix="/api/v1", responses=REFUSALS)
 @router.post("/reviews/check", tags=["reviews"])
 def check(body: CheckBody, asking: Reading) -> Judgement:
     """Judge a review by git and its receipt; nothing is recorded."""
-    with asking.desk.leases.workspace() as work:
+    with asking.updates.leases.workspace() as work:
         return check_review(work, body.review, body.receipt, body.gates)
 
 
 @router.get("/plans", tags=["plans"])
 def plans(asking: Reading) -> PlansAnswer:
     """Every plan: explorations, then the committed, then the superseded."""
-    with asking.desk.leases.workspace() as work:
+    with asking.updates.leases.workspace() as work:
         book = work.plan_book()
         active = book.active()
-        return PlansAnswer(plans=[plan_answer(view, active) for view in book.views()])
+        views = book.views()
+        return PlansAnswer(tuple(plan_answer(whole_plan(view, active)) for view in views))
 
 
 @router.post("/plans", status_code=201, responses=MISSING, tags=["plans"])
@@ -72,31 +73,32 @@ def begin_plan(body: PlanBody, asking: Writing) -> PlanAnswer:
     """Begin a plan, committed or not yet; it becomes the active one. Needs the scope write."""
     if body.committed and body.supersedes is not None:
         raise UsageError("a plan that replaces another is explored first: promote it then.")
-    with asking.desk.leases.workspace() as work:
-        book = work.plan_book()
-        view = (
-            book.commit(body.title, body.text, path="text")
-            if body.committed
-            else book.explore(body.title, body.text, path="text", supersedes=body.supersedes)
+    with asking.updates.leases.workspace() as work:
+        begun = answers.begin_plan(
+            work.plan_book(),
+            body.title,
+            body.text,
+            committed=body.committed,
+            supersedes=body.supersedes,
         )
-        asking.response.headers["location"] = f"/api/v1/plans/{view.plan.slug}"
-        return plan_answer(view, book.active())
+        asking.response.headers["location"] = f"/api/v1/plans/{begun.slug}"
+        return plan_answer(begun)
 
 
 @router.get("/plans/{slug}", responses=MISSING, tags=["plans"])
 def plan(slug: Slug, asking: Reading) -> PlanAnswer:
     """One plan with its decisions, risks and tasks."""
-    with asking.desk.leases.workspace() as work:
+    with asking.updates.leases.workspace() as work:
         book = work.plan_book()
-        return plan_answer(book.view(slug), book.active())
+        return plan_answer(whole_plan(book.view(slug), book.active()))
 
 
 @router.post("/plans/{slug}/promote", responses=MISSING, tags=["plans"])
 def promote(slug: Slug, asking: Writing) -> PlanAnswer:
     """Commit to an exploration: its text is frozen. Needs the scope write."""
-    with asking.desk.leases.workspace() as work:
+    with asking.updates.leases.workspace() as work:
         book = work.plan_book()
-        return plan_answer(book.promote(slug), book.active())
+        return plan_answer(whole_plan(book.promote(slug), book.active()))
 
 
 @router.post(
@@ -110,7 +112,7 @@ def execute(slug: Slug, body: ExecuteBody, asking: Writing) -> RunLine:
 
     The answer is the run that somebody works on now; one that was begun before is gone on with.
     """
-    with asking.desk.leases.workspace() as work:
+    with asking.updates.leases.workspace() as work:
         view = work.plan_book().view(slug)
         if not view.plan.committed:
             raise HttpRefusal(
@@ -118,7 +120,7 @@ def execute(slug: Slug, body: ExecuteBody, asking: Writing) -> RunLine:
                 "not-committed",
                 f"plan {view.plan.slug} is an exploration: promote it before it is executed.",
             )
-    begun = asking.desk.execute(slug, task=body.task, agent=body.agent)
+    begun = asking.updates.execute(slug, task=body.task, agent=body.agent)
     asking.response.headers["location"] = f"/api/v1/runs/{begun.id}"
     return begun
 
@@ -128,14 +130,14 @@ def runs(
     asking: Reading, plan: Annotated[str | None, Query(min_length=1, max_length=200)] = None
 ) -> RunsAnswer:
     """The runs, newest first; those of a plan if one is named by slug or id."""
-    with asking.desk.leases.workspace() as work, work.run_book() as book:
+    with asking.updates.leases.workspace() as work, work.run_book() as book:
         return RunsAnswer(runs=tuple(book.lines(plan)))
 
 
 @router.get("/runs/{id}", responses=MISSING, tags=["runs"])
 def run(id: RunId, asking: Reading) -> RunLine:  # noqa: A002  # the documented name
     """One run."""
-    with asking.desk.leases.workspace() as work, work.run_book() as book:
+    with asking.updates.leases.workspace() as work, work.run_book() as book:
         return book.line(id)
 
 
@@ -145,7 +147,7 @@ def answer(id: RunId, body: AnswerBody, asking: Writing) -> RunLine:  # noqa: A0
 
     Whoever executes its plan goes on with it; if nobody does, execute the plan again.
     """
-    return asking.desk.answer(id, body.text)
+    return asking.updates.answer(id, body.text)
 
 
 @router.get(
@@ -164,26 +166,26 @@ async def run_events(
 
     A plan, named as `plan.<slug>`, is followed without end.
     """
-    followed = await asking.desk.follower.named(id)
+    followed = await asking.updates.follower.named(id)
     if followed.is_over(last_event_id):
         return Response(status_code=204)  # which keeps a browser from coming back
-    return _Events(asking.desk, followed, last_event_id)
+    return _Events(asking.updates, followed, last_event_id)
 
 
 class _Events(Response):
     """A stream of a run's events; it counts as one of the server's streams."""
 
-    def __init__(self, desk: GraphUpdates, followed: Followed, after: int) -> None:
+    def __init__(self, updates: GraphUpdates, followed: Followed, after: int) -> None:
         super().__init__()
-        self._desk = desk
+        self._updates = updates
         self._followed = followed
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._desk.stream():
-            visit_of(scope).stay()
+        with self._updates.stream():
+            request_context_of(scope).become_stream()
             await send_events(self._frames(), receive, send)
 
     async def _frames(self) -> AsyncIterator[bytes]:
-        async for event in self._desk.follower.events(self._followed, self._after):
-            yield frame(as_json(event_answer(event)), number=event.seq)
+        async for event in self._updates.follower.events(self._followed, self._after):
+            yield frame(as_json(run_event(event)), number=event.seq)

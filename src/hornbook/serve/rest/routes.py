@@ -11,22 +11,25 @@ from hornbook.context.prompt import Context
 from hornbook.context.sizing import Sizing
 from hornbook.errors import UsageError
 from hornbook.graph.ingest.report import IngestReport
+from hornbook.serve.answers import (
+    PIECE,
+    EntityAnswer,
+    ReviewAnswer,
+    review_answer,
+    statements,
+    why_within,
+)
 from hornbook.serve.graph_updates import GraphUpdates
-from hornbook.serve.http.request import visit_of
+from hornbook.serve.http.request import request_context_of
 from hornbook.serve.paths import inside
 from hornbook.serve.rest.bodies import (
     DevelopBody,
-    EntityAnswer,
     IngestBody,
-    ReviewAnswer,
     ReviewBody,
     SizeBody,
-    Statement,
     WhyAnswer,
     WhyBody,
-    review_answer,
 )
-from hornbook.serve.why import PIECE, why_within
 
 Described = dict[int | str, dict[str, Any]]  # as FastAPI types it
 
@@ -53,7 +56,7 @@ class Asking:
 
     request: Request
     response: Response
-    desk: GraphUpdates
+    updates: GraphUpdates
 
     def note(self, version: str) -> None:
         """Say which version of the graph the answer comes from."""
@@ -61,14 +64,14 @@ class Asking:
 
 
 async def _asking(request: Request, response: Response) -> Asking:
-    return Asking(request, response, request.app.state.desk)
+    return Asking(request, response, request.app.state.updates)
 
 
 async def _writing(request: Request, response: Response) -> Asking:
-    visit = visit_of(request.scope)
-    visit.needs_write()
-    visit.take_time()
-    return Asking(request, response, request.app.state.desk)
+    request_context = request_context_of(request.scope)
+    request_context.needs_write()
+    request_context.lift_deadline()
+    return Asking(request, response, request.app.state.updates)
 
 
 Reading = Annotated[Asking, Depends(_asking)]
@@ -80,13 +83,13 @@ router = APIRouter(prefix="/api/v1", responses=REFUSALS)
 @router.post("/ingest", responses=_BUSY, tags=["documents"])
 def ingest(body: IngestBody, asking: Writing) -> IngestReport:
     """Read documents into the graph; needs the scope write."""
-    return asking.desk.ingest(body.paths)
+    return asking.updates.ingest(body.paths)
 
 
 @router.post("/why", responses=MISSING, tags=["rules"])
 def why(body: WhyBody, asking: Reading) -> WhyAnswer:
     """Say which rules bind each file, and why."""
-    with asking.desk.leases.workspace() as work:
+    with asking.updates.leases.workspace() as work:
         asking.note(work.snapshot().version)
         files = inside(work.root, body.files)
         # The rules of a commit are read once, for all files.
@@ -97,7 +100,7 @@ def why(body: WhyBody, asking: Reading) -> WhyAnswer:
 @router.post("/size", responses=MISSING, tags=["contexts"])
 def size(body: SizeBody, asking: Reading) -> Sizing:
     """Say whether a task fits a model's window."""
-    with asking.desk.leases.workspace() as work:
+    with asking.updates.leases.workspace() as work:
         asking.note(work.snapshot().version)
         return work.size(
             inside(work.root, body.files),
@@ -113,7 +116,7 @@ def review_context(body: ReviewBody, asking: Reading) -> ReviewAnswer:
     """Assemble what a reviewer must see, whole, or say why not."""
     if bool(body.files) == bool(body.diff):
         raise UsageError("name what is reviewed: either files, or a diff BASE..HEAD.")
-    with asking.desk.leases.workspace() as work:
+    with asking.updates.leases.workspace() as work:
         asking.note(work.snapshot().version)
         files = inside(work.root, body.files)
         packet = work.review_packet(
@@ -125,7 +128,7 @@ def review_context(body: ReviewBody, asking: Reading) -> ReviewAnswer:
 @router.post("/context/develop", responses=MISSING, tags=["contexts"])
 def develop_context(body: DevelopBody, asking: Reading) -> Context:
     """Assemble what a developer sees: the task and its files, no rule's text."""
-    with asking.desk.leases.workspace() as work:
+    with asking.updates.leases.workspace() as work:
         asking.note(work.snapshot().version)
         return work.develop_context(
             inside(work.root, body.files),
@@ -148,13 +151,13 @@ def entity(
     asking: Reading,
 ) -> EntityAnswer | Response:
     """One entity, also a chunk, a revision or a removed document."""
-    with asking.desk.leases.lease() as snapshot:
+    with asking.updates.leases.lease() as snapshot:
         tag = f'"{snapshot.version}"'
         thing = snapshot.thing(id)
         if tag in _tags(asking.request):
             return Response(status_code=304, headers={"etag": tag})
         asking.note(snapshot.version)
-        return EntityAnswer(thing.id, tuple(Statement(*each) for each in thing.triples))
+        return EntityAnswer(thing.id, statements(thing))
 
 
 def _tags(request: Request) -> set[str]:

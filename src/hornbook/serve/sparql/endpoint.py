@@ -13,7 +13,7 @@ from hornbook.errors import HornbookError
 from hornbook.graph.sparql import Dataset, Forms, SparqlLimits
 from hornbook.graph.sparql_process import Asker, Question, Reply
 from hornbook.serve.http.problems import HttpRefusal, refusal_of
-from hornbook.serve.http.request import visit_of
+from hornbook.serve.http.request import request_context_of
 from hornbook.serve.http.response import best, body_of, send_bytes
 from hornbook.settings.settings import ServeSettings
 
@@ -36,13 +36,13 @@ _TABLE, _GRAPH = next(iter(TABLES)), next(iter(GRAPHS))
 _TEXT = frozenset({"text/csv", "text/tab-separated-values", "text/turtle"})
 
 
-class Askers:
+class SparqlProcesses:
     """Some processes that answer SPARQL, each asked by one thread at a time."""
 
     def __init__(self, folder: Path, settings: ServeSettings) -> None:
         self._settings = settings
         self._threads = ThreadPoolExecutor(settings.sparql_workers, "sparql")
-        self._present = 0
+        self._in_flight = 0
         self._most = settings.sparql_workers + settings.concurrency
         self._free: queue.LifoQueue[Asker] = queue.LifoQueue()
         for _ in range(settings.sparql_workers):
@@ -55,19 +55,19 @@ class Askers:
             HornbookError: It is refused or was ended.
             Refusal: Too many wait already.
         """
-        if self._present >= self._most:
+        if self._in_flight >= self._most:
             raise HttpRefusal(
                 503,
                 "busy",
-                f"{self._present} SPARQL queries run or wait: try again later.",
+                f"{self._in_flight} SPARQL queries run or wait: try again later.",
                 headers={"retry-after": "2"},
             )
-        self._present += 1
+        self._in_flight += 1
         try:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._threads, self._ask, question)
         finally:
-            self._present -= 1
+            self._in_flight -= 1
 
     def _ask(self, question: Question) -> Reply:
         asker = self._free.get()
@@ -83,11 +83,11 @@ class Askers:
             self._free.get().close()
 
 
-class SparqlRoom:
+class SparqlEndpoint:
     """The application behind `/sparql`."""
 
-    def __init__(self, askers: Askers, settings: ServeSettings) -> None:
-        self._askers = askers
+    def __init__(self, processes: SparqlProcesses, settings: ServeSettings) -> None:
+        self._processes = processes
         self._bounds = SparqlLimits(settings.sparql_rows, settings.sparql_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,10 +99,10 @@ class SparqlRoom:
         text, dataset = await _asked(scope, receive, headers)
         chosen = _Chosen(headers.get(b"accept"))
         question = Question(text, chosen.forms, dataset, self._bounds)
-        # It waits for a process, not for this one: meanwhile others may have its turn.
-        visit_of(scope).step_aside()
+        # It waits for another process: meanwhile another request may have its slot.
+        request_context_of(scope).release_slot()
         try:
-            reply = await self._askers.ask(question)
+            reply = await self._processes.ask(question)
         except HornbookError as error:
             raise refusal_of(error) from error
         extra = [(b"vary", b"accept"), (b"etag", f'"{reply.version}"'.encode())]
@@ -144,8 +144,13 @@ async def _asked(
         raise HttpRefusal(
             405, "method", f"{method} is not answered here.", headers={"allow": "GET, POST"}
         )
+    return _posted(headers, given, await body_of(receive))
+
+
+def _posted(
+    headers: Mapping[bytes, bytes], given: list[tuple[str, str]], body: bytes
+) -> tuple[str, Dataset]:
     kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
-    body = await body_of(receive)
     if kind == FORM:
         posted = _pairs(body)
         if given:

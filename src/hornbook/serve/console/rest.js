@@ -1,10 +1,3 @@
-"""The page behind `/docs`: the REST interface as `/openapi.json` describes it."""
-
-from functools import cache
-
-from hornbook.serve.console.style import STYLE
-
-_SCRIPT = """
 const at = id => document.getElementById(id);
 const words = (tag, text, kind) => {
   const element = document.createElement(tag);
@@ -53,20 +46,3 @@ const show = async () => {
 };
 at('load').addEventListener('click', show);
 show();
-"""
-
-
-@cache
-def docs_page() -> str:
-    """The page as HTML; it needs nothing but this server."""
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Hornbook REST</title>
-<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>
-<header><h1>REST</h1><nav><a href="/">status</a><a href="/graphql">GraphQL</a>
-<a href="/openapi.json">openapi.json</a></nav></header>
-<label for="token">Token, if the server asks for one</label>
-<input id="token" type="password" autocomplete="off">
-<p><button id="load">Load</button></p><div id="paths"></div>
-<script>{_SCRIPT}</script>
-</body></html>
-"""

@@ -1,13 +1,19 @@
 """What the tools take and answer: the source of their JSON schemas."""
 
-from typing import Annotated, Any  # a review, a receipt and gate results are checked, not typed
+from typing import (  # a review, a receipt and gate results are checked, not typed
+    Annotated,
+    Any,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import Meta, Struct
 
-from hornbook.context.prompt import LeftOut, Outcome, Reason, Section
+from hornbook.context.prompt import Context
+from hornbook.context.receipt import Circumstances
 from hornbook.graph.catalog_view import FileAnswer
 from hornbook.plans.plan import Constraints, PlanDecision, PlanTask, Risk
+from hornbook.serve.answers import Statement
 from hornbook.vocabulary.terms import Category, Severity
 
 MOST_FILES = 200
@@ -63,34 +69,20 @@ class ReviewAsked(_Arguments, frozen=True, kw_only=True):
     ] = None
 
 
-class ReviewAnswer(Struct, frozen=True):
-    """What `review_context` answers: without `text`, the receipt of a complete context."""
-
-    outcome: Outcome
-    sop_ids: list[str]
-    text: str | None
-    tokens: int
-    counter: str
-    sha256: str | None
-    sections: list[Section]
-    left_out: list[LeftOut]
-    split: list[list[str]]
-    passes: list[list[str]]
-    reasons: list[Reason]
-    reserve: int
-    window: int
-    files: list[str]
-    base: str | None
-    head: str | None
-    merge_base: str | None
-    tree: str | None
-    graph: str | None
-    model: str | None
-    whole_set: list[str]
-    findings: list[str]
-    prompt_sha256: str | None = None
-    schema: str | None = None
-    receipt_sha256: str | None = None
+# All that a context has, and what it was made for: what a receipt holds, with the text.
+_RECEIPT = "What `review_context` answers: without `text`, the receipt of a complete context."
+ReviewReceipt = msgspec.defstruct(
+    "ReviewReceipt",
+    [
+        *((name, kind) for name, kind in get_type_hints(Context).items() if name != "tiers"),
+        *((name, kind) for name, kind in get_type_hints(Circumstances).items() if name != "told"),
+        ("prompt_sha256", str | None, None),
+        ("schema", str | None, None),
+        ("receipt_sha256", str | None, None),
+    ],
+    namespace={"__doc__": _RECEIPT},
+    frozen=True,
+)
 
 
 class EntityAsked(_Arguments, frozen=True, kw_only=True):
@@ -100,20 +92,6 @@ class EntityAsked(_Arguments, frozen=True, kw_only=True):
     predicate_prefix: Annotated[
         Text | None, Meta(description="Only statements whose predicate lies below this.")
     ] = None
-
-
-class Statement(Struct, frozen=True):
-    """One statement about an entity."""
-
-    predicate: str
-    object: str
-
-
-class EntityAnswer(Struct, frozen=True):
-    """What `get_entity` answers."""
-
-    id: str
-    triples: list[Statement]
 
 
 class SearchAsked(_Arguments, frozen=True, kw_only=True):
@@ -158,7 +136,7 @@ class FoundEntity(Struct, frozen=True, omit_defaults=True):
     severity: str = ""
     path: str = ""
     summary: str = ""
-    triples: list[Statement] | None = None
+    triples: tuple[Statement, ...] | None = None
 
 
 class SearchAnswer(Struct, frozen=True, omit_defaults=True):

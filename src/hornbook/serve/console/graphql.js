@@ -1,10 +1,3 @@
-"""The page behind `/graphql` in a browser: an editor, the answer, and the schema's own words."""
-
-from functools import cache
-
-from hornbook.serve.console.style import STYLE
-
-_SCRIPT = """
 const at = id => document.getElementById(id);
 const ask = async (query, variables) => {
   const headers = { 'content-type': 'application/json',
@@ -77,35 +70,3 @@ document.addEventListener('keydown', event => {
 const asked = new URLSearchParams(location.hash.slice(1)).get('query');
 if (asked) at('query').value = asked;
 describe();
-"""
-
-_QUERY = """{
-  entities(filter: { predicatePrefix: "source.doc.sops" }) {
-    id
-    triples { predicate object }
-  }
-}"""
-
-
-@cache
-def query_page() -> bytes:
-    """The page as HTML; it needs nothing but this server."""
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Hornbook GraphQL</title>
-<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>
-<header><h1>GraphQL</h1><span class="muted">Ctrl-Enter runs</span>
-<nav><a href="/">status</a><a href="/docs">REST</a></nav></header>
-<div class="columns"><section>
-<label for="query">Query</label>
-<textarea id="query" rows="14" spellcheck="false">{_QUERY}</textarea>
-<label for="variables">Variables</label>
-<textarea id="variables" rows="3" spellcheck="false" placeholder="{{}}"></textarea>
-<label for="token">Token, if the server asks for one</label>
-<input id="token" type="password" autocomplete="off">
-<p><button id="run">Run</button> <span id="state" class="muted" role="status"></span></p>
-</section><section><span>Answer</span>
-<pre id="answer" aria-live="polite">not asked yet</pre></section></div>
-<h2>Schema <button id="load">Load again</button></h2><div id="docs"></div>
-<script>{_SCRIPT}</script>
-</body></html>
-""".encode()

@@ -1,0 +1,113 @@
+"""Runs the service until it is told to stop, and stops it cleanly.
+
+SIGTERM is handled from the first moment. Before the server listens, the command unwinds its work.
+While it serves, uvicorn takes the signal: open streams are told, requests are given `GRACE`
+seconds, an ingest is left at its next document, and the application's `close` lets go of the graph
+and of the processes. Only then does uvicorn send the signal again, and the process ends by it,
+whatever a thread may still be busy with: its exit code is the same whenever the signal came.
+"""
+
+import os
+import resource
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from hornbook.errors import HornbookError
+from hornbook.rules.watch import changes
+from hornbook.serve.app import GRACE, create_app
+from hornbook.serve.graph_updates import GraphUpdates
+from hornbook.serve.http.connections import MOST_CONNECTIONS, WatchedConnection
+from hornbook.serve.http.logs import log, log_to_stderr
+
+OWN_FILES = 1000
+
+
+class _Server(uvicorn.Server):
+    """A server that tells open streams when it stops, instead of waiting for them."""
+
+    def __init__(self, config: uvicorn.Config, updates: GraphUpdates) -> None:
+        super().__init__(config)
+        self._updates = updates
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; a second Ctrl-C does not wait."""
+        self._updates.closing.set()
+        super().handle_exit(sig, frame)
+
+
+class Watch:
+    """Ingests whenever a source changes, beside the server."""
+
+    def __init__(self, updates: GraphUpdates) -> None:
+        self._updates = updates
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="watch", daemon=True)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Watch as long as this lasts."""
+        self._thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            self._thread.join(GRACE)
+
+    def _follow(self) -> None:
+        for _ in changes(self._updates.root, self._stop):
+            try:
+                report = self._updates.ingest_in_turn()
+            except (HornbookError, OSError) as error:
+                if not self._updates.closing.is_set():
+                    log.warning("an ingest failed", extra={"facts": {"error": str(error)}})
+                continue
+            names = ("added", "changed", "removed")
+            facts = {name: getattr(report, name) for name in names}
+            if any(facts.values()):
+                log.info("ingested", extra={"facts": facts})
+
+
+def run(root: Path, host: str, port: int, *, watch: bool) -> None:
+    """Serve the workspace until a signal comes.
+
+    Raises:
+        HornbookError: It cannot start.
+    """
+    _allow_files(MOST_CONNECTIONS + OWN_FILES)
+    app = create_app(root, host=host, environment=os.environ)
+    updates: GraphUpdates = app.state.updates
+    settings = updates.leases.settings.serve
+    log_to_stderr(settings.log)
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        # On h11: the other parser keeps blanks at the end of header values.
+        http=WatchedConnection,
+        ws_max_size=settings.body_bytes,
+        timeout_graceful_shutdown=GRACE,
+        timeout_keep_alive=15,
+    )
+    server = _Server(config, updates)
+    if not watch:
+        server.run()
+        return
+    with Watch(updates).running():
+        server.run()
+
+
+def _allow_files(wanted: int) -> None:
+    """Have room for as many connections as are taken beside the files of the store."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        allowed = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
