@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbook.context.templates.settings import (
+from hornbook.context.templates.context_settings import (
     DEFAULTS,
     KEYS,
     NOT_APPLICABLE,

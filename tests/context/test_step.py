@@ -8,7 +8,7 @@ from hornbook.context.budget import DevelopRoom
 from hornbook.context.developer_context import Development, FileText, assemble_development
 from hornbook.context.prompt import Outcome, Part, Unit
 from hornbook.context.step_parts import StepOutput, step_parts
-from hornbook.context.templates.settings import DEFAULTS, Operator, effective
+from hornbook.context.templates.context_settings import DEFAULTS, Operator, effective
 from hornbook.text.tokens import counter
 from tests.kit.workspaces import with_the_example_sop, write
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from hornbook.cli.definitions import template as command
+from hornbook.cli.definition_checks import template as command
 from hornbook.context.templates.structure import SHAPES
 from hornbook.context.templates.template import load_template
 from hornbook.context.templates.xml import MAX_NODES

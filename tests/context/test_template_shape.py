@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hornbook.context.templates.context_settings import SUBTYPES, Operator, effective
 from hornbook.context.templates.roles import SHIPPED, shipped_template
-from hornbook.context.templates.settings import SUBTYPES, Operator, effective
 from hornbook.context.templates.structure import (
     CHILD_TASKS,
     NAME_PATTERN,

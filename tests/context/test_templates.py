@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.context.templates.settings import Operator
+from hornbook.context.templates.context_settings import Operator
 from hornbook.context.templates.structure import SHAPES
 from hornbook.context.templates.template import (
     LoadedTemplate,

@@ -22,7 +22,7 @@ _MODULES = {
     "memory": ("checkpoint", "recover", "invariants"),
     "execute": ("execute", "resume", "auto", "worker"),
     "runs": ("runs", "answer"),
-    "definitions": ("template", "workflow"),
+    "definition_checks": ("template", "workflow"),
     "graph": ("show", "history", "query", "sparql", "export"),
     "serve": ("serve",),
     "mcp_command": ("mcp",),

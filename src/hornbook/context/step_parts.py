@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hornbook.context.prompt import Part, Unit
-from hornbook.context.templates.settings import (
+from hornbook.context.templates.context_settings import (
     AccumulationFormat,
     ContextSettings,
     FreshContext,

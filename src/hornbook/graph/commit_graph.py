@@ -176,16 +176,16 @@ class KeptGraphs:
 def build(commit: Commit, settings: Settings, files: Mapping[str, str]) -> MadeGraph:
     """The graph of some files of a commit, by their paths and blobs."""
     # Whoever finds the graph on disk needs no parsers.
-    from hornbook.graph.ingest.builder import Builder, too_large  # noqa: PLC0415
-    from hornbook.graph.ingest.history import (  # noqa: PLC0415
+    from hornbook.graph.ingest.builder import Builder, too_large  # noqa: PLC0415  # loads the readers
+    from hornbook.graph.ingest.history import (  # noqa: PLC0415  # loads the readers
         DocumentEvent,
         Happened,
         Past,
         project,
     )
-    from hornbook.graph.ingest.publish import Written, write  # noqa: PLC0415
-    from hornbook.graph.ingest.work import DocumentFacts, Known, work_to_do  # noqa: PLC0415
-    from hornbook.rules.reading import read  # noqa: PLC0415
+    from hornbook.graph.ingest.publish import Written, write  # noqa: PLC0415  # loads the readers
+    from hornbook.graph.ingest.work import DocumentFacts, Known, work_to_do  # noqa: PLC0415  # loads the readers
+    from hornbook.rules.reading import read  # noqa: PLC0415  # loads the readers
 
     contents = git.blobs(commit.root, files.values())
     readings = {path: read(path, contents[blob]) for path, blob in files.items()}

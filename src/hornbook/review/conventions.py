@@ -1,9 +1,7 @@
 """Learned conventions: candidates from approved reviews, until a person promotes them."""
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -13,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from hornbook.commits import git
-from hornbook.disk import to_seconds
+from hornbook.disk import to_seconds, write_whole
 from hornbook.errors import BadGlob, NotFound, StoreError, UsageError
 from hornbook.review.judgement import Judgement, LearnedPattern, Ruling
 from hornbook.review.printed_review import read_review
@@ -228,13 +226,8 @@ class Conventions:
 
     def _write(self, convention: Convention) -> None:
         self._places.prepare()
-        self._folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(sealed(asdict(convention)), ensure_ascii=False, indent=2) + "\n"
-        handle, name = tempfile.mkstemp(dir=self._folder, prefix=".new-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(self._folder / f"{convention.slug}.json")
+        write_whole(self._folder / f"{convention.slug}.json", text.encode(), 0o644)
 
 
 def _patterns(printed: str) -> tuple[LearnedPattern, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
-from hornbook.context.templates.settings import KEYS, SUBTYPES, VALUES, remedy
+from hornbook.context.templates.context_settings import KEYS, SUBTYPES, VALUES, remedy
 from hornbook.context.templates.xml import Element
 
 NAME_PATTERN = "[a-z][a-z0-9_-]*"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import dedent
 
-from hornbook.context.templates.settings import (
+from hornbook.context.templates.context_settings import (
     KEYS,
     SUBTYPES,
     ContextSettings,

@@ -7,7 +7,7 @@ whether gates have passed over the newest change, and whether a review of it was
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hornbook.context.templates.settings import remedy
+from hornbook.context.templates.context_settings import remedy
 from hornbook.located import Json, JsonKind, kind_of
 from hornbook.loop.workflow.definition import Condition, Notebook, Step
 from hornbook.loop.workflow.expressions import EXISTS, OPERATORS, ExpressionTemplate

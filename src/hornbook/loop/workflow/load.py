@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from hornbook.context.templates.settings import remedy
+from hornbook.context.templates.context_settings import remedy
 from hornbook.errors import ConfigError
 from hornbook.located import JsonDocument, JsonKind, Node, Refusal, read_json
 from hornbook.loop.workflow.definition import Key, Notebook, Workflow, WorkflowFinding

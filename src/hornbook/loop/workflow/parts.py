@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hornbook.context.templates.settings import remedy
+from hornbook.context.templates.context_settings import remedy
 from hornbook.located import JsonKind, Node, below
 from hornbook.loop.workflow.definition import Action, Condition, Key, Notebook, Step, seconds_of
 from hornbook.loop.workflow.expressions import (
