@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from hornbook.context.prompt import Context, Pressure
     from hornbook.context.review_packet import Packet
     from hornbook.context.sizing import Sizing
-    from hornbook.gates.effective import GateList
+    from hornbook.gates.gate import GateReport, GateStatus
+    from hornbook.gates.gate_list import GateList
     from hornbook.gates.proof import GateProof
     from hornbook.gates.runner import Progress as GateProgress
-    from hornbook.gates.values import GateReport, GateStatus
     from hornbook.graph.catalog_view import FileAnswer
     from hornbook.loop.memory import Memory
     from hornbook.loop.plan_book import PlanBook
@@ -284,7 +284,7 @@ class Workspace(Repository):
         Raises:
             ConfigError: With everything that is wrong in their definition.
         """
-        from hornbook.gates.effective import gates_for, gates_now  # noqa: PLC0415  # loads a parser
+        from hornbook.gates.gate_list import gates_for, gates_now  # noqa: PLC0415  # loads a parser
 
         return gates_now(self.root) if diff is None else gates_for(self.root, diff)
 
@@ -306,11 +306,8 @@ class Workspace(Repository):
             UsageError: The diff names no change, or a plan is given without one.
             ConfigError: The definition of the gates is wrong, or the plan at BASE.
         """
-        from hornbook.gates.change_run import (  # noqa: PLC0415  # loads a parser
-            bounds_by_hand,
-            limits,
-            run_listed,
-        )
+        from hornbook.gates.bounds import bounds_by_hand  # noqa: PLC0415  # loads a parser
+        from hornbook.gates.gate_run import limits, run_listed  # noqa: PLC0415  # the same
 
         listed = self.gates(diff=diff)
         scope, notes = limits(
@@ -329,7 +326,7 @@ class Workspace(Repository):
 
     def prove_gates(self) -> tuple[GateProof, ...]:
         """Whether each required gate fails when it must, tried on copies of the files here."""
-        from hornbook.gates.change_run import prove_for  # noqa: PLC0415  # loads a parser
+        from hornbook.gates.gate_run import prove_for  # noqa: PLC0415  # loads a parser
 
         return prove_for(self.root, self.gates().ready)
 

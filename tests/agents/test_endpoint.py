@@ -13,7 +13,7 @@ from hornbook.agents.embedded.developer import EmbeddedDeveloper
 from hornbook.agents.embedded.model_call import RateLimited, RateLimiter, TokenRate
 from hornbook.agents.model_endpoint import ModelEndpoint
 from hornbook.errors import UsageError
-from hornbook.gates.values import GateReport
+from hornbook.gates.gate import GateReport
 from hornbook.review.printed_review import review_schema
 from tests.kit.chat_server import Reply, chat_server
 from tests.kit.step_runs import COUNT, act, assignment, gate, report

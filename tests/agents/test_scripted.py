@@ -22,7 +22,7 @@ from hornbook.commits.writer import ApprovalProof, make_commit
 from hornbook.context.receipt import receipt
 from hornbook.errors import ConfigError
 from hornbook.gates.floors import Strictness, has_tests, scope
-from hornbook.gates.values import GateStatus
+from hornbook.gates.gate import GateStatus
 from hornbook.plans.plan import Constraints
 from hornbook.review.judgement import Judgement
 from hornbook.review.printed_review import PrintedReview

@@ -27,7 +27,7 @@ from hornbook.agents.embedded.scoped_worktree import (
     ScopedWorktree,
 )
 from hornbook.agents.embedded.step import Phase, Result, StepRecord, StepTask, as_json, from_json
-from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.gates.gate import GateReport, GateResult, GateStatus
 from hornbook.plans.plan import Constraints
 from tests.kit.step_runs import act, gate, report
 from tests.kit.workspaces import write

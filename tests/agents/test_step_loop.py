@@ -19,7 +19,7 @@ from hornbook.agents.embedded.scoped_worktree import ScopedWorktree
 from hornbook.agents.embedded.step import FileEdit, Phase, Result, StepRecord, StepTask
 from hornbook.agents.embedded.step_store import StepStore
 from hornbook.errors import StoreError, UsageError
-from hornbook.gates.values import GateReport
+from hornbook.gates.gate import GateReport
 from hornbook.plans.plan import Constraints
 from tests.kit.paths import DOCS
 from tests.kit.step_runs import (

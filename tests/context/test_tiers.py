@@ -12,7 +12,7 @@ from hornbook import Workspace
 from hornbook.context.prompt import Outcome
 from hornbook.context.tier_sources import recent_units
 from hornbook.context.tiers import CORE_FILES, TIER_OF, Tier
-from hornbook.gates.change_run import run_listed
+from hornbook.gates.gate_run import run_listed
 from hornbook.hooks.session_context import session_context
 from tests.kit.commands import expect
 from tests.kit.plans import PLAN, with_a_plan

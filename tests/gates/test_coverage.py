@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.gates.coverage import USUAL_PLACES, Coverage, measured, places, read_report, stamps
+from hornbook.gates.gate import Gate, GateResult
 from hornbook.gates.runner import run_gates
-from hornbook.gates.values import Gate, GateResult
 from tests.kit.paths import DOCS
 from tests.kit.workspaces import write
 

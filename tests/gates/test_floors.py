@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hornbook.commits.change import LINK, SUBMODULE, Touched, links, touched
 from hornbook.errors import BadGlob
 from hornbook.gates import floors
-from hornbook.gates.change_run import judge
 from hornbook.gates.floors import Strictness
+from hornbook.gates.gate import Gate, GateResult, GateStatus
+from hornbook.gates.gate_run import judge
 from hornbook.gates.scripts import named_scripts
 from hornbook.gates.test_files import companion, is_test, wants_test
-from hornbook.gates.values import Gate, GateResult, GateStatus
 from hornbook.plans.plan import Constraints
 from tests.kit.workspaces import write
 

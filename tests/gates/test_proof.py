@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hornbook.commits.trees import content, copy_of
-from hornbook.gates.change_run import prove_for
+from hornbook.gates.gate import Gate
+from hornbook.gates.gate_run import prove_for
 from hornbook.gates.proof import GateProof, Injection, ProofVerdict, injections
-from hornbook.gates.values import Gate
 from tests.kit.workspaces import write
 
 PYTHON = sys.executable

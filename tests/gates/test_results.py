@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from hornbook import Workspace
-from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.gates.gate import GateReport, GateResult, GateStatus
 from hornbook.review.check import read_gates
 from hornbook.review.judgement import Judgement
 from hornbook.review.printed_review import PrintedReview

@@ -16,11 +16,11 @@ from hornbook.cli import gates as gate_run
 from hornbook.commits.trees import content
 from hornbook.disk import sweep
 from hornbook.errors import ConfigError, UsageError
-from hornbook.gates.change_run import run_for
+from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
+from hornbook.gates.gate_run import run_for
 from hornbook.gates.reports import junit
 from hornbook.gates.runner import NO_GATES, run_gates
 from hornbook.gates.test_output import problem_with_tests, tools_run
-from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
 from hornbook.plans.plan import Constraints
 from tests.kit.workspaces import write
 

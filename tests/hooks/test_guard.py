@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hornbook
-from hornbook.hooks import active as activity
-from hornbook.hooks.active import Active, load
+from hornbook.hooks import active_file as activity
+from hornbook.hooks.active_file import Active, load
 from hornbook.hooks.compiler import compile_guard, read_constraints
 from hornbook.hooks.entry import EVENTS, HookEnvironment, respond
 from hornbook.hooks.host import DEFAULT_TOOLS
-from hornbook.hooks.scope import WriteScope
+from hornbook.hooks.write_scope import WriteScope
 from hornbook.plans.plan import Constraints, Plan
 from hornbook.plans.text import render
 from hornbook.text.globs import parse

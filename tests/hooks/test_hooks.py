@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hornbook import resources
 from hornbook.commits.seal import fingerprint
 from hornbook.errors import UsageError
-from hornbook.hooks.active import Active
+from hornbook.hooks.active_file import Active
 from hornbook.hooks.claude_settings import SETTINGS, host_event, install
 from hornbook.hooks.entry import EVENTS, HookAnswer, HookEnvironment, respond
 from hornbook.hooks.session_context import MOST_CHARACTERS, _fitted, session_context

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hornbook import Workspace
 from hornbook.context.receipt import own_hash, receipt
-from hornbook.gates.values import GateReport
+from hornbook.gates.gate import GateReport
 from hornbook.review.judgement import Judgement
 from hornbook.review.printed_review import PrintedReview
 from hornbook.review.review_record import JudgedReview

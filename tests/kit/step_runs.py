@@ -8,7 +8,7 @@ from typing import Any
 from hornbook.agents.assignment import Answer, Assignment, Limits, Role, Usage
 from hornbook.agents.embedded.developer import EmbeddedDeveloper
 from hornbook.agents.embedded.progress import LoopRules
-from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.gates.gate import GateReport, GateResult, GateStatus
 from hornbook.plans.plan import Constraints
 from hornbook.text.tokens import counter
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment
-from hornbook.gates.values import GateReport
+from hornbook.gates.gate import GateReport
 from hornbook.loop.protocol import Record
 from hornbook.loop.runs.snapshots import LARGEST
 from tests.kit.fakes import Move, git, reviews, writes

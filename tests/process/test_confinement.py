@@ -11,9 +11,9 @@ import pytest
 
 from hornbook.agents.assignment import Role
 from hornbook.agents.role_confinement import AgentSurroundings, confinement_of
-from hornbook.gates.confined_shell import GateShell
+from hornbook.gates.bounds import GateShell
+from hornbook.gates.gate import Gate, GateStatus
 from hornbook.gates.runner import run_gates
-from hornbook.gates.values import Gate, GateStatus
 from hornbook.process.confinement import (
     Confinement,
     Machine,
@@ -23,7 +23,7 @@ from hornbook.process.confinement import (
     landlock,
     this_machine,
 )
-from hornbook.process.runner import Finished, run_command
+from hornbook.process.shell_command import Finished, run_command
 from tests.kit.workspaces import write
 
 MEANS = [Means.BUBBLEWRAP, Means.LANDLOCK]

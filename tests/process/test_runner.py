@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hornbook.gates.runner import trim
-from hornbook.process.runner import (
+from hornbook.process.shell_command import (
     HEAD,
     INHERITED,
     LOG,
@@ -178,8 +178,8 @@ def test_when_we_end_so_does_the_command(tmp_path: Path, number: signal.Signals)
     script = f"""
 import os
 from pathlib import Path
-from hornbook.gates.running import run_gates
-from hornbook.gates.values import Gate
+from hornbook.gates.runner import run_gates
+from hornbook.gates.gate import Gate
 root = Path({str(tmp_path)!r})
 run_gates([Gate("slow", "echo x > started; setsid sleep {mark}; sleep {mark}")], root, logs=root / "logs")
 """

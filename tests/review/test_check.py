@@ -8,7 +8,7 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.errors import UsageError
-from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.gates.gate import GateReport, GateResult, GateStatus
 from hornbook.review import search
 from hornbook.review.check import briefs, read_gates, recompute_case
 from hornbook.review.integrity import CODES, WARNINGS

@@ -7,7 +7,7 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
-from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.gates.gate import GateReport, GateResult, GateStatus
 from hornbook.review.printed_review import PrintedReview
 from hornbook.review.review_record import JudgedReview
 from hornbook.vocabulary.terms import Standing

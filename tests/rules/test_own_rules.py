@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from hornbook import Workspace
-from hornbook.gates.effective import GateState, gates_now
+from hornbook.gates.gate_list import GateState, gates_now
 from hornbook.text.globs import parse_set
 from tests.kit.paths import PACKAGE, ROOT
 

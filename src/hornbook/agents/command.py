@@ -24,7 +24,7 @@ from hornbook.agents.profile import Profile
 from hornbook.agents.role_confinement import AgentSurroundings, confinement_of
 from hornbook.disk import temporary_folder
 from hornbook.process.confinement import Confined, Machine, confine, this_machine
-from hornbook.process.runner import Finished, ended_by, environment, run_command
+from hornbook.process.shell_command import Finished, ended_by, environment, run_command
 from hornbook.settings.settings import Output, PromptBy
 
 LONGEST_COMMAND = 120_000

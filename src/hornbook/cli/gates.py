@@ -14,10 +14,10 @@ from hornbook.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hornbook.gates.effective import GateList, ListedGate
+    from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
+    from hornbook.gates.gate_list import GateList, ListedGate
     from hornbook.gates.proof import GateProof
     from hornbook.gates.runner import Progress
-    from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
 
 _STYLE = {"passed": "green", "warned": "yellow", "skipped": "dim"}
 

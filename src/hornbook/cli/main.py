@@ -6,7 +6,7 @@ import sys
 TYPE_CHECKING = False  # importing typing would cost every hook some of its start-up time
 if TYPE_CHECKING:
     from hornbook.cli.app import app
-    from hornbook.hooks.active import Active
+    from hornbook.hooks.active_file import Active
 
     __all__ = ["app", "main"]
 

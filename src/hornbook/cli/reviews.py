@@ -16,7 +16,7 @@ from hornbook.errors import NotFound, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hornbook.gates.values import GateReport
+    from hornbook.gates.gate import GateReport
     from hornbook.review.conventions import Watched
     from hornbook.review.judgement import Judgement
     from hornbook.review.review_history import BadRecord

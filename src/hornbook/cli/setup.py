@@ -89,7 +89,7 @@ def _hook_up(work: "Workspace") -> "HooksAnswer":
 def _gates_block(work: "Workspace", stack: str) -> str:
     if stack == "none":
         return ""
-    from hornbook.gates.effective import gates_block
+    from hornbook.gates.gate_list import gates_block
 
     return gates_block(work.root, stack)
 

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from hornbook.errors import BadGlob
-from hornbook.gates.values import Gate
+from hornbook.gates.gate import Gate
 from hornbook.settings.settings import Additional, GateSettings, Override, PresetChoice, place_of
 from hornbook.text.globs import parse
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from enum import StrEnum
 
 from hornbook.commits.change import Touched
+from hornbook.gates.gate import Gate, GateResult, GateStatus
 from hornbook.gates.scripts import named_scripts
 from hornbook.gates.test_files import companion, is_test, same_kind, wants_test
-from hornbook.gates.values import Gate, GateResult, GateStatus
 from hornbook.plans.plan import Constraints
 from hornbook.text.globs import parse_set
 

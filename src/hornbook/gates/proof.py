@@ -10,10 +10,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from hornbook.gates.gate import Gate, GateStatus
 from hornbook.gates.runner import Progress, run_gate, run_gates, silent
 from hornbook.gates.test_files import companion, is_named_test, is_test, wants_test
 from hornbook.gates.test_output import tools_run
-from hornbook.gates.values import Gate, GateStatus
 
 NAME = "hornbook_injected"
 _LEAST_UNTESTED = 50

@@ -17,7 +17,7 @@ from hornbook.shell.player.lost_failures import (
     lost,
 )
 from hornbook.shell.player.play import Played
-from hornbook.shell.player.state import Site, Unknown
+from hornbook.shell.player.shell_state import Site, Unknown
 
 Read = Callable[[str], bytes | None]
 """The bytes of a file of the repository, by its path from the gate's folder; none if none is."""

@@ -7,8 +7,8 @@ from importlib.resources import files
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from hornbook.gates.gate import GateReport, GateResult, GateStatus
 from hornbook.gates.test_output import plain
-from hornbook.gates.values import GateReport, GateResult, GateStatus
 
 # Beyond what `plain` takes out, XML 1.0 has no place for these.
 _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")

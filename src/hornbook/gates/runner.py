@@ -14,9 +14,9 @@ from typing import Protocol
 from hornbook.disk import draft_of
 from hornbook.errors import ConfigError
 from hornbook.gates.coverage import measured, named_places, places, stamps
+from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.test_output import plain, problem_with_tests
-from hornbook.gates.values import Gate, GateReport, GateResult, GateStatus
-from hornbook.process.runner import Finished, ended_by, environment, run_command
+from hornbook.process.shell_command import Finished, ended_by, environment, run_command
 
 NO_NETWORK = (
     " It has no network, and its output tells of a failed connection: if it needs one, set "

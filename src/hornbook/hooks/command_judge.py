@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from itertools import islice
 
-from hornbook.hooks.scope import STATE_FOLDERS, Denial, WriteScope
+from hornbook.hooks.write_scope import STATE_FOLDERS, Denial, WriteScope
 from hornbook.shell.guard.effects import Effect, effects
 from hornbook.shell.guard.syntax import ShellSyntax
 from hornbook.shell.guard.words import UNKNOWN

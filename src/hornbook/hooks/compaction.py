@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 
 from hornbook.hooks import spool
-from hornbook.hooks.active import STATE
+from hornbook.hooks.active_file import STATE
 from hornbook.hooks.host import text_of
 
 # ruff: noqa: PTH112, PTH118  # pathlib costs start-up time

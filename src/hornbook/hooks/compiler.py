@@ -10,7 +10,7 @@ from pathlib import Path
 from hornbook.disk import write_whole
 from hornbook.errors import BadGlob, UsageError
 from hornbook.gates.definitions import check_gates
-from hornbook.hooks.active import (
+from hornbook.hooks.active_file import (
     ACTIVE,
     STATE,
     Active,

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable, Mapping
 
 from hornbook.errors import HornbookError
-from hornbook.hooks.active import STATE, Active, load
+from hornbook.hooks.active_file import STATE, Active, load
 from hornbook.hooks.host import read_payload, text_of, tool_call
-from hornbook.hooks.scope import find_root
+from hornbook.hooks.write_scope import find_root
 from hornbook.shell.cheap_tuple import NamedTuple
 
 # ruff: noqa: PLC0415, PTH112, PTH118  # each event loads what it needs: start-up time

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 
 from hornbook.errors import UsageError
-from hornbook.hooks.active import Active
+from hornbook.hooks.active_file import Active
 from hornbook.hooks.host import DEFAULT_TOOLS, EDITING, READS_ONLY, RUNS_COMMANDS, ToolCall
-from hornbook.hooks.scope import Denial, WriteScope
+from hornbook.hooks.write_scope import Denial, WriteScope
 
 # ruff: noqa: PTH111, PTH118  # pathlib costs start-up time
 

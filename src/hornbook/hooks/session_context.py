@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from hornbook.context.tiers import CORE_FILES, LOADED_BY_HOST
-from hornbook.hooks.active import STATE, active_slug
+from hornbook.hooks.active_file import STATE, active_slug
 
 MOST_CHARACTERS = 10_000
 CORE = tuple(path for path in CORE_FILES if path not in LOADED_BY_HOST)

@@ -8,9 +8,9 @@ import os
 import time
 from collections.abc import Mapping
 
-from hornbook.hooks.active import STATE
+from hornbook.hooks.active_file import STATE
 from hornbook.hooks.host import ToolCall
-from hornbook.hooks.scope import places
+from hornbook.hooks.write_scope import places
 
 # ruff: noqa: PTH103, PTH118, PTH120, PTH123  # pathlib costs start-up time
 

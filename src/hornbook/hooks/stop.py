@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable
 
-from hornbook.hooks.active import STATE
+from hornbook.hooks.active_file import STATE
 
 # ruff: noqa: PTH118, PTH123  # pathlib costs start-up time
 

@@ -9,7 +9,7 @@ from hornbook.context.recovery import read_export
 from hornbook.disk import temporary_folder
 from hornbook.errors import HornbookError
 from hornbook.hooks import spool
-from hornbook.hooks.active import POINTER
+from hornbook.hooks.active_file import POINTER
 from hornbook.hooks.compiler import compile_guard
 from hornbook.hooks.entry import HookEnvironment, respond
 from hornbook.loop.memory import Memory

@@ -13,8 +13,8 @@ from hornbook.agents.script import Script, parse_script
 from hornbook.context.templates.roles import instructions
 from hornbook.disk import now
 from hornbook.errors import UsageError
-from hornbook.gates.change_run import made_by
-from hornbook.gates.effective import gates_now
+from hornbook.gates.gate_list import gates_now
+from hornbook.gates.gate_run import made_by
 from hornbook.graph.repository import Repository
 from hornbook.loop.loop import open_loop
 from hornbook.loop.planner import PlanDraft, planning_prompt

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from hornbook.disk import temporary_folder
-from hornbook.process.runner import run_command
+from hornbook.process.shell_command import run_command
 
 LANDLOCK = Path(__file__).with_name("landlock.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")

@@ -19,7 +19,7 @@ from hornbook.context.prompt import Context, ReviewerBrief
 from hornbook.context.receipt import SCHEMA
 from hornbook.context.review_packet import Contexts, Packet, bound_rules, edited_rules
 from hornbook.errors import UsageError
-from hornbook.gates.values import GateReport
+from hornbook.gates.gate import GateReport
 from hornbook.graph.commit_graph import graph_at
 from hornbook.graph.snapshot import Snapshot
 from hornbook.review.evidence import lines_of

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from hornbook.commits import git
 from hornbook.commits.change import Change
-from hornbook.gates.change_run import judge
-from hornbook.gates.effective import GateList, GateState, ListedGate, gates_for_change
-from hornbook.gates.values import GateReport, GateResult, GateStatus
+from hornbook.gates.gate import GateReport, GateResult, GateStatus
+from hornbook.gates.gate_list import GateList, GateState, ListedGate, gates_for_change
+from hornbook.gates.gate_run import judge
 from hornbook.review.judgement import ReviewProblem
 from hornbook.settings.load import CONFIG, FOREIGN_CONFIG
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from hornbook.disk import draft_of, to_seconds
-from hornbook.gates.values import GateReport
+from hornbook.gates.gate import GateReport
 from hornbook.review.conventions import Conventions
 from hornbook.review.judgement import Judgement, Ruling
 from hornbook.review.printed_review import PrintedReview, read_review

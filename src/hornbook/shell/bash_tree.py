@@ -121,6 +121,45 @@ def substitutions(node: Node) -> Iterator[Node]:
             waiting.extend(reversed(each.children))
 
 
+def branch(node: Node) -> tuple[list[tuple[Node, bool]], list[tuple[Node, bool]]]:
+    """The condition of an `if` or `elif`, and what is done when it holds."""
+    asked: list[tuple[Node, bool]] = []
+    done: list[tuple[Node, bool]] = []
+    part = asked
+    for child in node.children:
+        if child.type in {"elif_clause", "else_clause"}:
+            break
+        if child.type == "then":
+            part = done
+        elif child.type == "&" and part:
+            part[-1] = (part[-1][0], True)
+        elif child.is_named and child.type != "comment":
+            part.append((child, False))
+    return asked, done
+
+
+def pipe_parts(node: Node) -> tuple[list[Node], list[tuple[str, Node]]]:
+    """The parts of a pipe, and what is joined to it: after `! a | b` the grammar mixes them up."""
+    parts = [child for child in node.children if child.is_named]
+    rest: list[tuple[str, Node]] = []
+    while parts[-1].type in {"list", "pipeline"}:
+        last = parts.pop()
+        if last.type == "pipeline":
+            parts += [child for child in last.children if child.is_named]
+        else:
+            rest.insert(0, (last.children[1].type, last.children[-1]))
+            parts.append(last.children[0])
+    return parts, rest
+
+
+def here_string(node: Node) -> str | None:
+    """The text after `<<<`."""
+    for each in node.children:
+        if each.type == "herestring_redirect":
+            return unquoted(each.children[-1])
+    return None
+
+
 def _broken(root: Node) -> Iterator[Node]:
     """The nodes that show that the text is no program, though the grammar found a tree for it."""
     waiting = [root]

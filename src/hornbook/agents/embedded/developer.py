@@ -46,7 +46,7 @@ from hornbook.agents.embedded.step import (
 from hornbook.agents.embedded.step_context import MOST_TOKENS, View, build
 from hornbook.agents.embedded.step_store import StepStore
 from hornbook.errors import BadGlob, UsageError
-from hornbook.gates.values import GateReport, GateStatus
+from hornbook.gates.gate import GateReport, GateStatus
 
 Check = Callable[[Sequence[str]], GateReport]
 """Runs the gates of these names over the worktree, all of them when none is named."""

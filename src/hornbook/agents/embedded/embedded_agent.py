@@ -12,10 +12,10 @@ from hornbook.agents.embedded.step_context import MOST_TOKENS
 from hornbook.agents.model_endpoint import ModelEndpoint
 from hornbook.agents.role_confinement import RULE_FOLDERS
 from hornbook.errors import UsageError
-from hornbook.gates.change_run import bounds_in_run, told
-from hornbook.gates.effective import gates_now
+from hornbook.gates.bounds import bounds_in_run, with_confinement
+from hornbook.gates.gate import GateReport
+from hornbook.gates.gate_list import gates_now
 from hornbook.gates.runner import run_gates
-from hornbook.gates.values import GateReport
 from hornbook.graph.repository import Repository
 from hornbook.settings.settings import EMBEDDED, Endpoint, Settings, Sight
 from hornbook.text.tokens import counter
@@ -140,7 +140,7 @@ class EmbeddedAgent:
         if bounds is None:
             return run()
         with bounds.shell(folder, self.root, ours=False) as shell:
-            return told(run(wrap=shell), shell, wanted)
+            return with_confinement(run(wrap=shell), shell, wanted)
 
 
 def _call_facts(

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from hornbook.agents.embedded.step import Schema, StepRecord, StepTask
-from hornbook.gates.values import GateResult, GateStatus
+from hornbook.gates.gate import GateResult, GateStatus
 
 
 @dataclass(frozen=True, slots=True)

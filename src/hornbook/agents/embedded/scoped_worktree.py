@@ -19,7 +19,7 @@ from hornbook.agents.embedded.progress import is_test_gate, verified
 from hornbook.agents.embedded.step import FileEdit, StepRecord, StepTask
 from hornbook.commits.git import inside_repository, require_success, run
 from hornbook.disk import write_whole
-from hornbook.gates.values import GateResult
+from hornbook.gates.gate import GateResult
 from hornbook.plans.plan import Constraints
 from hornbook.text.globs import GlobSet, parse, parse_set
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from hornbook.agents.assignment import Assignment
 from hornbook.agents.embedded.fitting import RECENT, one_line
 from hornbook.errors import UsageError
-from hornbook.gates.values import GateResult, GateStatus
+from hornbook.gates.gate import GateResult, GateStatus
 from hornbook.plans.plan import Constraints
 
 

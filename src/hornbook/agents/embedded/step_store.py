@@ -22,7 +22,7 @@ from hornbook.agents.embedded.step import (
 from hornbook.agents.embedded.step_context import View
 from hornbook.disk import write_whole
 from hornbook.errors import StoreError, UsageError
-from hornbook.gates.values import GateStatus
+from hornbook.gates.gate import GateStatus
 
 ARTIFACTS: Final = ("inputs", "outputs", "snapshots")
 

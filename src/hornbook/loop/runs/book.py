@@ -7,7 +7,7 @@ from typing import Self
 
 from hornbook.disk import now
 from hornbook.errors import EventLogError, NotFound
-from hornbook.gates.values import COPIED
+from hornbook.gates.gate import COPIED
 from hornbook.loop.protocol import StepOutcome
 from hornbook.loop.runs.files import told
 from hornbook.loop.runs.log import Followed, KeptLog

@@ -12,7 +12,7 @@ from hornbook.context.developer_packet import DevelopmentContext, Situation, dev
 from hornbook.context.prompt import Context, Outcome
 from hornbook.context.review_packet import bound_rules
 from hornbook.errors import PlanHeld, UsageError
-from hornbook.gates.effective import gates_for_change
+from hornbook.gates.gate_list import gates_for_change
 from hornbook.graph.commit_graph import graph_at
 from hornbook.loop.decomposition import Child, as_tasks
 from hornbook.loop.protocol import Record, StepKind

@@ -7,10 +7,11 @@ import msgspec
 
 from hornbook.commits.change import change
 from hornbook.context.sizing import Sizing, size_task
-from hornbook.gates.change_run import bounds_in_run, run_for
-from hornbook.gates.effective import GateList, GateState, gates_for_change
+from hornbook.gates.bounds import bounds_in_run
+from hornbook.gates.gate import GateReport, GateResult, GateStatus
+from hornbook.gates.gate_list import GateList, GateState, gates_for_change
+from hornbook.gates.gate_run import run_for
 from hornbook.gates.runner import has_passed
-from hornbook.gates.values import GateReport, GateResult, GateStatus
 from hornbook.graph.commit_graph import graph_at
 from hornbook.graph.snapshot import Snapshot
 from hornbook.loop.runs.state import RunState, gate_feedback

@@ -14,7 +14,7 @@ from hornbook.shell.command_kind import (
     kind_of,
     unwrapped,
 )
-from hornbook.shell.player.state import Site
+from hornbook.shell.player.shell_state import Site
 from hornbook.shell.programs import SHELLS, program_name
 
 _FAILS = re.compile(r"(exit|return)\s+[1-9$\"]|\bfalse\b")

@@ -27,7 +27,10 @@ from hornbook.shell import command_kind
 from hornbook.shell.bash_tree import (
     NotShell,
     assignments,
+    branch,
+    here_string,
     parse,
+    pipe_parts,
     source,
     statements,
     substitutions,
@@ -35,7 +38,7 @@ from hornbook.shell.bash_tree import (
     words,
 )
 from hornbook.shell.command_kind import Inner, ProgramKind, inner_shell, kind_of, unwrapped
-from hornbook.shell.player.state import (
+from hornbook.shell.player.shell_state import (
     LeftLoop,
     NextRound,
     Returned,
@@ -181,7 +184,7 @@ class Played:
         return [site for site in self.sites if site.kind is ProgramKind.JUDGE]
 
     def _pipeline(self, node: Node, shell: Shell, where: Where) -> int:
-        parts, rest = _pipe(node)
+        parts, rest = pipe_parts(node)
         if not rest:
             return self._checked(self._piped(parts, shell, where), shell, where)
         judged = len(self._judges())
@@ -272,9 +275,9 @@ class Played:
 
     def _if(self, node: Node, shell: Shell, where: Where) -> int:
         for clause in (node, *(each for each in node.children if each.type == "elif_clause")):
-            asked, branch = _branch(clause)
+            asked, done = branch(clause)
             if self._statements(asked, shell, replace(where, tested=True)) == 0:
-                return self._statements(branch, shell, where)
+                return self._statements(done, shell, where)
         last = node.children[-2]
         return self._sequence(last, shell, where) if last.type == "else_clause" else 0
 
@@ -327,7 +330,7 @@ class Played:
     # Single commands
 
     def _command(self, node: Node, shell: Shell, where: Where) -> int:
-        given = _resolved(words(node), shell)
+        given = shell.resolved(words(node))
         if not given:
             return self._substituted(node, shell, where)
         status = self._meant(given, node, shell, where)
@@ -362,7 +365,7 @@ class Played:
     def _other(self, meant: list[str], node: Node, shell: Shell, where: Where) -> int:
         inner = inner_shell(meant) if program_name(meant[0]) != "echo" else None
         if inner is not None and inner.script is None and inner.file is None:
-            inner = replace(inner, script=_here_string(node))
+            inner = replace(inner, script=here_string(node))
         if inner is not None and inner.script is not None:
             return self._inner(inner, shell, where)
         kind = kind_of(meant)
@@ -394,21 +397,16 @@ class Played:
     # Built-in commands
 
     def _exit(self, meant: list[str], shell: Shell, _where: Where) -> int:
-        raise ShellEnded(_status(meant, shell))
+        raise ShellEnded(shell.exit_status(meant))
 
     def _return(self, meant: list[str], shell: Shell, _where: Where) -> int:
         if not shell.calls:
             return 2
-        raise Returned(_status(meant, shell))
+        raise Returned(shell.exit_status(meant))
 
-    def _leave_loop(self, _meant: list[str], shell: Shell, _where: Where) -> int:
+    def _leave_loop(self, meant: list[str], shell: Shell, _where: Where) -> int:
         if shell.loops:
-            raise LeftLoop(0)
-        return 0
-
-    def _next_round(self, _meant: list[str], shell: Shell, _where: Where) -> int:
-        if shell.loops:
-            raise NextRound(0)
+            raise LeftLoop(0) if meant[0] == "break" else NextRound(0)
         return 0
 
     def _false(self, _meant: list[str], _shell: Shell, _where: Where) -> int:
@@ -495,13 +493,11 @@ class Played:
             return None
 
     def _all_assigned(self, node: Node, shell: Shell, where: Where) -> int:
+        """Several assignments; those of `export` and its like have a status that nobody sees."""
+        declared = node.type == "declaration_command"
+        around = replace(where, tested=where.tested or declared)
         for each in assignments(node):
-            self._assigned(each, shell, where)
-        return 0
-
-    def _declared(self, node: Node, shell: Shell, where: Where) -> int:
-        for each in assignments(node):
-            self._assigned(each, shell, replace(where, tested=True))
+            self._assigned(each, shell, around)
         return 0
 
     def _substituted(self, node: Node, shell: Shell, where: Where) -> int:
@@ -516,7 +512,7 @@ class Played:
         "exit": _exit,
         "return": _return,
         "break": _leave_loop,
-        "continue": _next_round,
+        "continue": _leave_loop,
         "false": _false,
         "eval": _eval,
         "wait": _wait,
@@ -540,7 +536,7 @@ class Played:
         "test_command": _test,
         "variable_assignment": _assigned,
         "variable_assignments": _all_assigned,
-        "declaration_command": _declared,
+        "declaration_command": _all_assigned,
         "command": _command,
     }
 
@@ -558,74 +554,9 @@ def _tries_again(meant: list[str], where: Where) -> bool:
     return not where.negated and any(again)
 
 
-def _resolved(given: list[str], shell: Shell) -> list[str]:
-    """The words with a name put in that the script itself gave."""
-    if not given or not re.fullmatch(r"\$\{?\w+\}?", given[0]):
-        return given
-    named = shell.values.get(given[0].strip("${}"))
-    return [*named.split(), *given[1:]] if named else given
-
-
-def _status(meant: list[str], shell: Shell) -> int:
-    """The status that `exit` or `return` is given.
-
-    Raises:
-        Unknown: It cannot be known.
-    """
-    if len(meant) < 2:
-        return shell.last
-    text = meant[1]
-    if text.startswith("$(("):
-        return computed(text[3:-2], shell.known()) % 256
-    value = expanded(text, shell.known())
-    try:
-        return int(value) % 256 if value else shell.last
-    except ValueError:
-        return 2
-
-
-def _here_string(node: Node) -> str | None:
-    """The text after `<<<`."""
-    for each in node.children:
-        if each.type == "herestring_redirect":
-            return unquoted(each.children[-1])
-    return None
-
-
 def _is_plain(text: str) -> bool:
     """Whether what stands in brackets reads the same as the words of `test`."""
     return re.search(r"[()<>;&|`]|=~", text) is None
-
-
-def _branch(node: Node) -> tuple[list[tuple[Node, bool]], list[tuple[Node, bool]]]:
-    """The condition of an `if` or `elif`, and what is done when it holds."""
-    asked: list[tuple[Node, bool]] = []
-    done: list[tuple[Node, bool]] = []
-    part = asked
-    for child in node.children:
-        if child.type in {"elif_clause", "else_clause"}:
-            break
-        if child.type == "then":
-            part = done
-        elif child.type == "&" and part:
-            part[-1] = (part[-1][0], True)
-        elif child.is_named and child.type != "comment":
-            part.append((child, False))
-    return asked, done
-
-
-def _pipe(node: Node) -> tuple[list[Node], list[tuple[str, Node]]]:
-    """The parts of a pipe, and what is joined to it: after `! a | b` the grammar mixes them up."""
-    parts = [child for child in node.children if child.is_named]
-    rest: list[tuple[str, Node]] = []
-    while parts[-1].type in {"list", "pipeline"}:
-        last = parts.pop()
-        if last.type == "pipeline":
-            parts += [child for child in last.children if child.is_named]
-        else:
-            rest.insert(0, (last.children[1].type, last.children[-1]))
-            parts.append(last.children[0])
-    return parts, rest
 
 
 def _leading(node: Node) -> str:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from hornbook.errors import UsageError
-from hornbook.hooks.active import Active
+from hornbook.hooks.active_file import Active
 from hornbook.hooks.host import READ_ONLY_ROLES
 from hornbook.shell.cheap_tuple import NamedTuple
 

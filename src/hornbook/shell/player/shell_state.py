@@ -77,6 +77,29 @@ class Shell:
         self.values["?"] = str(self.last)
         return self.values
 
+    def resolved(self, given: list[str]) -> list[str]:
+        """The words with a name put in that the script itself gave."""
+        if not given or not re.fullmatch(r"\$\{?\w+\}?", given[0]):
+            return given
+        named = self.values.get(given[0].strip("${}"))
+        return [*named.split(), *given[1:]] if named else given
+
+    def exit_status(self, given: list[str]) -> int:
+        """The status that `exit` or `return` is given; without one it is that of the last command.
+
+        Raises:
+            Unknown: It cannot be known.
+        """
+        if len(given) < 2:
+            return self.last
+        if given[1].startswith("$(("):
+            return computed(given[1][3:-2], self.known()) % 256
+        value = expanded(given[1], self.known())
+        try:
+            return int(value) % 256 if value else self.last
+        except ValueError:
+            return 2
+
     def copy(self) -> Shell:
         """The state of a subshell, which has no traps of its own."""
         return replace(self, values=dict(self.values), functions=dict(self.functions), traps={})

@@ -1,9 +1,9 @@
 """Runs gates over the tree that is to be judged, and floors over a change."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,84 +23,17 @@ from hornbook.commits.trees import (
 from hornbook.disk import write_whole
 from hornbook.errors import UsageError
 from hornbook.gates import floors
-from hornbook.gates.confined_shell import GateShell, gate_shell
-from hornbook.gates.effective import GateList, GateState, constraints_at
+from hornbook.gates.bounds import GateBounds, with_confinement
 from hornbook.gates.floors import judging_part
+from hornbook.gates.gate import COPIED, Gate, GateReport, GateResult, GateStatus
+from hornbook.gates.gate_list import GateList, GateState, ListedGate, constraints_at
 from hornbook.gates.proof import GateProof, prove
 from hornbook.gates.runner import Progress, has_passed, run_gates, silent
 from hornbook.gates.test_files import TestFile, is_test, weakened
-from hornbook.gates.values import COPIED, Gate, GateReport, GateResult, GateStatus
 from hornbook.plans.plan import Constraints
-from hornbook.process.confinement import Machine, Means, this_machine
 from hornbook.rules.reading import is_rule_file
 from hornbook.settings.places import Places
-from hornbook.settings.settings import Confine
 from hornbook.text.globs import parse_set
-
-
-@dataclass(frozen=True, slots=True)
-class GateBounds:
-    """What confined gates may do beside writing their tree.
-
-    `hidden` they cannot read; `writable` they may write.
-    """
-
-    machine: Machine
-    writable: tuple[Path, ...] = ()
-    hidden: tuple[Path, ...] = ()
-
-    @contextmanager
-    def shell(self, folder: Path, root: Path, *, ours: bool) -> Iterator[GateShell]:
-        """The shell for gates in a folder; `ours` is a tree that nobody keeps.
-
-        Of any other tree git's own files are not to be written.
-
-        Raises:
-            UsageError: The means of this machine do not work here.
-        """
-        tree, top = _tree(folder), _tree(root)
-        with gate_shell(
-            tree,
-            self.machine,
-            writable=self.writable,
-            shown=() if top == tree else (top,),
-            kept=() if ours else (tree / ".git",),
-            hidden=self.hidden,
-        ) as shell:
-            yield shell
-
-
-def bounds_in_run(listed: GateList, *, hidden: Sequence[Path] = ()) -> GateBounds | None:
-    """How the gates of a run are confined; None if the settings say that they are not."""
-    return None if listed.confine is Confine.NEVER else bounds_of(listed, hidden=hidden)
-
-
-def bounds_by_hand(listed: GateList, *, confined: bool | None) -> GateBounds | None:
-    """How gates that somebody runs are confined: as they say, else as the settings do."""
-    wanted = listed.confine is Confine.ALWAYS if confined is None else confined
-    return bounds_of(listed) if wanted else None
-
-
-def bounds_of(listed: GateList, *, hidden: Sequence[Path] = ()) -> GateBounds:
-    """How gates are confined on this machine."""
-    writable = tuple(Path(each).expanduser() for each in listed.writable)
-    return GateBounds(this_machine(), writable, tuple(hidden))
-
-
-def told(report: GateReport, shell: GateShell, gates: Sequence[Gate]) -> GateReport:
-    """The report with what confined its gates, and what did not."""
-    notes = list(shell.warnings({}))
-    free = [gate.name for gate in gates if gate.network]
-    if free and shell.means is not Means.NOTHING:
-        notes.append(f"with the network, as the settings say: {', '.join(free)}")
-    return replace(report, notes=(*report.notes, *notes), confined_by=shell.means.value)
-
-
-def _tree(folder: Path) -> Path:
-    """The top of the files that a folder belongs to: where git's file or folder lies."""
-    here = folder.resolve()
-    return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
-
 
 TREE = "floor:tree"
 _OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
@@ -139,7 +72,7 @@ def run_for(
         if bounds is None:
             return plain(folder)
         with bounds.shell(folder, root, ours=folder != root) as shell:
-            return told(plain(folder, wrap=shell), shell, gates)
+            return with_confinement(plain(folder, wrap=shell), shell, gates)
 
     if span is not None:
         found = change(root, span)
@@ -181,31 +114,24 @@ def run_listed(
         progress=progress,
         bounds=bounds,
     )
-    refused = [
-        GateResult(
-            each.gate.name,
-            required=each.gate.required,
-            status=GateStatus.REFUSED,
-            message="; ".join(each.reasons),
-        )
-        for each in listed.gates
-        if each.state is GateState.REFUSED
-    ]
-    off = [
-        GateResult(
-            each.gate.name,
-            required=False,
-            status=GateStatus.SKIPPED,
-            message="; ".join(each.reasons),
-        )
-        for each in listed.gates
-        if each.state is GateState.DISABLED
-    ]
+    refused = [_not_run(each) for each in listed.gates if each.state is GateState.REFUSED]
+    off = [_not_run(each) for each in listed.gates if each.state is GateState.DISABLED]
     report = _with(report, [*refused, *off])
     if not listed.gates and listed.message:
         report = replace(report, notes=(*report.notes, listed.message))
     keep_newest(Places(root), report)
     return report
+
+
+def _not_run(listed: ListedGate) -> GateResult:
+    """The result of a gate that is refused or switched off."""
+    refused = listed.state is GateState.REFUSED
+    return GateResult(
+        listed.gate.name,
+        required=refused and listed.gate.required,
+        status=GateStatus.REFUSED if refused else GateStatus.SKIPPED,
+        message="; ".join(listed.reasons),
+    )
 
 
 def limits(
@@ -372,20 +298,21 @@ def _test_files(
     root: Path, files: Sequence[Touched], environment: Mapping[str, str] | None
 ) -> list[TestFile]:
     """The touched tests, and touched Rust files, with their texts before and after."""
-    tests = [
-        file
-        for file in files
-        if not file.is_submodule and not file.is_link and _may_test(file.before or file.path)
-    ]
+    tests = [file for file in files if not file.is_submodule and not file.is_link]
+    tests = [file for file in tests if _may_test(file.before or file.path)]
     old = {file.path: file.old_blob for file in tests if file.old_mode in _REGULAR}
     new = {file.path: file.blob for file in tests if file.mode in _REGULAR}
-    names = {*old.values(), *new.values()}
-    held = git.blobs(root, names, environment) if names else {}
+    held = _blobs(root, {*old.values(), *new.values()}, environment)
     texts = {name: data.decode("utf-8", "replace") for name, data in held.items()}
-    return [
-        TestFile(file.path, texts.get(old.get(file.path, "")), texts.get(new.get(file.path, "")))
-        for file in tests
-    ]
+    before = {path: texts[blob] for path, blob in old.items()}
+    after = {path: texts[blob] for path, blob in new.items()}
+    return [TestFile(file.path, before.get(file.path), after.get(file.path)) for file in tests]
+
+
+def _blobs(
+    root: Path, names: Collection[str], environment: Mapping[str, str] | None
+) -> dict[str, bytes]:
+    return git.blobs(root, names, environment) if names else {}
 
 
 def _may_test(path: str) -> bool:
@@ -397,7 +324,7 @@ def _self_tested(
 ) -> set[str]:
     """The changed files of Rust that hold tests of their own."""
     rust = {file.path: file.blob for file in files if file.is_edited and file.path.endswith(".rs")}
-    texts = git.blobs(root, rust.values(), environment) if rust else {}
+    texts = _blobs(root, rust.values(), environment)
     return {path for path, blob in rust.items() if any(mark in texts[blob] for mark in _OWN_TESTS)}
 
 
@@ -405,13 +332,14 @@ def _harmless(
     root: Path, files: Sequence[Touched], environment: Mapping[str, str] | None
 ) -> set[str]:
     """The touched files that hold settings of tests and checks among others, which stayed."""
-    found = set()
-    for file in files:
-        if file.path.rsplit("/", 1)[-1] not in floors.SHARED or file.is_removed or file.before:
-            continue
-        names = [file.blob] if file.old_mode == ABSENT else [file.blob, file.old_blob]
-        held = git.blobs(root, names, environment)
-        parts = [judging_part(file.path, held[name].decode("utf-8", "replace")) for name in names]
-        if not parts[0] if len(parts) == 1 else parts[0] == parts[1]:
-            found.add(file.path)
-    return found
+    shared = [file for file in files if file.path.rsplit("/", 1)[-1] in floors.SHARED]
+    kept = [file for file in shared if not file.is_removed and not file.before]
+    return {file.path for file in kept if not _edits_judges(root, file, environment)}
+
+
+def _edits_judges(root: Path, file: Touched, environment: Mapping[str, str] | None) -> bool:
+    """Whether the part of a file that configures tests and checks is another than before."""
+    names = [file.blob] if file.old_mode == ABSENT else [file.blob, file.old_blob]
+    held = git.blobs(root, names, environment)
+    parts = [judging_part(file.path, held[name].decode("utf-8", "replace")) for name in names]
+    return bool(parts[0]) if len(parts) == 1 else parts[0] != parts[1]
