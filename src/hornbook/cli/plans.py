@@ -113,21 +113,23 @@ def plans(here: click.Context, *, as_json: bool) -> None:
     if not views:
         note("no plan yet: begin one with `hornbook explore TOPIC`")
         return
-    rows = [
-        (
-            Styled(view.state.status, STATUS_STYLE[view.state.status]),
-            "*" if view.plan.slug == active else "",
-            view.plan.slug,
-            view.plan.title,
-            counted(len(view.state.tasks), "task"),
-            (view.plan.committed_at or view.plan.created_at)[:10],
-        )
-        for view in views
-    ]
+    rows = [_plan_row(view, active) for view in views]
     columns(rows, heads=("status", "", "plan", "title", "tasks", "since"), whole=2)
     open_ones = [view.plan.slug for view in views if not view.plan.committed]
     if open_ones:
         note(f"{counted(len(open_ones), 'plan')} not committed: {', '.join(open_ones)}")
+
+
+def _plan_row(view: "PlanView", active: str | None) -> tuple[str, ...]:
+    plan, status = view.plan, view.state.status
+    return (
+        Styled(status, STATUS_STYLE[status]),
+        "*" if plan.slug == active else "",
+        plan.slug,
+        plan.title,
+        counted(len(view.state.tasks), "task"),
+        (plan.committed_at or plan.created_at)[:10],
+    )
 
 
 @plans.command("show")

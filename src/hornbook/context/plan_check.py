@@ -134,10 +134,7 @@ def any_of(read: PlanText) -> tuple[str, ...]:
 
 def _check_scope(read: PlanText, problems: Problems, files: Collection[str]) -> None:
     scope = PlanScope(read.plan.constraints)
-    matched = {
-        each: {path for path in files if each.glob is not None and each.glob.matches(path)}
-        for each in scope.globs
-    }
+    matched = {each: _matched(each, files) for each in scope.globs}
     for each in scope.globs:
         line = read.constraint_lines.get((each.kind, each.text))
         if each.is_prose and not matched[each]:
@@ -150,6 +147,10 @@ def _check_scope(read: PlanText, problems: Problems, files: Collection[str]) -> 
     if scope.of("IN") and not any(_reaches(each, scope, reached) for each in scope.of("IN")):
         message = "Nothing is in scope: no file matches what is IN, and none is named to be made."
         problems.error(read.lines.get("Constraints"), "nothing_in_scope", message)
+
+
+def _matched(each: ScopeGlob, files: Collection[str]) -> set[str]:
+    return set() if each.glob is None else set(filter(each.glob.matches, files))
 
 
 def _check_overlaps(

@@ -271,10 +271,12 @@ def recover(state: Path, slug: str, log: EventLog | str) -> tuple[Recovery, LogR
     kept, fault = _checkpoint(root, slug)
     notes = [*reading.notes, *_checkpoint_notes(slug, kept, fault)]
     found = _compared(kept, reading.events, notes) if kept is not None else None
-    texts = [(path, text, reading.events) for path, text in sorted(now.files.items())]
-    texts.append((_export_path(slug), reading.text, ()))
-    if fault is not None or (found is not None and not found.matches):
-        texts.append((now.path, now.text, ()))
+    files = [
+        _compared_file(root, path, text, reading.events) for path, text in sorted(now.files.items())
+    ]
+    files.append(_compared_file(root, _export_path(slug), reading.text, ()))
+    if fault or (found and not found.matches):
+        files.append(_compared_file(root, now.path, now.text, ()))
     artifacts = kept.artifacts if kept is not None else now.artifacts
     notes += [f"{each}; it changed nothing." for each in now.set_aside]
     return (
@@ -286,7 +288,7 @@ def recover(state: Path, slug: str, log: EventLog | str) -> tuple[Recovery, LogR
             core=core,
             checkpoint=found,
             artifacts=tuple(_artifact(root, *each) for each in sorted(artifacts.items())),
-            files=tuple(_compared_file(root, *each) for each in texts),
+            files=tuple(files),
             notes=tuple(notes),
             restored={path: text for path, text in now.files.items() if path.endswith(".md")},
         ),
