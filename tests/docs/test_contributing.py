@@ -142,7 +142,7 @@ def test_a_gate_preset_is_added_by_its_steps(copy: Copy, tmp_path: Path) -> None
 
 def test_an_agent_profile_is_added_by_its_steps(copy: Copy, root: Path) -> None:
     copy.add("agents/profiles/zed.yaml", PROFILE)
-    copy.change("settings/agent_block.py", '"gemini", "aider")', '"gemini", "aider", "zed")')
+    copy.change("settings/settings.py", '"gemini", "aider")', '"gemini", "aider", "zed")')
     code = "from hornbook.agents.profile import shipped; print(shipped('zed').program)"
     assert copy.run(root, "-c", code).strip() == "zed-agent"
 
