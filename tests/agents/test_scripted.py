@@ -28,6 +28,7 @@ from hornbook.review.judgement import Judgement
 from hornbook.review.printed_review import PrintedReview
 from tests.kit import review_cases as cases
 from tests.kit.paths import DOCS
+from tests.kit.pytest_command import PYTEST
 from tests.kit.workspaces import write
 
 PROOF = ApprovalProof("plan.p", "task.p.1", "run.1", "r", "e")
@@ -120,7 +121,7 @@ def test_a_default_python_file_comes_with_a_test_that_passes(root: Path) -> None
     )
     assert tested is not None
     assert tested.status is GateStatus.PASSED
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    run = [*PYTEST, "-q", "tests"]
     done = subprocess.run(run, cwd=tree.path, check=False, capture_output=True, text=True)
     assert "1 passed" in done.stdout, done.stdout
 

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from hornbook.errors import StoreError, UsageError
 from hornbook.gates.gate import GateReport
 from hornbook.plans.plan import Constraints
 from tests.kit.paths import DOCS
+from tests.kit.pytest_command import PYTEST
 from tests.kit.step_runs import (
     COUNT,
     LONG_STEPS,
@@ -473,7 +473,7 @@ def test_snapshots_put_a_reset_worktree_right(root: Path) -> None:
 def pytest_gate(tree: Path) -> Any:
     def check(names: Sequence[str]) -> GateReport:
         del names
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "-c", "/dev/null"]  # fmt: skip
+        command = [*PYTEST, "-q", "--rootdir", ".", "-c", "/dev/null"]
         done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
         return report(gate("test", passed=done.returncode == 0, output=done.stdout))
 

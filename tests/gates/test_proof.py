@@ -12,10 +12,11 @@ from hornbook.commits.trees import content, copy_of
 from hornbook.gates.gate import Gate
 from hornbook.gates.gate_run import prove_for
 from hornbook.gates.proof import GateProof, Injection, ProofVerdict, injections
+from tests.kit import pytest_command
 from tests.kit.workspaces import write
 
 PYTHON = sys.executable
-PYTEST = f"{PYTHON} -m pytest -q -p no:cacheprovider"
+PYTEST = " ".join((*pytest_command.PYTEST, "-q"))
 COUNTER = """\
 import json, pathlib, subprocess, sys
 lines = {}

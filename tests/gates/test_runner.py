@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -22,9 +21,10 @@ from hornbook.gates.reports import junit
 from hornbook.gates.runner import NO_GATES, run_gates
 from hornbook.gates.test_output import problem_with_tests, tools_run
 from hornbook.plans.plan import Constraints
+from tests.kit import pytest_command
 from tests.kit.workspaces import write
 
-PYTEST = f"{sys.executable} -m pytest -p no:cacheprovider"
+PYTEST = " ".join(pytest_command.PYTEST)
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 

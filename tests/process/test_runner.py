@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -24,9 +23,13 @@ from hornbook.process.shell_command import (
     shell_of,
 )
 from tests.kit.paths import ROOT
+from tests.kit.waiting import SAFETY, until
+
+OURS = f"{os.getpid():07}"
+"""Digits that tell our processes from those of other tests on this machine."""
 
 
-def run(tmp_path: Path, command: str, *, timeout: float = 60, **more: str) -> Finished:
+def run(tmp_path: Path, command: str, *, timeout: float = SAFETY, **more: str) -> Finished:
     return run_command(
         command,
         folder=tmp_path,
@@ -85,32 +88,32 @@ def test_a_timeout_ends_children_that_left_the_session_and_their_environment(
     tmp_path: Path,
 ) -> None:
     command = (
-        "setsid sleep 88.0417 & "
-        "(env -i setsid sh -c 'sleep 88.0417 & wait' &) ; "
-        "trap '' TERM; sleep 88.0417"
+        f"setsid sleep 88.0417{OURS} & "
+        f"(env -i setsid sh -c 'sleep 88.0417{OURS} & wait' &) ; "
+        f"trap '' TERM; sleep 88.0417{OURS}"
     )
     found = run(tmp_path, command, timeout=1)
     assert found.timed_out
     assert found.left >= 3
-    assert living("88.0417") == []
+    assert living(f"88.0417{OURS}") == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
 def test_what_a_finished_command_leaves_running_is_ended_and_does_not_hold_the_output(
     tmp_path: Path,
 ) -> None:
-    found = run(tmp_path, "setsid nohup sleep 88.0418 & echo done")
+    found = run(tmp_path, f"setsid nohup sleep 88.0418{OURS} & echo done")
     assert found.code == 0
     assert found.output == "done\n"
     assert found.left == 1
-    assert living("88.0418") == []
+    assert living(f"88.0418{OURS}") == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are read from /proc")
 def test_a_command_that_kills_its_keeper_has_not_passed_and_leaves_nothing(tmp_path: Path) -> None:
-    found = run(tmp_path, "kill -KILL $PPID; sleep 88.0419")
+    found = run(tmp_path, f"kill -KILL $PPID; sleep 88.0419{OURS}")
     assert found.code is None
-    assert living("88.0419") == []
+    assert living(f"88.0419{OURS}") == []
 
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are read from /proc")
@@ -118,10 +121,10 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are read f
 
 @linux
 def test_what_lost_its_keeper_its_session_and_its_environment_is_ended_too(tmp_path: Path) -> None:
-    escape = "(env -i setsid sleep 88.0421 >/dev/null 2>&1 &)"
-    found = run(tmp_path, f"{escape}; kill -KILL $PPID; sleep 88.0421")
+    escape = f"(env -i setsid sleep 88.0421{OURS} >/dev/null 2>&1 &)"
+    found = run(tmp_path, f"{escape}; kill -KILL $PPID; sleep 88.0421{OURS}")
     assert found.code is None
-    assert living("88.0421") == []
+    assert living(f"88.0421{OURS}") == []
 
 
 OUTER = "$(cut -d' ' -f4 /proc/$PPID/stat)"
@@ -140,10 +143,10 @@ OUTER = "$(cut -d' ' -f4 /proc/$PPID/stat)"
 def test_a_keeper_that_is_stopped_or_killed_ends_the_run_long_before_its_time(
     tmp_path: Path, attack: str, mark: str
 ) -> None:
-    found = run(tmp_path, f"{attack}; sleep {mark}", timeout=3600)
+    found = run(tmp_path, f"{attack}; sleep {mark}{OURS}", timeout=3600)
     assert found.code is None
     assert not found.timed_out
-    assert living(mark) == []
+    assert living(mark + OURS) == []
 
 
 @linux
@@ -174,7 +177,7 @@ def test_the_word_of_the_answer_is_nowhere_for_the_command_to_see(tmp_path: Path
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are read from /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_when_we_end_so_does_the_command(tmp_path: Path, number: signal.Signals) -> None:
-    mark = f"88.05{int(number)}"
+    mark = f"88.05{int(number)}{OURS}"
     script = f"""
 import os
 from pathlib import Path
@@ -183,23 +186,20 @@ from hornbook.gates.gate import Gate
 root = Path({str(tmp_path)!r})
 run_gates([Gate("slow", "echo x > started; setsid sleep {mark}; sleep {mark}")], root, logs=root / "logs")
 """
-    os.mkfifo(tmp_path / "started")
     ours = subprocess.Popen(
         [sys.executable, "-c", script],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         stderr=subprocess.PIPE,
     )
-    (tmp_path / "started").read_text()
-    ours.send_signal(number)
-    assert ours.wait(timeout=60) != 0
-    if ours.stderr is not None:
-        ours.stderr.close()
-    deadline = threading.Event()
-    for _ in range(600):
-        if not living(mark):
-            break
-        deadline.wait(0.05)
-    assert living(mark) == []
+    try:
+        started = tmp_path / "started"
+        until(lambda: started.exists() or ours.poll() is not None, "the start of the command")
+        ours.send_signal(number)
+        assert ours.wait() != 0
+    finally:
+        ours.kill()
+        ours.communicate()
+    until(lambda: not living(mark), f"no process with {mark}")
 
 
 def test_head_and_tail_are_kept_and_the_rest_is_counted(tmp_path: Path) -> None:
