@@ -1,10 +1,12 @@
 """Finds the data folders that ship with Hornbook: in the wheel or in the checkout."""
 
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 FOLDERS = ("vocabulary", "queries", "sources")
+
+PACKAGE = Path(__file__).parent
+"""The folder of the package: what a room ships lies beside its modules."""
 
 
 @cache
@@ -14,8 +16,7 @@ def folder(name: str) -> Path:
     Raises:
         FileNotFoundError: The installation does not carry it.
     """
-    package = Path(str(files("hornbook")))
-    for candidate in (package / "_data" / name, package.parents[1] / name):
+    for candidate in (PACKAGE / "_data" / name, PACKAGE.parents[1] / name):
         if candidate.is_dir():
             return candidate
     raise FileNotFoundError(f"Hornbook's {name!r} folder is not installed: reinstall hornbook.")

@@ -4,12 +4,12 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import yaml
 
 from hornbook.agents.assignment import Role
+from hornbook.resources import PACKAGE
 from hornbook.settings.settings import JSON_PATHS, Output, OwnCommand, PromptBy
 
 
@@ -70,7 +70,7 @@ class Profile:
 @cache
 def shipped(name: str) -> Profile:
     """One of the `SHIPPED` profiles."""
-    text = (files(__package__) / "profiles" / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (PACKAGE / "agents/profiles" / f"{name}.yaml").read_text(encoding="utf-8")
     entries: dict[str, Any] = yaml.safe_load(text)  # our own file, tested
     return Profile(name=name, **{key: _value(key, value) for key, value in entries.items()})
 

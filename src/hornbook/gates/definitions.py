@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -14,6 +13,7 @@ import yaml
 
 from hornbook.errors import BadGlob
 from hornbook.gates.gate import Gate
+from hornbook.resources import PACKAGE
 from hornbook.settings.settings import Additional, GateSettings, Override, PresetChoice, place_of
 from hornbook.text.globs import parse
 
@@ -23,7 +23,7 @@ PRESETS = ("go", "python", "typescript", "rust")
 @cache
 def preset_gates(name: str) -> tuple[Gate, ...]:
     """The gates of one of the `PRESETS`, each value with its origin."""
-    text = (files(__package__) / "presets" / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (PACKAGE / "gates/presets" / f"{name}.yaml").read_text(encoding="utf-8")
     entries: list[dict[str, Any]] = yaml.safe_load(text)  # our own file, tested
     return tuple(_gate(name, entry) for entry in entries)
 

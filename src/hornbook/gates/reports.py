@@ -3,12 +3,12 @@
 import json
 import re
 from functools import cache
-from importlib.resources import files
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from hornbook.gates.gate import GateReport, GateResult, GateStatus
 from hornbook.gates.test_output import plain
+from hornbook.resources import PACKAGE
 
 # Beyond what `plain` takes out, XML 1.0 has no place for these.
 _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
@@ -71,6 +71,6 @@ SCHEMA = "structural-gates.v1.json"
 @cache
 def schema() -> dict[str, Any]:
     """The schema of `gates run` and `gates list`, as shipped."""
-    text = (files(__package__) / "schemas" / SCHEMA).read_text(encoding="utf-8")
+    text = (PACKAGE / "gates/schemas" / SCHEMA).read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)  # JSON of any shape
     return found

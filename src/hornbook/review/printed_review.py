@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
 from math import isfinite
 from typing import (
     Any,  # a JSON schema is a tree of any values
     TypeVar,
 )
 
+from hornbook.resources import PACKAGE
 from hornbook.review.judgement import (
     Citation,
     LearnedPattern,
@@ -438,4 +438,4 @@ def review_schema(sop_ids: Iterable[str]) -> dict[str, Any]:
 @cache
 def schema_text(name: str) -> str:
     """The text of a shipped schema."""
-    return files("hornbook.review").joinpath("schemas", name).read_text(encoding="utf-8")
+    return (PACKAGE / "review/schemas" / name).read_text(encoding="utf-8")

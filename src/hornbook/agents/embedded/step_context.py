@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
 from hornbook.agents.embedded.actions import ACTIONS, described
@@ -30,6 +29,7 @@ from hornbook.agents.embedded.step import (
     StepRecord,
     StepTask,
 )
+from hornbook.resources import PACKAGE
 
 MOST_FILES: Final = 8
 
@@ -253,7 +253,7 @@ def build(view: View, count: Count, most_tokens: int = MOST_TOKENS) -> StepConte
 @cache
 def system_prompt(phase: Phase) -> str:
     """The system prompt of a phase, with the names of its actions."""
-    template = files("hornbook.agents.embedded") / "prompts" / f"{phase}.md"
+    template = PACKAGE / "agents/embedded/prompts" / f"{phase}.md"
     return template.read_text(encoding="utf-8").replace("{actions}", ", ".join(ACTIONS))
 
 

@@ -1,12 +1,11 @@
 """What a role is told: the shipped instructions, or those of the team's own template."""
 
 from functools import cache
-from importlib.resources import files
-from importlib.resources import files as package_files
 from pathlib import Path
 
 from hornbook.commits import git
 from hornbook.context.templates.template import TaskTemplate, require_template
+from hornbook.resources import PACKAGE
 
 TEMPLATES = ".hornbook/templates"
 FORM_BEGINS = "Rules, decisions, signatures, "
@@ -16,7 +15,7 @@ FORM_BEGINS = "Rules, decisions, signatures, "
 @cache
 def shipped_instructions(role: str) -> str:
     """The instructions of a role, as shipped."""
-    path = package_files("hornbook.context") / "prompts" / f"{role}.md"
+    path = PACKAGE / "context/prompts" / f"{role}.md"
     return path.read_text(encoding="utf-8")
 
 
@@ -60,5 +59,5 @@ def shipped_template(name: str) -> TaskTemplate:
     Raises:
         FileNotFoundError: None has that name.
     """
-    file = files("hornbook.context.templates") / f"{name}.xml"
+    file = PACKAGE / "context/templates" / f"{name}.xml"
     return require_template(file.read_bytes(), f"{name}.xml")

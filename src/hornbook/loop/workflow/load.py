@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from hornbook.context.templates.context_settings import remedy
 from hornbook.errors import ConfigError
@@ -13,6 +12,7 @@ from hornbook.loop.workflow.definition import Key, Notebook, Workflow, WorkflowF
 from hornbook.loop.workflow.flow import check_flow, check_references
 from hornbook.loop.workflow.parts import NAME, PlacedStep, StepReader, duration
 from hornbook.plans.run_kinds import TRIGGER
+from hornbook.resources import PACKAGE
 
 MAX_ITERATIONS = 100
 MAX_STEPS = 200
@@ -288,7 +288,7 @@ def shipped_workflow(workflow_id: str) -> Workflow:
     Raises:
         FileNotFoundError: None has that id.
     """
-    file = files("hornbook.loop.workflow") / "workflows" / f"{workflow_id}.json"
+    file = PACKAGE / "loop/workflow/workflows" / f"{workflow_id}.json"
     return require_workflow(file.read_bytes(), f"{workflow_id}.json")
 
 

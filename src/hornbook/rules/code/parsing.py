@@ -13,10 +13,11 @@ import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from time import thread_time
 
 from tree_sitter import Language, Node, Parser, Query, QueryCursor, Tree
+
+from hornbook.resources import PACKAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def language(grammar: Grammar) -> Language:
 @cache
 def query(grammar: Grammar) -> Query:
     """The compiled patterns of a language."""
-    folder = files(__package__).joinpath("queries")
+    folder = PACKAGE / "rules/code/queries"
     texts = [folder.joinpath(f"{name}.scm").read_text("utf-8") for name in grammar.queries]
     return Query(language(grammar), "\n".join(texts))
 
