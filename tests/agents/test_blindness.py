@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hornbook import Workspace
 from hornbook.agents.rule_leaks import RUN, RuleTexts, blindness
 from hornbook.commits.worktrees import prepare
-from hornbook.rules.reading import is_rule_file
+from hornbook.rules.document_reader import is_rule_file
 from hornbook.settings.settings import Sight
 from tests.kit.workspaces import ERROR_HANDLING, with_the_example_sop, write
 

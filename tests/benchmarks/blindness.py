@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hornbook.agents.rule_leaks import RuleTexts, in_files
 from hornbook.commits.change import changed_names
-from hornbook.rules.reading import is_rule_file
+from hornbook.rules.document_reader import is_rule_file
 
 FILES, RULES, CHANGED = 5000, 200, 10
 WORDS = [f"{a}{b}" for a in ("ser", "han", "mod", "val", "con") for b in ("ver", "dle", "ule", "t")]

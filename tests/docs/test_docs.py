@@ -24,10 +24,10 @@ from hornbook.cli.app import GROUPS
 from hornbook.cli.main import app
 from hornbook.errors import BadGlob, HornbookError, UsageError
 from hornbook.graph.sparql import answer as sparql_answer
+from hornbook.rules.document_reader import is_rule_file, read
 from hornbook.rules.metadata.keys import OWN_KEYS
 from hornbook.rules.readers import READERS
 from hornbook.rules.readers.records import hashes_of, sealed
-from hornbook.rules.reading import is_rule_file, read
 from hornbook.serve.graphql.schema import execute
 from hornbook.settings.settings import Settings
 from hornbook.text.globs import parse, parse_set

@@ -3,7 +3,7 @@
 import pytest
 
 from hornbook.rules.document import DecisionFacts, Link
-from hornbook.rules.reading import Reading, read, resolve_links
+from hornbook.rules.document_reader import Reading, read, resolve_links
 from hornbook.vocabulary.terms import Activation, Category
 from tests.kit.paths import CORPUS
 

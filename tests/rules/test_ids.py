@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbook.rules.document_reader import read
 from hornbook.rules.ids import assign_ids, declared_id, slug
-from hornbook.rules.reading import read
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.rules import inferred
+from hornbook.rules import inference
 from hornbook.rules.chunks.outline import outline
 from hornbook.vocabulary.terms import Severity
 
@@ -25,7 +25,7 @@ from hornbook.vocabulary.terms import Severity
     ],
 )
 def test_the_title_is_the_first_heading_or_the_name(body: str, title: str) -> None:
-    assert inferred.title(outline(body), PurePosixPath("docs/error-handling_go.md")) == title
+    assert inference.title(outline(body), PurePosixPath("docs/error-handling_go.md")) == title
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_title_is_the_first_heading_or_the_name(body: str, title: str) -> No
 def test_severity_follows_words_in_capitals_outside_code(
     body: str, severity: Severity | None
 ) -> None:
-    assert inferred.severity(outline(body)) == severity
+    assert inference.severity(outline(body)) == severity
 
 
 @pytest.mark.parametrize(
@@ -67,16 +67,16 @@ def test_severity_follows_words_in_capitals_outside_code(
     ],
 )
 def test_the_summary_is_the_first_paragraph(body: str, summary: str) -> None:
-    assert inferred.summary(outline(body).lines) == summary
+    assert inference.summary(outline(body).lines) == summary
 
 
 def test_a_long_summary_ends_with_a_sentence() -> None:
-    assert inferred.shorten("A sentence. " * 60).endswith("A sentence.")
-    assert len(inferred.shorten("A sentence. " * 60)) <= 300
+    assert inference.shorten("A sentence. " * 60).endswith("A sentence.")
+    assert len(inference.shorten("A sentence. " * 60)) <= 300
 
 
 def test_a_long_summary_without_sentences_ends_with_a_word() -> None:
-    short = inferred.shorten("word " * 200)
+    short = inference.shorten("word " * 200)
     assert short.endswith("word…")
     assert len(short) <= 300
 
@@ -86,34 +86,34 @@ def test_a_long_summary_without_sentences_ends_with_a_word() -> None:
 )
 def test_requirements_are_the_items_of_their_section(heading: str) -> None:
     body = f"# T\n\n- not this\n\n{heading}\n\nIntro.\n\n- One\n  goes on\n* Two\n1. Three\n\n# Next\n- no\n"
-    assert inferred.requirements(outline(body)) == ("One goes on", "Two", "Three")
+    assert inference.requirements(outline(body)) == ("One goes on", "Two", "Three")
 
 
 def test_nested_items_belong_to_their_item() -> None:
     body = "## Rules\n- Errors:\n  - wrap\n  - name\n- [ ] Two\n    1. deep\n\n  goes on\n\nprose\n"
-    assert inferred.requirements(outline(body)) == ("Errors: wrap; name", "Two; deep goes on")
+    assert inference.requirements(outline(body)) == ("Errors: wrap; name", "Two; deep goes on")
 
 
 def test_requirements_go_on_below_smaller_headings() -> None:
     body = "## Rules\n### A\n- one\n### B\n- two\n## Other\n- three\n"
-    assert inferred.requirements(outline(body)) == ("one", "two")
+    assert inference.requirements(outline(body)) == ("one", "two")
 
 
 def test_code_in_a_list_is_no_requirement() -> None:
-    assert inferred.requirements(outline("## Rules\n- one\n  ```\n  - code\n  ```\n- two\n")) == (
+    assert inference.requirements(outline("## Rules\n- one\n  ```\n  - code\n  ```\n- two\n")) == (
         "one",
         "two",
     )
 
 
 def test_an_unclosed_fence_runs_to_the_end() -> None:
-    assert inferred.requirements(outline("## Rules\n- one\n```\n- two\n")) == ("one",)
+    assert inference.requirements(outline("## Rules\n- one\n```\n- two\n")) == ("one",)
 
 
 @given(st.text(alphabet="#-* `~\n<!>1.)[]|=ab\r\t:"))
 def test_inference_never_raises_and_keeps_lines(body: str) -> None:
     shape = outline(body)
     assert len(shape.lines) == len(outline(body.replace("`", "x").replace("~", "x")).lines)
-    inferred.requirements(shape)
-    inferred.severity(shape)
-    assert "\n" not in inferred.summary(shape.lines)
+    inference.requirements(shape)
+    inference.severity(shape)
+    assert "\n" not in inference.summary(shape.lines)

@@ -32,7 +32,7 @@ from hornbook.rules.catalog import Entry
 from hornbook.rules.code.file import code_id
 from hornbook.rules.code.generated import PATTERNS, is_generated
 from hornbook.rules.code.summary import summarise
-from hornbook.rules.reading import is_rule_file
+from hornbook.rules.document_reader import is_rule_file
 from hornbook.rules.rendering import render, render_summary
 from hornbook.settings.settings import Settings
 from hornbook.text.globs import parse_set

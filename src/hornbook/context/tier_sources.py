@@ -11,7 +11,7 @@ from hornbook.commits import git
 from hornbook.commits.seal import fingerprint, patches
 from hornbook.context.prompt import LeftOut, Unit, fenced
 from hornbook.context.tiers import CORE_FILES, LOADED_BY_HOST
-from hornbook.rules.reading import is_rule_file
+from hornbook.rules.document_reader import is_rule_file
 from hornbook.settings.places import Places
 
 _STOPPED = frozenset({"failed", "refused", "warned"})

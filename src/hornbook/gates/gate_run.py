@@ -31,7 +31,7 @@ from hornbook.gates.proof import GateProof, prove
 from hornbook.gates.runner import Progress, has_passed, run_gates, silent
 from hornbook.gates.test_files import TestFile, is_test, weakened
 from hornbook.plans.plan import Constraints
-from hornbook.rules.reading import is_rule_file
+from hornbook.rules.document_reader import is_rule_file
 from hornbook.settings.places import Places
 from hornbook.text.globs import parse_set
 

@@ -184,8 +184,8 @@ def build(commit: Commit, settings: Settings, files: Mapping[str, str]) -> MadeG
         project,
     )
     from hornbook.graph.ingest.publish import Written, write  # noqa: PLC0415  # loads the readers
-    from hornbook.graph.ingest.work import DocumentFacts, Known, work_to_do  # noqa: PLC0415  # loads the readers
-    from hornbook.rules.reading import read  # noqa: PLC0415  # loads the readers
+    from hornbook.graph.ingest.work_list import DocumentFacts, LastIngest, work_to_do  # noqa: PLC0415  # loads the readers
+    from hornbook.rules.document_reader import read  # noqa: PLC0415  # loads the readers
 
     contents = git.blobs(commit.root, files.values())
     readings = {path: read(path, contents[blob]) for path, blob in files.items()}
@@ -206,7 +206,7 @@ def build(commit: Commit, settings: Settings, files: Mapping[str, str]) -> MadeG
             project(Past(), DocumentEvent(Happened.ADDED, work.path, "", work.id, work.sha256)),
             new=True,
         )
-        for work in work_to_do(Known(None), facts, (), dict).work
+        for work in work_to_do(LastIngest(None), facts, (), dict).work
     )
     write(store, documents, bulk=True)
     quads = b"\n".join((*store.canonical(), b""))
@@ -214,7 +214,7 @@ def build(commit: Commit, settings: Settings, files: Mapping[str, str]) -> MadeG
 
 
 def _is_source(path: str, settings: Settings) -> bool:
-    from hornbook.rules.reading import is_rule_file  # noqa: PLC0415  # loads the parsers
+    from hornbook.rules.document_reader import is_rule_file  # noqa: PLC0415  # loads the parsers
 
     name = path.rpartition("/")[2]
     if any(parse(pattern).matches(path) for pattern in settings.exclude):

@@ -38,7 +38,7 @@ from hornbook.review.receipt_check import (
     prompt_warnings,
 )
 from hornbook.rules.code.parsing import grammar_of
-from hornbook.rules.reading import is_rule_file
+from hornbook.rules.document_reader import is_rule_file
 from hornbook.vocabulary.terms import Activation, Severity
 
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")

@@ -8,8 +8,8 @@ from itertools import pairwise
 from hornbook.graph.documents import in_order
 from hornbook.rules.chunks.chunk import ChunkLimits, chunk
 from hornbook.rules.document import Chunk, Document, Link, Problem
+from hornbook.rules.document_reader import read
 from hornbook.rules.readers.protocol import Reading
-from hornbook.rules.reading import read
 from hornbook.rules.rendering import header, render
 from hornbook.settings.settings import Settings
 from hornbook.text.tokens import TokenCounter, additive_boundary, counter

@@ -18,7 +18,13 @@ from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Obje
 from hornbook.graph.ingest.publish import Publication, PublicationTools
 from hornbook.graph.ingest.report import IngestReport, Progress
 from hornbook.graph.ingest.survey import EVERY_RULE, Contents, Look, Readings, Survey
-from hornbook.graph.ingest.work import IngestWork, Known, KnownDocument, recall_known, work_to_do
+from hornbook.graph.ingest.work_list import (
+    IngestWork,
+    KnownDocument,
+    LastIngest,
+    recall_known,
+    work_to_do,
+)
 from hornbook.graph.statements import SCHEMA
 from hornbook.rules.catalog import Catalog
 from hornbook.rules.document import Problem
@@ -101,7 +107,9 @@ class Ingestion:
             self._notices.append(Problem(JOURNAL, None, "history_lost", Level.WARNING, message))
         return None
 
-    def _bring_up_to_date(self, known: Known, named: list[str], *, rebuild: bool) -> IngestReport:
+    def _bring_up_to_date(
+        self, known: LastIngest, named: list[str], *, rebuild: bool
+    ) -> IngestReport:
         wanted = named or ([] if rebuild and known.roots else [EVERY_RULE])
         fresh = [path for path in wanted if path not in known.roots]
         look = self._look(known, named, [*known.roots, *fresh])
@@ -125,7 +133,7 @@ class Ingestion:
         stat_cache.save(self._places.seen, contents.seen)
         return self._report(catalog, todo, [*look.problems, *contents.problems])
 
-    def _look(self, known: Known, named: list[str], roots: list[str]) -> Look:
+    def _look(self, known: LastIngest, named: list[str], roots: list[str]) -> Look:
         """Everything that is followed when the graph starts anew, else what was named."""
         for path in named:
             if not (self._places.root / path).exists() and not _was_known(known, path):
@@ -134,7 +142,7 @@ class Ingestion:
             return self._survey.only(named)
         return self._survey.everything(roots)
 
-    def _untouched(self, known: Known, look: Look, contents: Contents) -> list[KnownDocument]:
+    def _untouched(self, known: LastIngest, look: Look, contents: Contents) -> list[KnownDocument]:
         """Documents whose file is as it was, or was not looked at."""
         return [
             each
@@ -174,7 +182,7 @@ def fingerprint(settings: Settings) -> str:
     return sha256(repr(parts).encode()).hexdigest()
 
 
-def _was_known(known: Known, path: str) -> bool:
+def _was_known(known: LastIngest, path: str) -> bool:
     return any(
         each.path == path or each.path.startswith(path + "/") for each in known.documents.values()
     )

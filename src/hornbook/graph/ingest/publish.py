@@ -14,7 +14,7 @@ from hornbook.graph.ingest.builder import Builder
 from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Objects, Past
 from hornbook.graph.ingest.report import Progress
 from hornbook.graph.ingest.survey import Readings
-from hornbook.graph.ingest.work import DocumentWork, IngestWork, Known
+from hornbook.graph.ingest.work_list import DocumentWork, IngestWork, LastIngest
 from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.store import NamedGraph
 from hornbook.rules.catalog import Catalog, Entry, Removed
@@ -124,7 +124,12 @@ class Publication:
     """Carries out one plan: journal first, then the graph, then the pointer to it."""
 
     def __init__(
-        self, tools: PublicationTools, known: Known, readings: Readings, fingerprint: str, at: str
+        self,
+        tools: PublicationTools,
+        known: LastIngest,
+        readings: Readings,
+        fingerprint: str,
+        at: str,
     ) -> None:
         self._tools = tools
         self._known = known

@@ -16,7 +16,7 @@ from hornbook.errors import NotFound, StoreError, UsageError
 from hornbook.graph.ingest.builder import too_large
 from hornbook.graph.ingest.history import Objects
 from hornbook.graph.ingest.report import Progress
-from hornbook.graph.ingest.work import DocumentFacts, DocumentWork
+from hornbook.graph.ingest.work_list import DocumentFacts, DocumentWork
 from hornbook.rules.code.parsing import grammar_of
 from hornbook.rules.discover import (
     SKIPPED_FOLDERS,
@@ -28,9 +28,9 @@ from hornbook.rules.discover import (
     walk,
 )
 from hornbook.rules.document import Problem
+from hornbook.rules.document_reader import is_rule_file
+from hornbook.rules.document_reader import read as read_document
 from hornbook.rules.readers.protocol import Reading
-from hornbook.rules.reading import is_rule_file
-from hornbook.rules.reading import read as read_document
 from hornbook.settings.load import CONFIG
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings

@@ -14,7 +14,7 @@ from hornbook.graph.commit_graph import graph_at
 from hornbook.loop.steps.services import StepRun
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
-from hornbook.rules.reading import is_rule_file
+from hornbook.rules.document_reader import is_rule_file
 from hornbook.settings.settings import Sight
 
 MOST_TOLD = 200

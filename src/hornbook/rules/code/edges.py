@@ -1,12 +1,16 @@
 """Import edges among the files of a repository: only those that surely lead to a known file."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from hornbook.rules.code.file import CodeFile
-from hornbook.rules.code.followers import ecmascript, go, java, python, rust
-
-Follower = Callable[[str, str], Iterable[str]]
-"""From a file's path and one of its references to the paths that the reference means."""
+from hornbook.rules.code.followers import (
+    Follower,
+    ecmascript_follower,
+    go_follower,
+    java_follower,
+    python_follower,
+    rust_follower,
+)
 
 
 def resolve_imports(
@@ -21,15 +25,15 @@ def resolve_imports(
     be told from a foreign one.
     """
     known = frozenset(known_paths)
-    follow_ecmascript = ecmascript.follower(known)
+    follow_ecmascript = ecmascript_follower(known)
     followers: dict[str, Follower] = {
-        "python": python.follower(known),
-        "go": go.follower(known, go_modules or {}),
+        "python": python_follower(known),
+        "go": go_follower(known, go_modules or {}),
         "javascript": follow_ecmascript,
         "typescript": follow_ecmascript,
         "tsx": follow_ecmascript,
-        "java": java.follower(known),
-        "rust": rust.follower(known),
+        "java": java_follower(known),
+        "rust": rust_follower(known),
     }
     edges: dict[str, tuple[str, ...]] = {}
     for file in sorted(files, key=lambda each: each.path):

@@ -7,7 +7,7 @@ from datetime import date, datetime, time
 from typing import Any, NoReturn
 
 import yaml
-from frontmatter.default_handlers import YAMLHandler
+from frontmatter.default_handlers import BaseHandler, YAMLHandler
 
 from hornbook.text.globs import split_list
 
@@ -312,7 +312,32 @@ class BlockLoader(yaml.CSafeLoader):
 
 
 _SEPARATOR = re.compile("[\x85\u2028\u2029]")
-_HANDLER = YAMLHandler()
+_LINE_END = r"[ \t]*(?:\r\n|\n|\r|\Z)"
+
+
+# python-frontmatter finds the fences, splits a text at them and has PyYAML load the block. Where
+# it would not be exact we say how: its own boundary takes `----` and swallows the blank lines
+# behind a fence, and its loader knows no lines, makes values of dates and follows aliases.
+
+
+class YamlBlocks(YAMLHandler):
+    """Blocks between `---` lines; `...` ends one too, as in YAML."""
+
+    FM_BOUNDARY = re.compile(rf"(?<![^\r\n])(?:---|\.\.\.){_LINE_END}")
+
+    def detect(self, text: str) -> bool:
+        """Whether a text begins with a block."""
+        return text.startswith("---") and bool(super().detect(text))
+
+
+class TomlBlocks(BaseHandler):
+    """Blocks between `+++` lines; the library's own reader of TOML is another package."""
+
+    FM_BOUNDARY = re.compile(rf"(?<![^\r\n])\+\+\+{_LINE_END}")
+    START_DELIMITER = END_DELIMITER = "+++"
+
+
+YAML_BLOCKS, TOML_BLOCKS = YamlBlocks(), TomlBlocks()
 
 
 def load_yaml(text: str) -> Block:
@@ -327,7 +352,7 @@ def load_yaml(text: str) -> Block:
         line = text.count("\n", 0, separator.start()) + 1
         raise UnreadableBlock(line, f"it holds the line separator U+{ord(separator[0]):04X}")
     try:
-        block: Block = _HANDLER.load(text, Loader=BlockLoader)
+        block: Block = YAML_BLOCKS.load(text, Loader=BlockLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise UnreadableBlock(mark.line + 1 if mark else 1, _reason(error)) from error

@@ -5,10 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from frontmatter import detect_format
+from frontmatter.default_handlers import BaseHandler
+
 from hornbook.rules.decode import UTF_16, decode
 from hornbook.rules.document import Problem, Problems
 from hornbook.rules.metadata.block import (
     LARGEST,
+    TOML_BLOCKS,
+    YAML_BLOCKS,
     Block,
     NotMapping,
     UnreadableBlock,
@@ -20,11 +25,6 @@ from hornbook.rules.metadata.block import (
 from hornbook.rules.metadata.keys import KNOWN_KEYS
 
 BOM = "\ufeff"
-_OPENING = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*(?:\r\n|\n|\r)")
-_CLOSING = {
-    "---": re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"),
-    "+++": re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n|\n|\r|\Z)"),
-}
 _MARKDOWN = re.compile(r"^(?:#{1,6} +\S.*|[ \t]*)$", re.MULTILINE)
 _WORDS = re.compile(r"\b[^\W\d_]{2,40}[ ,;.*_`]{1,5}[^\W\d_]{2}")
 _FIRST_LINE = 2
@@ -76,24 +76,27 @@ def split(data: bytes, path: str) -> Parts:
     if undecodable and data.startswith(UTF_16):
         return Parts(path, "", text, problems=problems.told(), readable=False)
     start = 1 if text.startswith(BOM) else 0
-    opening = _OPENING.match(text, start)
-    if opening is None:
+    fenced = text[start:]
+    handler = detect_format(fenced, (YAML_BLOCKS, TOML_BLOCKS))
+    if handler is None:
         late = _starts_late(text, start, problems)
-        return Parts(path, text[:start], text[start:], problems=problems.told(), readable=not late)
-    closing = _CLOSING[opening["fence"]].search(text, opening.end())
-    end = closing.end() if closing else start
-    inner = text[opening.end() : closing.start() if closing else opening.end() + LARGEST]
-    verdict = _judge(opening["fence"], _line_feeds(inner), closing is not None, problems)
+        return Parts(path, text[:start], fenced, problems=problems.told(), readable=not late)
+    try:
+        inner, body = handler.split(fenced)
+        closed = True
+    except ValueError:
+        inner, body, closed = _behind_fence(handler, fenced)[:LARGEST], "", False
+    verdict = _judge(str(handler.START_DELIMITER), _line_feeds(inner), closed, problems)
     block = verdict.block
     if block is None:
         return Parts(
-            path, text[:start], text[start:], problems=problems.told(), readable=verdict.readable
+            path, text[:start], fenced, problems=problems.told(), readable=verdict.readable
         )
     _tell_repeated(block, problems)
     return Parts(
         path,
-        head=text[:end],
-        body=text[end:],
+        head=text[: len(text) - len(body)],
+        body=body,
         metadata=block.values,
         lines={key: _file_line(line) for key, line in block.lines.items()},
         item_lines={key: tuple(map(_file_line, rows)) for key, rows in block.item_lines.items()},
@@ -101,6 +104,12 @@ def split(data: bytes, path: str) -> Parts:
         problems=problems.told(),
         readable=not (undecodable and "\ufffd" in inner),
     )
+
+
+def _behind_fence(handler: BaseHandler, text: str) -> str:
+    """What follows the fence that a text begins with."""
+    found = handler.FM_BOUNDARY.match(text) if handler.FM_BOUNDARY else None
+    return text[found.end() :] if found else text
 
 
 def _judge(fence: str, inner: str, closed: bool, problems: Problems) -> _Verdict:
@@ -199,10 +208,9 @@ def _starts_late(text: str, start: int, problems: Problems) -> bool:
     if not text[start : start + 1].isspace():
         return False
     rest = text[start:].lstrip()
-    opening = _OPENING.match(rest)
-    if opening is None or opening["fence"] != "---":
+    if not YAML_BLOCKS.detect(rest):
         return False
-    first = re.match(r"[\w-]+(?=[ \t]*:)", rest[opening.end() :])
+    first = re.match(r"[\w-]+(?=[ \t]*:)", _behind_fence(YAML_BLOCKS, rest))
     if first is None or first[0] not in KNOWN_KEYS:
         return False
     line = text[: len(text) - len(rest)].count("\n") + 1

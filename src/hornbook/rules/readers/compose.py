@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from hornbook.rules import inferred as infer
+from hornbook.rules import inference as infer
 from hornbook.rules.chunks.outline import Outline, outline
 from hornbook.rules.document import DecisionFacts, Link, Problems
 from hornbook.rules.ids import declared_id

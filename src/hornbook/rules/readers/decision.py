@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from hornbook.rules import inferred
+from hornbook.rules import inference
 from hornbook.rules.chunks.outline import Outline, outline
 from hornbook.rules.document import DecisionFacts, Link, Problem, Problems
 from hornbook.rules.ids import document_id, stem
@@ -189,7 +189,7 @@ def read_decision(file: SourceFile, category_stated: bool, problems: Problems) -
         binding=own_binding(parts, Category.DECISION, problems),
         category=Category.DECISION,
         category_stated=category_stated,
-        title=_NUMBERED.sub("", inferred.title(shape, file.path), count=1),
+        title=_NUMBERED.sub("", inference.title(shape, file.path), count=1),
         summary=_summary(shape),
         decision=DecisionFacts(
             status=_status(statements, problems),
@@ -262,7 +262,7 @@ def _deciders(
 def _summary(shape: Outline) -> str:
     for names in (_CONTEXT, _OUTCOME):
         for section in shape.sections(names):
-            found = inferred.summary([shape.lines[index] for index in section])
+            found = inference.summary([shape.lines[index] for index in section])
             if found:
                 return found
     return ""

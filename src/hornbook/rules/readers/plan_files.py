@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from hornbook.rules import inferred
+from hornbook.rules import inference
 from hornbook.rules.chunks.outline import Outline, outline
 from hornbook.rules.document import DecisionFacts, Link, Problems
 from hornbook.rules.readers.protocol import Reading, SourceFile
@@ -48,7 +48,7 @@ class PlanReader:
         problems.extend(file.parts.problems)
         slug = file.path.parts[2]
         shape = outline(file.parts.body)
-        title = inferred.title(shape, file.path).removeprefix("Plan:").strip()
+        title = inference.title(shape, file.path).removeprefix("Plan:").strip()
         return Reading(
             path=file.parts.path,
             tool=self.tool,
@@ -145,7 +145,7 @@ def _time(value: object) -> str:
 
 def _mission(shape: Outline) -> str:
     for section in shape.sections({"mission"}):
-        return inferred.summary([shape.lines[index] for index in section])
+        return inference.summary([shape.lines[index] for index in section])
     return ""
 
 

@@ -9,8 +9,8 @@ from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Past
 from hornbook.graph.store import GraphStore
 from hornbook.rules.catalog import Entry, Removed
 from hornbook.rules.document import Link, Problem, revision_id
+from hornbook.rules.document_reader import resolve_links
 from hornbook.rules.ids import assign_ids
-from hornbook.rules.reading import resolve_links
 from hornbook.vocabulary.terms import Level
 
 
@@ -25,7 +25,7 @@ class KnownDocument:
 
 
 @dataclass(slots=True)
-class Known:
+class LastIngest:
     """The documents of the last ingest and their past.
 
     Events that are in the journal but not yet in the graph (a process died between the two) are
@@ -86,9 +86,9 @@ class Known:
             self.stale.discard(event.id)
 
 
-def recall_known(base: Generation | None, journal: Journal) -> Known:
+def recall_known(base: Generation | None, journal: Journal) -> LastIngest:
     """What is known: the published graph, and every journal event that it does not contain."""
-    known = Known(base)
+    known = LastIngest(base)
     if base is not None:
         known.documents = {
             entry.id: KnownDocument(entry.id, entry.path, entry.sha256, entry)
@@ -163,7 +163,7 @@ class IngestWork:
 
 
 def work_to_do(
-    known: Known,
+    known: LastIngest,
     facts: Mapping[str, DocumentFacts],
     untouched: Iterable[KnownDocument],
     renamed: Callable[[], Mapping[str, str]],
@@ -223,7 +223,7 @@ def _names_stand(
 
 
 def _replan(
-    known: Known,
+    known: LastIngest,
     facts: Mapping[str, DocumentFacts],
     standing: Mapping[str, KnownDocument],
     by_path: Mapping[str, KnownDocument],
@@ -263,7 +263,7 @@ def _happened(
 
 
 def _origins(
-    known: Known,
+    known: LastIngest,
     facts: Mapping[str, DocumentFacts],
     wanted: Mapping[str, str],
     by_path: Mapping[str, KnownDocument],

@@ -1,1 +1,0 @@
-"""How each language's references are followed to files; one module a language, paths only."""
