@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hornbook.agents.assignment import Answer, Assignment, Role
+from hornbook.agents.assignment import Agent, Answer, Assignment, Record, Role
 from hornbook.errors import UsageError
-from hornbook.loop.protocol import Record, Worker, WorktreeSnapshot
+from hornbook.loop.protocol import WorktreeSnapshot
 
 WHO = {
     "GIT_AUTHOR_NAME": "Fake",
@@ -146,9 +146,9 @@ class Script:
 class Everybody:
     """Agents by role; whoever is asked for by name must be one of them."""
 
-    workers: Mapping[Role, Worker]
+    workers: Mapping[Role, Agent]
 
-    def worker(self, role: Role, name: str | None) -> Worker | None:
+    def worker(self, role: Role, name: str | None) -> Agent | None:
         """Who does a role."""
         if name is not None and name not in {each.name for each in self.workers.values()}:
             raise UsageError(f"nobody is called {name!r}.")

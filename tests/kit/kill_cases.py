@@ -21,7 +21,7 @@ import yaml
 from hornbook.disk import sweep
 from hornbook.loop.runs.book import breaches
 from hornbook.loop.runs.files import write_task_files
-from hornbook.loop.runs.lookup import runs_in
+from hornbook.loop.runs.projections import Projections
 from hornbook.loop.workflow.load import shipped_workflows
 from hornbook.plans.events import Event, read_lines, verify
 from hornbook.plans.log import EventLog
@@ -297,7 +297,9 @@ class Place:
     def _check_files(self, plan: str) -> None:
         """The files of each task are those that its events would be written to now."""
         workflows = {flow.id: flow for flow in shipped_workflows()}
-        states = runs_in(self.events(plan), workflows)
+        projections = Projections()
+        projections.use(workflows)
+        states = projections.runs(self.events(plan))
         tasks = {state.task for state in states if state.task is not None}
         for task in tasks:
             folder = self.root / ".hornbook" / "plans" / plan / "tasks" / task.rpartition(".")[2]

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hornbook.agents.assignment import Answer, Assignment
+from hornbook.agents.assignment import Answer, Assignment, Record
 from hornbook.gates.gate import GateReport
-from hornbook.loop.protocol import Record
 from hornbook.loop.runs.snapshots import LARGEST
 from tests.kit.fakes import Move, git, reviews, writes
 from tests.kit.loops import BROKEN, CONFIG, GREET, PLAN, Stage, repository

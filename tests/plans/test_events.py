@@ -1,7 +1,8 @@
 import json
 import multiprocessing
 import os
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from hornbook.errors import EventLogError, UsageError
 from hornbook.loop.engine.workers import connect, database_url
+from hornbook.plans import log as log_module
 from hornbook.plans.events import (
     SCHEMA,
     Data,
@@ -24,8 +26,9 @@ from hornbook.plans.events import (
     read_event,
     read_lines,
     verify,
+    verify_following,
 )
-from hornbook.plans.log import EventLog
+from hornbook.plans.log import EXPORT, EventLog, LogMemory
 from hornbook.plans.plan import Constraints, Plan, PlanTask
 from hornbook.plans.run_kinds import kinds_for
 from hornbook.plans.state import PLAN_KINDS, PlanStatus, plan_data, project
@@ -407,3 +410,98 @@ def test_machines_that_meet_at_an_empty_database_all_find_their_tables(
         log = log_in(folders[0], database=url)
         assert log.plans() == []
         log.close()
+
+
+def appended(log: EventLog, *numbers: int) -> None:
+    for number in numbers:
+        log.append("rates", "risk.recorded", risk(number), key=str(number))
+
+
+def verifications(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many events each verification looked at."""
+    counts: list[int] = []
+
+    def counted(known: Sequence[Event], events: Sequence[Event]) -> Fault | None:
+        counts.append(len(events))
+        return verify_following(known, events)
+
+    monkeypatch.setattr(log_module, "verify_following", counted)
+    monkeypatch.setattr(log_module, "verify", lambda events: counted((), events))
+    return counts
+
+
+def test_what_was_verified_is_not_verified_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, others = log_in(tmp_path), log_in(tmp_path)
+    appended(mine, 1, 2, 3)
+    counts = verifications(monkeypatch)
+    assert [event.seq for event in mine.events("rates")] == [1, 2, 3]
+    assert mine.events("rates") == mine.events("rates")
+    appended(others, 4, 5)
+    assert [event.key for event in mine.events("rates")] == ["1", "2", "3", "4", "5"]
+    assert counts == [3, 2]
+    assert mine.state("rates") == project(mine.events("rates")) == others.state("rates")
+    for log in (mine, others):
+        log.close()
+
+
+def test_a_memory_serves_every_log_of_one_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = verifications(monkeypatch)
+    memory = LogMemory()
+    for number in range(1, 5):
+        log = log_in(tmp_path, memory=memory)
+        appended(log, number)
+        assert len(log.events("rates")) == number
+        log.close()
+    assert counts == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("seq", [1, 3])
+def test_a_row_that_does_not_go_on_with_the_chain_is_found(tmp_path: Path, seq: int) -> None:
+    log = log_in(tmp_path)
+    appended(log, 1, 2)
+    if seq == 3:
+        assert len(log.events("rates")) == 2
+    appended(log, 3)
+    with sqlite3.connect(tmp_path / "events.db") as table:
+        changed = "UPDATE hornbook_events SET line = replace(line, 'low', 'high') WHERE seq = ?"
+        table.execute(changed, (seq,))
+    table.close()
+    with pytest.raises(EventLogError, match=f"event {seq} "):
+        log.events("rates")
+    log.close()
+
+
+def test_a_log_that_is_another_one_by_now_is_read_from_its_beginning(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    appended(log, 1, 2)
+    before = log.events("rates")
+    log.forget("rates")
+    (tmp_path / "plans" / "rates" / EXPORT).unlink()
+    assert log.events("rates") == []
+    assert log.state("rates") is None
+    appended(log, 3, 4)
+    after = log.events("rates")
+    assert [event.key for event in after] == ["3", "4"]
+    assert [event.seq for event in after] == [event.seq for event in before]
+    assert log.state("rates") == project(after)
+    log.close()
+
+
+def test_an_export_is_compared_again_only_when_one_of_the_two_changed(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    appended(log, 1)
+    log.sync("rates")
+    appended(log, 2)
+    assert log._is_level("rates")
+    path = tmp_path / "plans" / "rates" / EXPORT
+    text = path.read_text()
+    path.write_text(text.replace("risk 1", "RISK 1"))
+    with pytest.raises(EventLogError, match="differ"):
+        log.sync("rates")
+    path.write_text(text)
+    log.sync("rates")
+    log.close()

@@ -14,6 +14,7 @@ from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import Loop, Staff, StepKind, StepOutcome, Worktrees
 from hornbook.loop.runs.files import write_task_files
 from hornbook.loop.runs.lookup import outcome_of, spawned_by, workflows_of
+from hornbook.loop.runs.projections import Projections
 from hornbook.loop.runs.snapshots import write_snapshots
 from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
 from hornbook.loop.steps import decompose as splitting
@@ -35,6 +36,7 @@ from hornbook.loop.steps.services import (
 from hornbook.loop.steps.start import EXECUTE, answer_run, begin_plan, begin_task, refusal, trigger
 from hornbook.loop.workflow.interpreter import Do, Ended, Erred, Result, WorkflowOutcome
 from hornbook.loop.workflow.subjects import ASSEMBLE, GATES, VALIDATE, ActionType
+from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.log import EventLog
 from hornbook.plans.run_kinds import DEVELOP, ESCALATE, REVIEW
@@ -92,6 +94,8 @@ class _Loop:
         self._agents = agents
         self._clock = clock
         self._worktrees = worktrees
+        self._projections = Projections()
+        self._recorded: dict[str, RunState] = {}
 
     def start(self, plan: str, task: str | None, *, agent: str | None, run_id: str) -> StepOutcome:
         """Begin a run of a task, or of a whole plan; one that was begun already is left alone."""
@@ -120,12 +124,11 @@ class _Loop:
         with self._opened() as services:
             outcome = _stepped(services, services.run(run_id))
             run = services.run(run_id)
-            if run.task is not None:
-                every = [each for each in services.runs(run.plan) if each.task == run.task]
-                folder = services.task_folder(run)
-                write_task_files(folder, every)
-                write_snapshots(services.root, folder / "artifacts" / "snapshots", every)
-            write_run_records(services.places.state, run.events)
+            # Who was killed before us may have left events that no file shows yet: what this
+            # process did not record itself is recorded, also where nothing happened since.
+            if self._recorded.get(run_id) is not run:
+                _record(services, run)
+                self._recorded[run_id] = run
             return replace(outcome, spawned=spawned_by(run))
 
     def answer(self, run_id: str, text: str) -> StepOutcome:
@@ -148,7 +151,9 @@ class _Loop:
             self._clock,
             database=self._settings.engine.database,
             kinds=kinds.kinds_for(workflows),
+            memory=self._projections.log,
         )
+        self._projections.use(workflows)
         work = Repository(self._places.root, check_gates)
         try:
             yield LoopServices(
@@ -159,12 +164,23 @@ class _Loop:
                 clock=self._clock,
                 log=log,
                 store=PlanStore(self._places.state, log),
-                book=PlanBook(self._places, self._settings, work.ingested, self._clock),
+                book=PlanBook(self._places, self._settings, work.ingested, self._clock, log),
                 workflows=workflows,
+                projections=self._projections,
             )
         finally:
             log.close()
             work.close()
+
+
+def _record(services: LoopServices, run: RunState) -> None:
+    """Write what people and the graph read of a run and its task."""
+    if run.task is not None:
+        every = [each for each in services.runs(run.plan) if each.task == run.task]
+        folder = services.task_folder(run)
+        write_task_files(folder, every)
+        write_snapshots(services.root, folder / "artifacts" / "snapshots", every)
+    write_run_records(services.places.state, run.events)
 
 
 def _stepped(services: LoopServices, run: RunState) -> StepOutcome:
@@ -352,5 +368,5 @@ def end(
     }
     if run.task is not None:  # while the run is not over, nobody else begins there
         services.worktrees.release(run.plan, run.task)
-    services.log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended", actor="loop")
+    services.log.append(run.plan, kinds.ENDED, data, key=event_keys.run_ended(run.id), actor="loop")
     return outcome_of(services.run(run.id))

@@ -16,9 +16,9 @@ from hornbook.errors import (
     PlanHeld,
     UsageError,
 )
+from hornbook.plans import event_keys
 from hornbook.plans.active import required_plan
 from hornbook.plans.checkpoint import CheckpointReport, write_checkpoint
-from hornbook.plans.events import digest
 from hornbook.plans.files import write_if_changed
 from hornbook.plans.hold import holding
 from hornbook.plans.log import EventLog
@@ -153,7 +153,7 @@ class Memory:
             store = PlanStore(self._places.state, log)
             store.view(slug)
             data = {"text": text, "reason": reason}
-            key = f"invariant:{digest(text)}"
+            key = event_keys.invariant(text)
             event, _ = log.append(slug, "invariant.proposed", data, key=key, actor=actor)
             listed = store.view(slug).state.invariants
         return next(each.id for each in listed if each.text == event.data["text"])
@@ -170,7 +170,8 @@ class Memory:
             raise NotFound(f"there is no invariant {invariant_id!r}: proposed are {known}.")
         with self.log() as log:
             data = {"id": invariant_id}
-            log.append(found.plan, "invariant.promoted", data, key=f"promoted:{invariant_id}")
+            key = event_keys.promoted_invariant(invariant_id)
+            log.append(found.plan, "invariant.promoted", data, key=key)
             PlanStore(self._places.state, log).view(found.plan)
         promoted = next(e.invariant for e in self.invariants() if e.invariant.id == invariant_id)
         with_invariant(self._places.root / CONTEXT_CORE, promoted, found.plan)

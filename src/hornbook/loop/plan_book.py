@@ -16,6 +16,7 @@ from hornbook.hooks.compiler import guarded
 from hornbook.loop.memory import Memory
 from hornbook.plans.active import choose_plan
 from hornbook.plans.files import PLAN_FILE
+from hornbook.plans.log import EventLog
 from hornbook.plans.plan import Plan, PlanDecision, PlanTask
 from hornbook.plans.reader import PlanReader
 from hornbook.plans.scope import PlanScope
@@ -55,7 +56,10 @@ class PlanCheck:
 
 
 class PlanBook(PlanReader):
-    """Every plan of one workspace; `ingested` gives the graph, where there is one."""
+    """Every plan of one workspace; `ingested` gives the graph, where there is one.
+
+    `log` is one that is open already; else each question opens its own.
+    """
 
     def __init__(
         self,
@@ -63,8 +67,9 @@ class PlanBook(PlanReader):
         settings: Settings,
         ingested: Callable[[], Snapshot],
         clock: Callable[[], str] = now,
+        log: EventLog | None = None,
     ) -> None:
-        super().__init__(places, settings, clock)
+        super().__init__(places, settings, clock, log)
         self._ingested = ingested
 
     def use(self, slug: str) -> PlanView:

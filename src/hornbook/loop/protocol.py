@@ -1,11 +1,11 @@
 """The seam between the loop and whoever drives it: one step at a time, each safe to repeat."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from hornbook.agents.assignment import Answer, Assignment, Role
+from hornbook.agents.assignment import Agent, Role
 
 
 class StepKind(StrEnum):
@@ -52,27 +52,10 @@ class Loop(Protocol):
         ...
 
 
-Record = Callable[[Mapping[str, object]], None]
-"""Told what happened while an agent worked, as plain values: each becomes an event."""
-
-
-class Worker(Protocol):
-    """Someone who can be given an assignment; what they answer is never taken for the truth."""
-
-    @property
-    def name(self) -> str:
-        """What they are called in settings and events."""
-        ...
-
-    def work(self, assignment: Assignment, record: Record) -> Answer:
-        """Do the assignment and answer; a failure is an answer too."""
-        ...
-
-
 class Staff(Protocol):
     """Everybody who can be asked."""
 
-    def worker(self, role: Role, name: str | None) -> Worker | None:
+    def worker(self, role: Role, name: str | None) -> Agent | None:
         """Who does a role, or the one of that name; None if nobody does.
 
         Raises:

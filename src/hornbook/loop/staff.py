@@ -7,7 +7,6 @@ from pathlib import Path
 
 from hornbook.agents.assignment import Agent, Answer, Assignment, Record, Role, nowhere
 from hornbook.agents.crew import ChosenAgent, Crew, Workplace, choose_agents
-from hornbook.agents.embedded.embedded_agent import EmbeddedAgent
 from hornbook.agents.role_confinement import AgentSurroundings
 from hornbook.agents.script import Script, parse_script
 from hornbook.context.templates.roles import instructions
@@ -103,6 +102,9 @@ class WorkspaceStaff:
         )
 
     def _embedded(self) -> Agent:
+        # Its developer loads what no other agent needs.
+        from hornbook.agents.embedded.embedded_agent import EmbeddedAgent  # noqa: PLC0415
+
         return EmbeddedAgent(self._root, self._places.state / "embedded", self._settings)
 
 

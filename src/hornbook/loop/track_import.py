@@ -12,8 +12,8 @@ from hornbook.context.tiers import CORE_FILES
 from hornbook.errors import NotFound, UsageError
 from hornbook.loop.memory import Memory
 from hornbook.loop.plan_book import PlanBook
+from hornbook.plans import event_keys
 from hornbook.plans.active import POINTER
-from hornbook.plans.events import digest
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import RISK_SEVERITIES, Constraints, Plan
 from hornbook.plans.state import plan_data
@@ -323,7 +323,9 @@ def _import_track(memory: Memory, root: Path, folder: Path, name: str, ledger: _
             return
         begun = plan_data(_plan(name, texts))
         log.append(slug, "plan.explored", begun, key="plan.explored", actor=ACTOR)
-        log.append(slug, "plan.imported", data, key=f"imported:{digest(data)}", actor=ACTOR)
+        log.append(
+            slug, "plan.imported", data, key=event_keys.imported("imported", data), actor=ACTOR
+        )
         _record(log, slug, texts, name, ledger)
         store.view(slug)
         first = next(event for event in log.events(slug) if event.kind == "plan.imported")
@@ -381,7 +383,7 @@ def _append(
 ) -> None:
     if entry.get("at", "").strip():
         data = {**data, "at": entry["at"].strip()}
-    log.append(slug, kind, data, key=f"{kind}:{digest(data)}", actor=ACTOR)
+    log.append(slug, kind, data, key=event_keys.imported(kind, data), actor=ACTOR)
 
 
 def _tell(path: str, slug: str, notes: Notes, what: str, ledger: _Ledger) -> None:

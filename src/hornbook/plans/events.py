@@ -174,9 +174,14 @@ def read_lines(text: str) -> tuple[list[Event], Fault | None]:
 
 def verify(events: Sequence[Event]) -> Fault | None:
     """The first event that breaks the chain, by its place in the log; None if it is whole."""
-    previous: Event | None = None
-    keys: set[str] = set()
-    for number, event in enumerate(events, 1):
+    return verify_following((), events)
+
+
+def verify_following(known: Sequence[Event], events: Sequence[Event]) -> Fault | None:
+    """The first event that does not go on with a chain that is known to be whole."""
+    previous = known[-1] if known else None
+    keys = {event.key for event in known}
+    for number, event in enumerate(events, len(known) + 1):
         message = _broken(event, previous, keys)
         if message is not None:
             return Fault(number, message)

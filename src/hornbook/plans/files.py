@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from hornbook.disk import write_whole
@@ -171,16 +172,21 @@ def tasks_of(state: PlanState) -> dict[str, str]:
 
 def render_task(plan: Plan, task: PlanTask) -> str:
     """A task's definition as YAML, without what an amendment of the plan may change: its scope."""
+    return _task_yaml(plan.slug, plan.id, task)
+
+
+@lru_cache(maxsize=256)  # to write YAML takes longer than all else about a plan's files
+def _task_yaml(slug: str, plan_id: str, task: PlanTask) -> str:
     said = task_data(task)
     facts = {
-        "id": task.id_in(plan.slug),
-        "plan": plan.id,
+        "id": task.id_in(slug),
+        "plan": plan_id,
         "title": said["title"],
         "description": said["description"],
         "files": said["files"],
         "creates": said["creates"],
         "criteria": said["criteria"],
-        "depends_on": [f"task.{plan.slug}.{number}" for number in task.depends_on],
+        "depends_on": [f"task.{slug}.{number}" for number in task.depends_on],
     }
     import yaml  # noqa: PLC0415  # start-up: plans are listed without their files
 

@@ -8,7 +8,8 @@ is completed from the other; where they contradict each other nothing is done.
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.disk import append_whole, locked, write_whole
@@ -24,8 +25,9 @@ from hornbook.plans.events import (
     read_event,
     read_lines,
     verify,
+    verify_following,
 )
-from hornbook.plans.state import PLAN_KINDS
+from hornbook.plans.state import PLAN_KINDS, PlanState, advance, project
 
 ATTEMPTS = 100
 EXPORT = "events.jsonl"
@@ -52,8 +54,46 @@ Choice = Callable[[list[Event]], tuple[str, Data] | None]
 """Key and data of the event that follows from a whole log; it may be asked again."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Verified:
+    """The events of a plan that were verified, and the line of the last one in the table."""
+
+    events: tuple[Event, ...] = ()
+    last: str = ""
+
+
+class LogMemory:
+    """What was read of logs before, so that only what was added since is read and verified.
+
+    It holds for one process and one database, and may be used by several threads: what it gives
+    is never changed, and is compared with the table before it counts.
+    """
+
+    def __init__(self) -> None:
+        self.verified: dict[str, _Verified] = {}
+        self.states: dict[str, PlanState] = {}
+        self.level: dict[str, tuple[object, ...]] = {}
+
+    def state(self, plan: str, events: Sequence[Event]) -> PlanState | None:
+        """What a plan's events add up to: what they did, and those that were added."""
+        known = self.states.get(plan)
+        if known is None or known.seq > len(events) or events[known.seq - 1].hash != known.head:
+            known = project(events)
+        else:
+            for event in events[known.seq :]:
+                known = advance(known, event)
+        if known is not None:
+            self.states[plan] = known
+        return known
+
+
 class EventLog:
     """Appends events and gives them back, in the order of each plan's log.
+
+    There are two truths, the table and the export beside each plan, and both are written: the
+    table first, in a transaction that numbers the event, then the export. A process that is killed
+    in between leaves an export that is behind, which the next `sync` completes; a clone has only
+    exports, from which `sync` fills the table. Nothing is appended while the two differ.
 
     `kinds` are the kinds that may be appended: those of plans, and what a caller adds to them.
     """
@@ -65,7 +105,9 @@ class EventLog:
         *,
         database: str = "",
         kinds: Mapping[str, EventKind] = PLAN_KINDS,
+        memory: LogMemory | None = None,
     ) -> None:
+        self._memory = memory or LogMemory()
         self._state = state
         self._clock = clock
         self._kinds = kinds
@@ -118,13 +160,16 @@ class EventLog:
             EventLogError: A stored event cannot be read, or the chain is broken.
         """
         with self._reading() as connection:
-            return self._events(connection, plan)
+            return list(self._events(connection, plan))
 
-    def length(self, plan: str) -> int:
-        """How many events a plan has in the table."""
-        asked = "SELECT max(seq) FROM hornbook_events WHERE plan = ?"
+    def state(self, plan: str) -> PlanState | None:
+        """What a plan's events add up to; None where there are none.
+
+        Raises:
+            EventLogError: A stored event cannot be read, or the chain is broken.
+        """
         with self._reading() as connection:
-            return int(connection.execute(asked, plan)[0][0] or 0)
+            return self._memory.state(plan, self._events(connection, plan))
 
     def plan_with(self, key: str) -> str | None:
         """The first plan that has an event with this key, in the table or in an export."""
@@ -222,6 +267,8 @@ class EventLog:
         Raises:
             EventLogError: They contradict each other, or the export is damaged.
         """
+        if self._is_level(plan):
+            return
         path = self.folder(plan) / EXPORT
         with self.alone(), self._database.writing() as connection:
             stored = "".join(self._lines(connection, plan)).encode()
@@ -232,6 +279,24 @@ class EventLog:
                 self._import(connection, plan, found, len(stored))
             else:
                 raise EventLogError(self._disagreement(path, stored, found))
+            self._memory.level[plan] = self._standing(connection, plan)
+
+    def _is_level(self, plan: str) -> bool:
+        """Whether neither the table nor the export changed since they were compared."""
+        known = self._memory.level.get(plan)
+        if known is None:
+            return False
+        with self._reading() as connection:
+            return self._standing(connection, plan) == known
+
+    def _standing(self, connection: Transaction, plan: str) -> tuple[object, ...]:
+        """What tells a table and an export from what they are after any change."""
+        last, ends = self._last(connection, plan)
+        try:
+            file = (self.folder(plan) / EXPORT).stat()
+        except FileNotFoundError:
+            return (ends, last and last.hash)
+        return (ends, last and last.hash, file.st_ino, file.st_size, file.st_mtime_ns)
 
     def forget(self, plan: str) -> None:
         """Remove a plan from the table, so that the next sync takes it over from its export."""
@@ -285,26 +350,44 @@ class EventLog:
     def _reading(self) -> contextlib.AbstractContextManager[Transaction]:
         return self._database.reading()
 
-    def _events(self, connection: Transaction, plan: str) -> list[Event]:
+    def _events(self, connection: Transaction, plan: str) -> tuple[Event, ...]:
+        """The whole log, of which only what is not known yet is read and chained on."""
+        known = self._memory.verified.get(plan, _Verified())
+        count = len(known.events)
+        lines = self._lines(connection, plan, from_seq=max(count, 1))
+        if count and lines[:1] != [known.last]:  # it is another log by now
+            known, count = _Verified(), 0
+            lines = self._lines(connection, plan)
+        fresh = lines[1:] if count else lines
+        if not fresh:
+            return known.events
+        events = self._chained(plan, known.events, fresh)
+        self._memory.verified[plan] = _Verified(events, fresh[-1])
+        return events
+
+    def _chained(
+        self, plan: str, known: tuple[Event, ...], lines: Sequence[str]
+    ) -> tuple[Event, ...]:
+        """A verified beginning of a log, and the events in the lines that follow it."""
         events = []
-        for number, line in enumerate(self._lines(connection, plan), 1):
+        for number, line in enumerate(lines, len(known) + 1):
             try:
                 events.append(read_event(line))
             except ValueError as problem:
                 raise EventLogError(
                     f"plan {plan}, event {number} in {self._database.shown}: {problem}."
                 ) from problem
-        fault = verify(events)
+        fault = verify_following(known, events) if known else verify(events)
         if fault is not None:
             raise EventLogError(
                 f"plan {plan}, event {fault.line} in {self._database.shown}: {fault.message}."
             )
-        return events
+        return (*known, *events)
 
     @staticmethod
-    def _lines(connection: Transaction, plan: str) -> list[str]:
-        rows = connection.execute(f"{_LINES} WHERE plan = ? ORDER BY seq", plan)
-        return [line for (line,) in rows]
+    def _lines(connection: Transaction, plan: str, from_seq: int = 1) -> list[str]:
+        asked = f"{_LINES} WHERE plan = ? AND seq >= ? ORDER BY seq"
+        return [line for (line,) in connection.execute(asked, plan, from_seq)]
 
     @staticmethod
     def _with_key(connection: Transaction, plan: str, key: str) -> Event | None:
@@ -327,11 +410,21 @@ class EventLog:
 
     def _export(self, event: Event, start: int) -> None:
         """Add an event's line to the export, which has `start` bytes if nothing is missing."""
-        with self.alone():
-            if self._exported(event.plan) == start:
-                _extend(self.folder(event.plan) / EXPORT, event.line.encode())
+        plan = event.plan
+        with self.alone(), self._reading() as connection:
+            if self._exported(plan) == start:
+                _extend(self.folder(plan) / EXPORT, event.line.encode())
+                self._keep_level(connection, event, start)
                 return
-        self.sync(event.plan)
+        self.sync(plan)
+
+    def _keep_level(self, connection: Transaction, event: Event, start: int) -> None:
+        """Note that both grew by the same event, if they were the same before."""
+        known = self._memory.level.pop(event.plan, (None,))
+        if known[:2] == (start, event.previous if start else None):
+            standing = self._standing(connection, event.plan)
+            if standing[1] == event.hash:
+                self._memory.level[event.plan] = standing
 
     def _exported(self, plan: str) -> int:
         """How many bytes the export of a plan has."""

@@ -16,9 +16,19 @@ from hornbook.settings.settings import Settings
 
 
 class PlanReader:
-    """Reads every plan of one workspace; where there was never one, it makes nothing."""
+    """Reads every plan of one workspace; where there was never one, it makes nothing.
 
-    def __init__(self, places: Places, settings: Settings, clock: Callable[[], str] = now) -> None:
+    `log` is one that is open already; else each question opens its own.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        settings: Settings,
+        clock: Callable[[], str] = now,
+        log: EventLog | None = None,
+    ) -> None:
+        self._log = log
         self._places = places
         self._settings = settings
         self._clock = clock
@@ -50,17 +60,13 @@ class PlanReader:
         """
         slug = self.slug(given)
         with self.store_if_any() as store:
-            if store is None:
-                raise NotFound(
-                    f"there is no plan {slug!r}: begin one with `hornbook explore TOPIC`."
-                )
-            return store.view(slug)
+            return _there(store, slug).view(slug)
 
     def events(self, given: str | None) -> list[Event]:
         """The whole log of a plan."""
-        slug = self.view(given).plan.slug
-        with self.store() as store:
-            return store.events(slug)
+        slug = self.slug(given)
+        with self.store_if_any() as store:
+            return _there(store, slug).events(slug)
 
     def decisions(self, given: str | None) -> list[PlanDecision]:
         """The decisions of a plan that stand: no decision of any plan supersedes them."""
@@ -84,6 +90,9 @@ class PlanReader:
     @contextmanager
     def store(self) -> Iterator[PlanStore]:
         """The plans, with their log open meanwhile."""
+        if self._log is not None:
+            yield PlanStore(self._places.state, self._log)
+            return
         self._places.prepare()
         database = self._settings.engine.database
         log = EventLog(self._places.state, self._clock, database=database)
@@ -91,3 +100,9 @@ class PlanReader:
             yield PlanStore(self._places.state, log)
         finally:
             log.close()
+
+
+def _there(store: PlanStore | None, slug: str) -> PlanStore:
+    if store is None:
+        raise NotFound(f"there is no plan {slug!r}: begin one with `hornbook explore TOPIC`.")
+    return store

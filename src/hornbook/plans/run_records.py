@@ -13,8 +13,11 @@ from hornbook.plans.run_kinds import DEVELOP, REVIEW
 FOLDER = Path("records") / "runs"
 
 
-def write_run_records(state: Path, events: Iterable[Event]) -> None:
-    """Bring the records of all runs in some events up to date; `state` is `.hornbook`."""
+def write_run_records(state: Path, events: Iterable[Event], *, after: int = 0) -> None:
+    """Bring the records of the runs in some events up to date; `state` is `.hornbook`.
+
+    With `after` only those that have an event behind that number are others by now.
+    """
     runs: dict[str, list[Event]] = {}
     for event in events:
         run = event.data.get("run")
@@ -23,6 +26,8 @@ def write_run_records(state: Path, events: Iterable[Event]) -> None:
         if run in runs:
             runs[str(run)].append(event)
     for run, mine in runs.items():
+        if mine[-1].seq <= after:
+            continue
         text = json.dumps(run_facts(run, mine), ensure_ascii=False, indent=2) + "\n"
         write_if_changed(state / FOLDER / f"{run}.json", text)
 

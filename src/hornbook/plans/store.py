@@ -6,7 +6,8 @@ from difflib import unified_diff
 from pathlib import Path
 
 from hornbook.errors import ConfigError, NotFound, UsageError
-from hornbook.plans.events import Data, Event, SchemaViolation, digest
+from hornbook.plans import event_keys
+from hornbook.plans.events import Data, Event, SchemaViolation
 from hornbook.plans.files import PLAN_FILE, edited_files, write_files, write_if_changed
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import RISK_SEVERITIES, Plan, PlanTask
@@ -72,11 +73,10 @@ class PlanStore:
             raise self._unknown(slug)
         with self._log.alone():
             self._log.sync(slug)
-            events = self._log.events(slug)
-            state = project(events)
+            state = self._log.state(slug)
             if state is None:
                 raise self._unknown(slug)
-            return self._reconciled(state, events)
+            return self._reconciled(state)
 
     def begin(
         self, title: str, text: str | None = None, *, path: str = "", supersedes: str | None = None
@@ -95,7 +95,7 @@ class PlanStore:
         data = plan_data(plan)
         if supersedes is not None:
             data["supersedes"] = supersedes
-        return self._append(plan.slug, "plan.explored", data, "plan.explored")
+        return self._append(plan.slug, "plan.explored", data, event_keys.EXPLORED)
 
     def commit(self, title: str, text: str | None = None, *, path: str = "") -> PlanView:
         """A committed plan with the sections of a text, or with none.
@@ -117,10 +117,10 @@ class PlanStore:
         view = self.view(slug)
         if view.state.status is PlanStatus.EXPLORING:
             _refuse(view.problems)
-            view = self._append(slug, "plan.promoted", {}, "plan.promoted")
+            view = self._append(slug, "plan.promoted", {}, event_keys.PROMOTED)
         old = view.plan.supersedes
         if old is not None:  # also where a crash came between the two
-            self._append(old, "plan.superseded", {"by": slug}, "plan.superseded")
+            self._append(old, "plan.superseded", {"by": slug}, event_keys.SUPERSEDED)
         return view
 
     def change(self, slug: str, changed: Plan, *, reason: str = "") -> PlanView:
@@ -135,9 +135,10 @@ class PlanStore:
         if not changes:
             return view
         _refuse(view.problems)
-        key = f"{digest(changes)}:{state.head}"
         if state.status is PlanStatus.EXPLORING:
-            return self._append(slug, "plan.edited", changes, f"edited:{key}")
+            return self._append(
+                slug, "plan.edited", changes, event_keys.edited(changes, state.head)
+            )
         if state.status is PlanStatus.SUPERSEDED:
             raise UsageError(
                 f"plan {slug} is superseded by {state.superseded_by}: change that one."
@@ -148,7 +149,7 @@ class PlanStore:
                 "explore a plan that supersedes it."
             )
         data = {"changes": changes, "reason": reason}
-        return self._append(slug, "plan.amended", data, f"amended:{key}")
+        return self._append(slug, "plan.amended", data, event_keys.amended(changes, state.head))
 
     def decide(
         self,
@@ -171,7 +172,7 @@ class PlanStore:
             raise UsageError(f"a decision needs its {', '.join(blank)}: say it in words.")
         self.view(slug)
         data = texts if supersedes is None else {**texts, "supersedes": supersedes}
-        key = f"decision:{digest(data)}"
+        key = event_keys.decision(data)
         return self._append(slug, "decision.recorded", data, key, actor=actor)
 
     def risk(
@@ -192,7 +193,7 @@ class PlanStore:
         if known_risk is not None and (known_risk.severity, known_risk.text) == (severity, text):
             return view
         data = {"id": name, "severity": severity, "text": text}
-        key = f"risk:{digest(data)}:{view.state.head}"
+        key = event_keys.risk(data, view.state.head)
         return self._append(slug, "risk.recorded", data, key, actor=actor)
 
     def fix_tasks(self, slug: str, tasks: Sequence[PlanTask]) -> PlanView:
@@ -215,12 +216,12 @@ class PlanStore:
                 f"plan that supersedes it (`hornbook explore TOPIC --supersedes {slug}`)."
             )
         data = {"tasks": [task_data(task) for task in tasks]}
-        return self._append(slug, "tasks.generated", data, f"tasks:{digest(data)}")
+        return self._append(slug, "tasks.generated", data, event_keys.tasks(data))
 
     def tried(self, slug: str, number: int, answer: str, findings: Sequence[str]) -> PlanView:
         """The plan, with one more try of a planner to write it recorded."""
         data = {"try": number, "answer": answer, "findings": list(findings)}
-        return self._append(slug, "plan.tried", data, f"tried:{number}", actor="planner")
+        return self._append(slug, "plan.tried", data, event_keys.tried(number), actor="planner")
 
     def add_tasks(self, slug: str, tasks: Sequence[PlanTask]) -> None:
         """Fix further tasks of a committed plan, unless they are; others may do so at once.
@@ -242,7 +243,7 @@ class PlanStore:
             if not fresh:
                 return None
             data: Data = {"tasks": [task_data(task) for task in (*state.tasks, *fresh)]}
-            return f"tasks:{digest(data)}", data
+            return event_keys.tasks(data), data
 
         with self._log.alone():
             self._log.choose(slug, "tasks.generated", choice)
@@ -272,26 +273,27 @@ class PlanStore:
         listed = ", ".join(self._log.plans()) or "none yet: begin one with `hornbook explore TOPIC`"
         return NotFound(f"there is no plan {slug!r}: there are {listed}.")
 
-    def _reconciled(self, state: PlanState, events: Sequence[Event]) -> PlanView:
+    def _reconciled(self, state: PlanState) -> PlanView:
         """Bring files and events together: edits become events, what is stale is written anew."""
         slug = state.plan.slug
         written = self._log.projected(slug)
-        before = project(events[:written])
+        before: PlanState | None = state
+        if written != state.seq:
+            before = project(self._log.events(slug)[:written])
         problems: tuple[Problem, ...] = ()
         edit = self._edit(state, before)
         if edit is not None:
             problems = _untaken(edit, state)
             changes = changes_between(state.plan, edit.plan)
             if not problems and changes:
-                key = f"edited:{digest(changes)}:{state.head}"
+                key = event_keys.edited(changes, state.head)
                 self._log.append(slug, "plan.edited", changes, key=key)
-                events = self._log.events(slug)
-                state = project(events) or state
+                state = self._log.state(slug) or state
                 path = self._folder / "plans" / slug / PLAN_FILE
                 write_if_changed(path, render(state.plan))
         write_files(self._folder, before, state)
-        write_run_records(self._folder, events)
         if written != state.seq:
+            write_run_records(self._folder, self._log.events(slug), after=written)
             self._log.set_projected(slug, state.seq)
         taken = {problem.path for problem in problems}
         left = [f".hornbook/{path}" for path in edited_files(self._folder, state)]

@@ -10,7 +10,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event
@@ -311,8 +311,20 @@ class Ledger:
 def ledger_of(plan: str, events: Sequence[Event]) -> Ledger:
     """The ledger that a plan's events add up to."""
     state = project(events)
-    ledger = Ledger(plan, state.tasks if state is not None else ())
-    ended = set()
+    return ledger_after(Ledger(plan), state.tasks if state is not None else (), events)
+
+
+def ledger_after(before: Ledger, tasks: tuple[PlanTask, ...], events: Iterable[Event]) -> Ledger:
+    """The ledger after some more events; `tasks` are those that the plan then has."""
+    ledger = Ledger(
+        before.plan,
+        tasks,
+        dict(before.approved),
+        dict(before.children),
+        dict(before.continued),
+        dict(before.runs),
+    )
+    ended = set(before.ended)
     for event in events:
         if event.kind == kinds.APPROVED:
             ledger.approved[ledger.number(event.data["task"])] = event.data["commit"]
@@ -326,12 +338,4 @@ def ledger_of(plan: str, events: Sequence[Event]) -> Ledger:
             ledger.runs[number] = (*ledger.runs.get(number, ()), event)
         elif event.kind == kinds.ENDED:
             ended.add(event.data["run"])
-    return Ledger(
-        plan,
-        ledger.tasks,
-        ledger.approved,
-        ledger.children,
-        ledger.continued,
-        ledger.runs,
-        frozenset(ended),
-    )
+    return replace(ledger, ended=frozenset(ended))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hornbook.plans.plan import Constraints, Plan
@@ -128,6 +129,7 @@ def section_text(plan: Plan, name: str) -> str:
     return f"## {name}\n" + (f"\n{text}\n" if text else "")
 
 
+@lru_cache(maxsize=16)  # a plan's file is looked at by every command, and seldom another one
 def parse(text: str, path: str = "plan.md") -> PlanText:
     """What a plan's text says, with or without frontmatter; every problem has its line."""
     problems = Problems(path)

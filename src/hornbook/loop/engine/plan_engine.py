@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 from hornbook.commits import git
+from hornbook.disk import now
 from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository
 from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
@@ -14,8 +15,10 @@ from hornbook.loop.engine.runs import APPROVED, EngineRun, Request, RunPhase, wa
 from hornbook.loop.plan_book import PlanBook, PlanCheck
 from hornbook.loop.planner import Planner, planned
 from hornbook.loop.protocol import Loop
-from hornbook.loop.runs.log import Progress, progress_of
+from hornbook.loop.runs.log import KeptLog, Progress, progress_of
 from hornbook.loop.staff import loop_of, planner_of
+from hornbook.plans.log import EventLog
+from hornbook.plans.state import PLAN_KINDS
 
 LOOK_SECONDS = 0.2
 
@@ -182,18 +185,23 @@ class PlanEngine:
         """Show the runs of a plan until none goes on without a person."""
         pause = threading.Event()
         shown: tuple[ObservedRun, ...] = ()
-        while True:
-            runs = engine.covered(plan)
-            if not shown or [each.run for each in shown] != runs:
-                shown = self._seen(plan, runs)
-                look(shown)
-            if not any(each.needs_nobody for each in runs):
-                return Execution(plan, engine.runs.get(root), shown)
-            pause.wait(LOOK_SECONDS)
+        log = KeptLog(self._work.places, self._work.settings, PLAN_KINDS, now)
+        try:
+            while True:
+                runs = engine.covered(plan)
+                if not shown or [each.run for each in shown] != runs:
+                    shown = _seen(log.opened(), plan, runs)
+                    look(shown)
+                if not any(each.needs_nobody for each in runs):
+                    return Execution(plan, engine.runs.get(root), shown)
+                pause.wait(LOOK_SECONDS)
+        finally:
+            log.close()
 
-    def _seen(self, plan: str, runs: Sequence[EngineRun]) -> tuple[ObservedRun, ...]:
-        events = self._book.events(plan)
-        return tuple(ObservedRun(run, progress_of(events, run.run)) for run in runs)
+
+def _seen(log: EventLog | None, plan: str, runs: Sequence[EngineRun]) -> tuple[ObservedRun, ...]:
+    events = log.events(plan) if log is not None else []
+    return tuple(ObservedRun(run, progress_of(events, run.run)) for run in runs)
 
 
 def _begun(engine: Engine, plan: str, number: int | None, agent: str | None) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from hornbook.loop.protocol import StepKind, StepOutcome
-from hornbook.loop.runs.state import RunState, by_run, project_run, with_attempts
+from hornbook.loop.runs.state import RunState, project_run, with_attempts
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.loop.workflow.load import load_workflows, shipped_workflows
-from hornbook.plans.events import Event
+from hornbook.plans import event_keys
 from hornbook.plans.log import EventLog
 from hornbook.plans.run_kinds import TRIGGER
 from hornbook.plans.run_records import asked_words
@@ -16,14 +16,8 @@ from hornbook.settings.settings import Settings
 
 def find_run(log: EventLog, run_id: str, workflows: Mapping[str, Workflow]) -> RunState | None:
     """A run by its id, whichever plan it belongs to."""
-    plan = log.plan_with(f"{run_id}/started")
+    plan = log.plan_with(event_keys.run_started(run_id))
     return None if plan is None else project_run(log.events(plan), run_id, workflows)
-
-
-def runs_in(events: list[Event], workflows: Mapping[str, Workflow]) -> list[RunState]:
-    """All runs in a plan's log, oldest first."""
-    found = (project_run(mine, run_id, workflows) for run_id, mine in by_run(events).items())
-    return [state for state in found if state is not None]
 
 
 def spawned_by(run: RunState) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from hornbook.loop.workflow.interpreter import (
     advance,
     start,
 )
+from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
 from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE
@@ -116,8 +117,7 @@ class RunState:
 
     def key(self, number: int, what: str) -> str:
         """The idempotency key of what happens at a step of this round."""
-        place = f"{number}" if self.round == 1 else f"r{self.round}-{number}"
-        return f"{self.id}/{place}/{what}"
+        return event_keys.run_step(self.id, self.round, number, what)
 
     def fact(self, number: int, what: str) -> Event | None:
         """What happened already at a step of this round."""
@@ -224,6 +224,22 @@ def project_run(
         if not any(event.kind == kinds.ENDED for event in mine):
             raise
         return _all_folded(state, workflows)
+
+
+def advance_run(
+    state: RunState, events: Sequence[Event], workflows: Mapping[str, Workflow]
+) -> RunState:
+    """A run after some more events of its own; the same as if all were projected.
+
+    Raises:
+        EventLogError: As `project_run` does.
+    """
+    fresh = tuple(events)
+    keys = {**state.keys, **{event.key: event for event in fresh}}
+    after = replace(state, events=(*state.events, *fresh), keys=keys)
+    for event in fresh:
+        after = _folded(after, event, workflows)
+    return after
 
 
 def _all_folded(state: RunState, workflows: Mapping[str, Workflow]) -> RunState:

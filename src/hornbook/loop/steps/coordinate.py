@@ -5,6 +5,7 @@ from hornbook.loop.runs.lookup import outcome_of
 from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.services import LoopServices, seconds_until
 from hornbook.loop.steps.start import EXECUTE, begin_task
+from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.run_kinds import TRIGGER
 from hornbook.plans.tasks import Ledger
@@ -85,7 +86,7 @@ def _begin(services: LoopServices, plan: RunState, run: RunState, number: int) -
         "payload": payload,
         "runs": [child],
     }
-    key = f"{run.id}/task/{child}"
+    key = event_keys.child_started(run.id, child)
     # First that it is begun, then it: whoever is cut off in between does both again.
     services.log.append(run.plan, f"{TRIGGER}{EXECUTE}", data, key=key, actor="loop")
     begin_task(services, run.plan, number, child, agent=plan.agent, parent=plan.id)
@@ -100,5 +101,5 @@ def _patience(services: LoopServices, run: RunState) -> float:
 
 def _ended(services: LoopServices, run: RunState, status: str, reason: str) -> StepOutcome:
     data = {"run": run.id, "status": status, "reason": reason}
-    services.log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended", actor="loop")
+    services.log.append(run.plan, kinds.ENDED, data, key=event_keys.run_ended(run.id), actor="loop")
     return outcome_of(services.run(run.id))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from hornbook.agents.assignment import Answer, Assignment, Limits, Role
+from hornbook.agents.assignment import Answer, Assignment, Limits, Record, Role
 from hornbook.commits.change import change
 from hornbook.commits.writer import keep_blob
 from hornbook.context.developer_packet import DevelopmentContext, Situation, development_context
@@ -15,7 +15,7 @@ from hornbook.errors import PlanHeld, UsageError
 from hornbook.gates.gate_list import gates_for_change
 from hornbook.graph.commit_graph import graph_at
 from hornbook.loop.decomposition import Child, as_tasks
-from hornbook.loop.protocol import Record, StepKind
+from hornbook.loop.protocol import StepKind
 from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.blindness import blind, told_to
 from hornbook.loop.steps.services import HandedOver, Pending, StepRun, later

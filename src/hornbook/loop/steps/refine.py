@@ -15,6 +15,7 @@ from hornbook.loop.steps.publish import signal
 from hornbook.loop.steps.services import LoopServices, Pending, StepRun
 from hornbook.loop.steps.start import LATER
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
+from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.plans.plan import Plan
@@ -199,7 +200,7 @@ def supersede(step: StepRun) -> Result:
             "tree": "",
             "carried_from": f"plan.{old}",
         }
-        key = f"{step.run.id}/carried/{number}"
+        key = event_keys.carried_over(step.run.id, number)
         services.log.append(new, kinds.APPROVED, data, key=key, actor="loop")
     after = services.ledger(new)
     open_ones = [task.id_in(new) for task in tasks if not after.done(task.number)]

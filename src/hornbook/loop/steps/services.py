@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,17 +13,18 @@ from hornbook.disk import to_milliseconds
 from hornbook.errors import NotFound
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import Staff, StepKind, Worktrees
-from hornbook.loop.runs.lookup import runs_in
-from hornbook.loop.runs.state import RunState, project_run
+from hornbook.loop.runs.projections import Projections
+from hornbook.loop.runs.state import RunState
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.loop.workflow.interpreter import Do
+from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
 from hornbook.plans.files import write_if_changed
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import PlanTask
 from hornbook.plans.scope import PlanScope
-from hornbook.plans.state import PlanState, project
+from hornbook.plans.state import PlanState
 from hornbook.plans.store import PlanStore
 from hornbook.plans.tasks import Ledger, ledger_of
 from hornbook.rules.discover import STATE_FOLDERS
@@ -64,7 +65,7 @@ class LoopServices:
     store: PlanStore
     book: PlanBook
     workflows: Mapping[str, Workflow]
-    read: dict[str, list[Event]] = field(default_factory=dict)
+    projections: Projections
 
     @property
     def root(self) -> Path:
@@ -72,11 +73,8 @@ class LoopServices:
         return self.places.root
 
     def events(self, plan: str) -> list[Event]:
-        """The whole log of a plan; read anew only when it grew."""
-        known = self.read.get(plan, [])
-        if not known or len(known) != self.log.length(plan):
-            self.read[plan] = self.log.events(plan)
-        return self.read[plan]
+        """The whole log of a plan, as it stands now."""
+        return self.log.events(plan)
 
     def run(self, run_id: str) -> RunState:
         """A run as its events leave it.
@@ -84,19 +82,19 @@ class LoopServices:
         Raises:
             NotFound: It was never begun.
         """
-        plan = self.log.plan_with(f"{run_id}/started")
-        found = project_run(self.events(plan), run_id, self.workflows) if plan else None
+        plan = self.log.plan_with(event_keys.run_started(run_id))
+        found = self.projections.run(self.events(plan), run_id) if plan else None
         if found is None:
             raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
         return found
 
     def runs(self, plan: str) -> list[RunState]:
         """All runs of a plan, oldest first."""
-        return runs_in(self.events(plan), self.workflows)
+        return self.projections.runs(self.events(plan))
 
     def ledger(self, plan: str) -> Ledger:
         """How far the plan's tasks are."""
-        return ledger_of(plan, self.events(plan))
+        return self.projections.ledger(plan, self.events(plan))
 
     def plan(self, slug: str) -> PlanState:
         """A plan as its events leave it.
@@ -104,7 +102,7 @@ class LoopServices:
         Raises:
             NotFound: There is no such plan.
         """
-        state = project(self.events(slug))
+        state = self.projections.plan(slug, self.events(slug))
         return self.store.view(slug).state if state is None else state
 
     def task_of(self, run: RunState) -> PlanTask:
@@ -158,7 +156,7 @@ class LoopServices:
         if workflow is not None:
             facts["attempts"] = workflow.max_iterations
         event, _ = self.log.append(
-            plan, kinds.STARTED, facts, key=f"{run_id}/started", actor="loop"
+            plan, kinds.STARTED, facts, key=event_keys.run_started(run_id), actor="loop"
         )
         return event
 

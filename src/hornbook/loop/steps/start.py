@@ -11,6 +11,7 @@ from hornbook.loop.runs.state import ESCALATION, STOP, RunState
 from hornbook.loop.steps.services import LoopServices, StepRun
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.loop.workflow.interpreter import start as begun
+from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import PlanTask
@@ -193,7 +194,7 @@ def answer_run(
             "reason": "a person stopped it.",
             "spawned": list(spawned_by(run)),
         }
-        log.append(run.plan, kinds.ENDED, data, key=f"{run.id}/ended")
+        log.append(run.plan, kinds.ENDED, data, key=event_keys.run_ended(run.id))
     else:
         log.append(run.plan, kinds.ANSWERED, {**place, "text": text, "asked": asked}, key=key)
     found = find_run(log, run.id, workflows)
