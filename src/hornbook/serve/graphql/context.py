@@ -1,7 +1,8 @@
 """What every resolver gets, and how it refuses."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from graphql import GraphQLError
 from strawberry.types import Info
@@ -37,6 +38,22 @@ class SubscriptionContext:
 
 
 Asking = Info[ResolverContext, None]
+
+
+def described(
+    field: Callable[..., Any], kind: object = None
+) -> Callable[[Callable[..., Any]], Any]:
+    """Have a resolver be a field of the schema: clients are told its docstring.
+
+    `field` is strawberry's query field, mutation or subscription; `kind` is the derived type of
+    what it returns, where strawberry does not know the dataclass itself.
+    """
+
+    def made(resolver: Callable[..., Any]) -> Any:  # strawberry's fields have no common type
+        told = " ".join((resolver.__doc__ or "").split())
+        return field(resolver=resolver, graphql_type=kind, description=told)
+
+    return made
 
 
 def refuse(field: str, found: str, remedy: str) -> GraphQLError:

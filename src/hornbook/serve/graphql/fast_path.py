@@ -104,10 +104,10 @@ _OF_STATEMENT: Mapping[str, Callable[[tuple[str, str]], object]] = {
 def _statements(part: ShapePart, pairs: Sequence[tuple[str, str]]) -> list[dict[str, object]]:
     if part.prefix is not None:
         pairs = [pair for pair in pairs if within(pair[0], part.prefix)]
-    if [field for _, field in part.of_each] == ["predicate", "object"]:
+    keys = tuple(key for key, _ in part.of_each)
+    if tuple(field for _, field in part.of_each) == ("predicate", "object"):
         # What nearly everybody asks for, without a call for each statement.
-        (one, _), (other, _) = part.of_each
-        return [{one: name, other: text} for name, text in pairs]
+        return [dict(zip(keys, pair, strict=True)) for pair in pairs]
     read = [(key, _OF_STATEMENT[field]) for key, field in part.of_each]
     return [{key: of(pair) for key, of in read} for pair in pairs]
 

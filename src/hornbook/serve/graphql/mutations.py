@@ -28,7 +28,13 @@ from hornbook.serve.graphql.answer_types import (
     RUN,
     RUN_EVENT,
 )
-from hornbook.serve.graphql.context import Asking, ResolverContext, SubscriptionContext, refuse
+from hornbook.serve.graphql.context import (
+    Asking,
+    ResolverContext,
+    SubscriptionContext,
+    described,
+    refuse,
+)
 from hornbook.serve.graphql.documents import coded
 
 
@@ -58,12 +64,9 @@ def _updates(info: Asking) -> GraphUpdates:
 class Mutation:
     """What can be changed."""
 
-    @strawberry.mutation(
-        graphql_type=INGEST_REPORT,
-        description="Read documents into the graph; all sources without paths.",
-    )
+    @described(strawberry.mutation, INGEST_REPORT)
     def ingest(self, info: Asking, paths: list[str] | None = None) -> IngestReport:
-        """Read documents into the graph."""
+        """Read documents into the graph; all sources without paths."""
         context = info.context
         needs_write(context)
         try:
@@ -74,10 +77,7 @@ class Mutation:
             found, _, remedy = str(problem).rpartition(": ")
             raise refuse("paths", found, remedy) from problem
 
-    @strawberry.mutation(
-        graphql_type=PLAN,
-        description="Begin a plan from a Markdown text with its sections, committed or not yet.",
-    )
+    @described(strawberry.mutation, PLAN)
     def create_plan(
         self,
         info: Asking,
@@ -86,7 +86,7 @@ class Mutation:
         committed: bool = False,
         supersedes: str | None = None,
     ) -> WholePlan:
-        """Begin a plan; it becomes the active one."""
+        """Begin a plan from a Markdown text with its sections, committed or not yet."""
         needs_write(info.context)
         book = info.context.workspace.plan_book()
         if committed and supersedes is not None:
@@ -95,48 +95,39 @@ class Mutation:
             )
         return begin_plan(book, title, text, committed=committed, supersedes=supersedes)
 
-    @strawberry.mutation(
-        graphql_type=PLAN,
-        description="Commit to an exploration: its text is frozen from now on.",
-    )
+    @described(strawberry.mutation, PLAN)
     def promote_plan(self, info: Asking, slug: str) -> WholePlan:
-        """Commit to an exploration."""
+        """Commit to an exploration: its text is frozen from now on."""
         needs_write(info.context)
         if not slug.strip():
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
         book = info.context.workspace.plan_book()
         return whole_plan(book.promote(slug), book.active())
 
-    @strawberry.mutation(
-        graphql_type=RUN,
-        description="Begin to carry out a committed plan, or one of its tasks; the run to follow.",
-    )
+    @described(strawberry.mutation, RUN)
     def execute_plan(
         self, info: Asking, slug: str, task: str | None = None, agent: str | None = None
     ) -> RunLine:
-        """Begin to carry out a plan."""
+        """Begin to carry out a committed plan, or one of its tasks; the run to follow."""
         if not slug.strip():
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
         return _updates(info).execute(slug, task=task, agent=agent)
 
-    @strawberry.mutation(graphql_type=RUN, description="Answer what a run asks; `stop` ends it.")
+    @described(strawberry.mutation, RUN)
     def answer_run(
         self,
         info: Asking,
         id: strawberry.ID,  # noqa: A002  # as in `run`
         text: str,
     ) -> RunLine:
-        """Answer what a run asks."""
+        """Answer what a run asks; `stop` ends it."""
         return _updates(info).answer(id, text)
 
-    @strawberry.mutation(
-        graphql_type=JUDGEMENT,
-        description="Judge a review by git and its receipt, or several, given as lists.",
-    )
+    @described(strawberry.mutation, JUDGEMENT)
     def check_review(
         self, info: Asking, review: JSON, receipt: JSON, gates: JSON | None = None
     ) -> Judgement:
-        """Judge a review; nothing is recorded, so that readers may."""
+        """Judge a review by git and its receipt, or several, given as lists."""
         return check_review(info.context.workspace, review, receipt, gates)
 
 
@@ -144,10 +135,7 @@ class Mutation:
 class Subscription:
     """What can be followed."""
 
-    @strawberry.subscription(
-        graphql_type=AsyncIterator[GRAPH_VERSION],
-        description="The version of the graph, and every one that follows.",
-    )
+    @described(strawberry.subscription, AsyncIterator[GRAPH_VERSION])
     async def graph_versions(
         self, info: Info[SubscriptionContext, None]
     ) -> AsyncIterator[GraphVersion]:
@@ -155,18 +143,16 @@ class Subscription:
         async for version in info.context.updates.versions():
             yield version
 
-    @strawberry.subscription(
-        graphql_type=AsyncIterator[RUN_EVENT],
-        description="What happened in a run behind an event, and what happens until it ends; "
-        "a plan, named as plan.<slug>, is followed without end.",
-    )
+    @described(strawberry.subscription, AsyncIterator[RUN_EVENT])
     async def run_events(
         self,
         info: Info[SubscriptionContext, None],
         id: strawberry.ID,  # noqa: A002  # the documented name
         after: int = 0,
     ) -> AsyncIterator[RunEvent]:
-        """The events of a run, as they come."""
+        """What happened in a run behind an event, and what happens until it ends; a plan, named as
+        plan.<slug>, is followed without end.
+        """
         follower = info.context.updates.follower
         followed = await follower.named(id)
 

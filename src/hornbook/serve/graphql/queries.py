@@ -22,7 +22,7 @@ from hornbook.serve.graphql.answer_types import (
     RULE_RECORD,
     RUN,
 )
-from hornbook.serve.graphql.context import Asking, ResolverContext, files_inside, refuse
+from hornbook.serve.graphql.context import Asking, ResolverContext, described, files_inside, refuse
 from hornbook.serve.graphql.paging import PAGE, cursor, page
 from hornbook.serve.graphql.types import (
     Direction,
@@ -46,21 +46,16 @@ MOST_DAYS = 3650
 class PlanQuery:
     """What can be asked about work."""
 
-    @strawberry.field(
-        graphql_type=list[PLAN],
-        description="Every plan: explorations, then the committed, then the rest.",
-    )
+    @described(strawberry.field, list[PLAN])
     def plans(self, info: Asking) -> list[WholePlan]:
-        """Every plan."""
+        """Every plan: explorations, then the committed, then the rest."""
         book = info.context.workspace.plan_book()
         active = book.active()
         return [whole_plan(view, active) for view in book.views()]
 
-    @strawberry.field(
-        graphql_type=PLAN | None, description="One plan by its slug or id; null if there is none."
-    )
+    @described(strawberry.field, PLAN | None)
     def plan(self, info: Asking, slug: str) -> WholePlan | None:
-        """One plan or null."""
+        """One plan by its slug or id; null if there is none."""
         if not slug.strip():
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
         book = info.context.workspace.plan_book()
@@ -69,38 +64,29 @@ class PlanQuery:
         except NotFound:
             return None
 
-    @strawberry.field(
-        graphql_type=list[RUN],
-        description="The runs, newest first; those of a plan if one is named.",
-    )
+    @described(strawberry.field, list[RUN])
     def runs(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[RunLine]:
-        """The runs, newest first."""
+        """The runs, newest first; those of a plan if one is named."""
         with info.context.workspace.run_book() as book:
             return book.lines(plan_id)
 
-    @strawberry.field(graphql_type=RUN | None, description="One run; null if there is none.")
+    @described(strawberry.field, RUN | None)
     def run(self, info: Asking, id: strawberry.ID) -> RunLine | None:  # noqa: A002  # documented
-        """One run or null."""
+        """One run; null if there is none."""
         with info.context.workspace.run_book() as book:
             try:
                 return book.line(id)
             except NotFound:
                 return None
 
-    @strawberry.field(
-        graphql_type=list[PAST_REVIEW],
-        description="Recorded reviews, newest first; those that judged by a revision if named.",
-    )
+    @described(strawberry.field, list[PAST_REVIEW])
     def reviews(self, info: Asking, revision: strawberry.ID | None = None) -> list[PastReview]:
-        """Recorded reviews, newest first."""
+        """Recorded reviews, newest first; those that judged by a revision if named."""
         return info.context.workspace.reviews(revision)
 
-    @strawberry.field(
-        graphql_type=list[RULE_RECORD],
-        description="How reviews answered each rule in the last days.",
-    )
+    @described(strawberry.field, list[RULE_RECORD])
     def rule_records(self, info: Asking, days: int = DAYS) -> list[RuleRecord]:
-        """How reviews answered each rule, the most violated first."""
+        """How reviews answered each rule in the last days."""
         if not 1 <= days <= MOST_DAYS:
             raise refuse("days", f"days is {days}", f"ask for 1 to {MOST_DAYS}")
         since = datetime.now(UTC) - timedelta(days=days)
@@ -194,7 +180,7 @@ def _listed(context: ResolverContext, asked: Filter, first: int, after: str | No
 class EntityQuery:
     """What can be asked about the graph."""
 
-    @strawberry.field(description="Entities in id order.")
+    @described(strawberry.field)
     def entities(
         self,
         info: Asking,
@@ -206,7 +192,7 @@ class EntityQuery:
         wanted = filter.asked() if filter is not None else Filter()
         return _listed(info.context, wanted, first, after)
 
-    @strawberry.field(description="Entities in id order, in Relay's form.")
+    @described(strawberry.field)
     def entities_connection(
         self,
         info: Asking,
@@ -229,29 +215,29 @@ class EntityQuery:
             ),
         )
 
-    @strawberry.field(description="Entities that carry a predicate, or one below it.")
+    @described(strawberry.field)
     def entities_by_predicate(
         self, info: Asking, predicate: str, first: int = PAGE, after: str | None = None
     ) -> list[Entity]:
-        """Entities that carry a predicate."""
+        """Entities that carry a predicate, or one below it."""
         return _listed(info.context, Filter(carries=predicate), first, after)
 
-    @strawberry.field(description="Entities whose id equals a prefix or lies below it at a dot.")
+    @described(strawberry.field)
     def entities_by_prefix(
         self, info: Asking, prefix: str, first: int = PAGE, after: str | None = None
     ) -> list[Entity]:
-        """Entities below an id."""
+        """Entities whose id equals a prefix or lies below it at a dot."""
         return _listed(info.context, Filter(id_prefix=prefix), first, after)
 
-    @strawberry.field(description="One entity, also a chunk, a revision or a removed document.")
+    @described(strawberry.field)
     def entity(self, info: Asking, id: strawberry.ID) -> Entity | None:  # noqa: A002  # documented
-        """One entity or null."""
+        """One entity, also a chunk, a revision or a removed document."""
         try:
             return entity_of(info.context.snapshot.thing(id))
         except NotFound:
             return None
 
-    @strawberry.field(description="What can be reached from an entity over links.")
+    @described(strawberry.field)
     def traverse(  # noqa: PLR0917  # GraphQL arguments are always named
         self,
         info: Asking,
@@ -261,7 +247,7 @@ class EntityQuery:
         predicate_prefix: str | None = None,
         include_revisions: bool = False,
     ) -> Neighbourhood:
-        """What can be reached from an entity over links; the start comes first."""
+        """What can be reached from an entity over links."""
         if not 1 <= depth <= DEEPEST:
             raise refuse("depth", f"depth is {depth}", f"ask for 1 to {DEEPEST}")
         walk = Walk(info.context, direction, predicate_prefix, include_revisions=include_revisions)
@@ -269,30 +255,25 @@ class EntityQuery:
         found = [thing for thing in _things(info.context, ids) if thing.triples]
         return Neighbourhood(nodes=[entity_of(thing) for thing in found], edges=edges)
 
-    @strawberry.field(
-        graphql_type=list[PREDICATE],
-        description="The predicates that something in the graph carries.",
-    )
+    @described(strawberry.field, list[PREDICATE])
     def predicates(self, info: Asking, prefix: str | None = None) -> list[Predicate]:
         """The predicates that something in the graph carries."""
         names = info.context.snapshot.predicates(prefix)
         return [PREDICATES.get(name, Predicate(name)) for name in names]
 
-    @strawberry.field(description="The families of ids that documents have.")
+    @described(strawberry.field)
     def collections(self, info: Asking) -> list[str]:
-        """The ids of current documents without their last segment."""
+        """The families of ids that documents have."""
         return list(info.context.snapshot.registry.collections)
 
-    @strawberry.field(description="The version of the graph that this answer is made from.")
+    @described(strawberry.field)
     def version(self, info: Asking) -> str:
-        """The version of the graph."""
+        """The version of the graph that this answer is made from."""
         return info.context.snapshot.version
 
-    @strawberry.field(
-        description="The SOPs that bind any of some files; all of them without files."
-    )
+    @described(strawberry.field)
     def sops(self, info: Asking, files: list[str] | None = None) -> list[Entity]:
-        """The SOPs that bind any of some files."""
+        """The SOPs that bind any of some files; all of them without files."""
         snapshot = info.context.snapshot
         if files is None:
             ids = [each.id for each in snapshot.catalog.entries if each.category is Category.SOP]
@@ -302,9 +283,7 @@ class EntityQuery:
             ids = sorted({rule.id for piece in pieces for each in piece for rule in each.rules})
         return _described(info.context, ids)
 
-    @strawberry.field(
-        graphql_type=list[FILE_ANSWER], description="Which rules bind each file, and why."
-    )
+    @described(strawberry.field, list[FILE_ANSWER])
     def why(self, info: Asking, files: list[str]) -> list[FileAnswer]:
         """Which rules bind each file, and why."""
         paths = files_inside(info.context, files)
@@ -315,21 +294,18 @@ class EntityQuery:
 
         return why_within(asked, paths)
 
-    @strawberry.field(description="Decisions; those derived from a plan if one is named.")
+    @described(strawberry.field)
     def decisions(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[Entity]:
-        """Decisions in id order."""
+        """Decisions; those derived from a plan if one is named."""
         asked = Filter(category=Category.DECISION.value, derived_from=plan_id)
         ids, _ = info.context.snapshot.select(asked, len(info.context.snapshot.ids) + 1, None)
         return _described(info.context, ids)
 
-    @strawberry.field(
-        graphql_type=REVIEW_CONTEXT,
-        description="What a reviewer of some files must see: whole, or a refusal.",
-    )
+    @described(strawberry.field, REVIEW_CONTEXT)
     def review_context(
         self, info: Asking, files: list[str], plan_id: strawberry.ID | None = None
     ) -> Context:
-        """What a reviewer must see."""
+        """What a reviewer of some files must see: whole, or a refusal."""
         paths = files_inside(info.context, files)
         if not paths:
             raise refuse("files", "no file is named", "name the files under review")

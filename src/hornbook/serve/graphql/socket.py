@@ -1,4 +1,13 @@
-"""GraphQL over a WebSocket: the protocol graphql-transport-ws."""
+"""GraphQL over a WebSocket: the protocol graphql-transport-ws.
+
+A connection goes through three states. Opened: the client has `INIT_SECONDS` to send
+`connection_init`, with a token in its payload where the handshake had none; until then the
+connection counts as one that has not said whose it is, of which there may be few. Acknowledged:
+each `subscribe` starts a task under the id that the client chose, which sends `next` for each
+answer and `complete` or `error` at its end; a `complete` of the client cancels it. Closed: by the
+client, by the server when it stops (1001), or because the client broke the protocol (codes from
+4400 on, as the protocol names them). Whatever ends the connection cancels every task and waits.
+"""
 
 import asyncio
 import json
@@ -83,11 +92,11 @@ class Socket:
         except HttpRefusal:
             await self._close(1013, "Too many sockets wait to say whose they are")
             return
-        spoken = PROTOCOL in scope.get("subprotocols", ())
-        accept = {"type": "websocket.accept", "subprotocol": PROTOCOL if spoken else None}
+        accepted = PROTOCOL in scope.get("subprotocols", ())
+        accept = {"type": "websocket.accept", "subprotocol": PROTOCOL if accepted else None}
         await send(accept)
         try:
-            await self._talk(spoken=spoken)
+            await self._receive_messages(accepted=accepted)
         except HttpRefusal as refusal:
             await self._close(1013, refusal.detail)
         except _Closed as closed:
@@ -102,8 +111,8 @@ class Socket:
     async def _close(self, code: int, reason: str) -> None:
         await self._send({"type": "websocket.close", "code": code, "reason": reason[:120]})
 
-    async def _talk(self, *, spoken: bool) -> None:
-        if not spoken:
+    async def _receive_messages(self, *, accepted: bool) -> None:
+        if not accepted:
             raise _Closed(4406, "Subprotocol not acceptable")
         closing = asyncio.ensure_future(self._updates.closing.wait())
         timeout: float | None = INIT_SECONDS
@@ -121,25 +130,25 @@ class Socket:
                 event = following.result()
                 if event["type"] == "websocket.disconnect":
                     return
-                await self._hear(_parsed(event))
+                await self._handle(_parsed(event))
                 timeout = None if self._acknowledged else INIT_SECONDS
         finally:
             closing.cancel()
 
-    async def _hear(self, message: Message) -> None:
+    async def _handle(self, message: Message) -> None:
         kind = message.get("type")
         if kind == "connection_init":
-            await self._greet(message)
+            await self._init(message)
         elif kind == "ping":
-            await self._say({"type": "pong"})
+            await self._send_message({"type": "pong"})
         elif kind == "subscribe":
-            await self._begin(message)
+            await self._subscribe(message)
         elif kind == "complete":
-            self._end(message)
+            self._complete(message)
         elif kind != "pong":
             raise _Closed(4400, f"Unexpected message of type {str(kind)[:40]!r} received")
 
-    async def _greet(self, message: Message) -> None:
+    async def _init(self, message: Message) -> None:
         if self._acknowledged:
             raise _Closed(4429, "Too many initialisation requests")
         payload = message.get("payload")
@@ -155,9 +164,9 @@ class Socket:
         self._open.enter_context(self._updates.stream())
         self._unauthenticated.close()
         self._acknowledged = True
-        await self._say({"type": "connection_ack"})
+        await self._send_message({"type": "connection_ack"})
 
-    async def _begin(self, message: Message) -> None:
+    async def _subscribe(self, message: Message) -> None:
         if not self._acknowledged:
             raise _Closed(4401, "Unauthorized")
         name, payload = message.get("id"), message.get("payload")
@@ -170,7 +179,7 @@ class Socket:
         asked = _asked(payload)
         self._operations[name] = asyncio.ensure_future(self._operation(name, asked))
 
-    def _end(self, message: Message) -> None:
+    def _complete(self, message: Message) -> None:
         task = self._operations.pop(str(message.get("id")), None)
         if task is not None:
             task.cancel()
@@ -185,7 +194,7 @@ class Socket:
             found = await self._answered(ready)
         if isinstance(found, dict) and "data" not in found:
             self._operations.pop(name, None)
-            await self._say({"type": "error", "id": name, "payload": found["errors"]})
+            await self._send_message({"type": "error", "id": name, "payload": found["errors"]})
             return
         if isinstance(found, dict | bytes):
             await self._next(name, found)
@@ -193,7 +202,7 @@ class Socket:
             async for answer in found:
                 await self._next(name, answer)
         self._operations.pop(name, None)
-        await self._say({"type": "complete", "id": name})
+        await self._send_message({"type": "complete", "id": name})
 
     async def _answered(self, ready: ReadyOperation) -> Answer | bytes:
         refusal = self._request_context.spend()
@@ -210,9 +219,9 @@ class Socket:
 
     async def _next(self, name: str, answer: Answer | bytes) -> None:
         payload = json.loads(answer) if isinstance(answer, bytes) else answer
-        await self._say({"type": "next", "id": name, "payload": payload})
+        await self._send_message({"type": "next", "id": name, "payload": payload})
 
-    async def _say(self, message: Message) -> None:
+    async def _send_message(self, message: Message) -> None:
         async with self._sending:
             # Text frames: some clients read nothing else.
             await self._send({"type": "websocket.send", "text": as_json(message).decode()})

@@ -1,4 +1,10 @@
-"""A connection that nobody can hold for nothing: by headers that never end, or by never reading."""
+"""A connection that nobody can hold for nothing: by headers that never end, or by never reading.
+
+Every ten seconds a connection is looked at. It is ended if it is still in the state in which the
+look before found it: waiting behind the same request for the rest of the next one, or with bytes
+to send of which none went out. So a slow client has ten to twenty seconds for each step, however
+long the whole takes, and a client that does nothing is gone after twenty.
+"""
 
 import asyncio
 from typing import Any

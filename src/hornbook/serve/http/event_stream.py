@@ -1,4 +1,9 @@
-"""Server-sent events: frames that are sent one by one, until they end or the client leaves."""
+"""Server-sent events: frames that are sent one by one, until they end or the client leaves.
+
+Two tasks wait at a time: one for the next frame, one for the client to leave. So a client that is
+gone is noticed while nothing happens, and a frame is asked for only when the one before is sent: a
+client that reads slowly holds up nobody but itself, and nothing piles up for it.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any  # answers are JSON of any kind
+from typing import Any, TypeVar  # answers are JSON of any kind
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +15,8 @@ from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import Snapshot
 from hornbook.plans.store import PlanView
 from hornbook.review.judgement import Judgement
-from hornbook.serve.answers import EntityAnswer, Statement, check_review, statements, why_within
+from hornbook.serve import answers
+from hornbook.serve.answers import EntityAnswer, Statement, statements, why_within
 from hornbook.serve.mcp.arguments import cursor_for, place_of, read_arguments, schema_of
 from hornbook.serve.mcp.tool_types import (
     CheckAsked,
@@ -35,6 +36,8 @@ from hornbook.serve.mcp.tool_types import (
 )
 from hornbook.serve.paths import inside
 from hornbook.workspace import Workspace
+
+Ask = TypeVar("Ask", bound=Callable[[Workspace, Any], object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,28 @@ class Tool:
         return schema_of(self.answers)
 
 
-def _rules_for_files(work: Workspace, asked: FilesAsked) -> FileAnswers:
+TOOLS: list[Tool] = []
+"""Every tool, in the order in which they are listed."""
+
+
+def _tool(title: str, takes: type[Struct], answers: type) -> Callable[[Ask], Ask]:
+    """Have a function be a tool of its own name; its docstring is what agents are told."""
+
+    def registered(ask: Ask) -> Ask:
+        told = " ".join((ask.__doc__ or "").split())
+        TOOLS.append(Tool(ask.__name__, title, told, takes, answers, ask))
+        return ask
+
+    return registered
+
+
+@_tool("Rules that bind files", FilesAsked, FileAnswers)
+def rules_for_files(work: Workspace, asked: FilesAsked) -> FileAnswers:
+    """Which of the team's rules bind each file, and the pattern and line that make it so. Call it
+    before editing: the files need not exist yet. `tokens` against `reserve` says whether all
+    rules of the file fit a review; `not_enforced` lists rules that are known but bind nothing,
+    with the reason. Read a rule whole as the resource rule://{id}.
+    """
     return FileAnswers(why_within(work.why, inside(work.root, asked.files)))
 
 
@@ -94,19 +118,37 @@ def packet(work: Workspace, asked: ReviewAsked) -> Packet:
     return passes[asked.pass_number - 1]
 
 
-def _review_context(work: Workspace, asked: ReviewAsked) -> dict[str, object]:
+@_tool("Context for a review", ReviewAsked, ReviewReceipt)
+def review_context(work: Workspace, asked: ReviewAsked) -> dict[str, object]:
+    """Everything that a reviewer of some files, or of a change, must see, in `text`: the
+    instructions, every rule that binds, whole, the decisions that stand, and the diff or the
+    files. It is never shortened. If it cannot be whole, `outcome` says why (too_big,
+    sop_overflow, failed), `text` is null and `split` proposes groups of files to ask for one by
+    one; after sop_overflow ask for each of `passes` with pass_number. The answer without `text`
+    is the receipt that a review is checked against: keep it unchanged.
+    """
     found = packet(work, asked)
     if found.context.text is not None:
         return {**receipt(found.context, found.made_for), "text": found.context.text}
     return {**asdict(found.context), **asdict(found.made_for)}
 
 
-def _get_entity(work: Workspace, asked: EntityAsked) -> EntityAnswer:
+@_tool("One entity", EntityAsked, EntityAnswer)
+def get_entity(work: Workspace, asked: EntityAsked) -> EntityAnswer:
+    """Every statement about one entity of the graph: a document, a chunk (its text is
+    source.doc.content), a revision, or what is left of a removed document. Ids come from
+    search_entities and rules_for_files.
+    """
     found = work.ingested().thing(asked.id)
     return EntityAnswer(found.id, statements(found, asked.predicate_prefix))
 
 
-def _search_entities(work: Workspace, asked: SearchAsked) -> SearchAnswer:
+@_tool("Search the graph", SearchAsked, SearchAnswer)
+def search_entities(work: Workspace, asked: SearchAsked) -> SearchAnswer:
+    """Documents of the graph (rules, decisions, conventions, specifications, source files) in id
+    order, a page at a time; all conditions must hold. Pass next_cursor as cursor, with the same
+    conditions, for the next page.
+    """
     snapshot = work.ingested()
     applies_to = inside(work.root, [asked.applies_to])[0] if asked.applies_to else None
     wanted = Filter(
@@ -147,7 +189,11 @@ def _found(
     )
 
 
-def _size_task(work: Workspace, asked: SizeAsked) -> Sizing:
+@_tool("Size a task", SizeAsked, Sizing)
+def size_task(work: Workspace, asked: SizeAsked) -> Sizing:
+    """Whether a task (its files, description and criteria) fits a model's window, the numbers, and
+    every reason why not. Call it before starting a task; split the task if `fits` is false.
+    """
     return work.size(
         inside(work.root, asked.files),
         description=asked.description,
@@ -157,11 +203,22 @@ def _size_task(work: Workspace, asked: SizeAsked) -> Sizing:
     )
 
 
-def _check_review(work: Workspace, asked: CheckAsked) -> Judgement:
-    return check_review(work, asked.review, asked.receipt, asked.gates)
+@_tool("Check a review", CheckAsked, Judgement)
+def check_review(work: Workspace, asked: CheckAsked) -> Judgement:
+    """Whether a review is accepted, and what follows: `outcome` is approved, rejected, escalate or
+    invalid, `problems` name every defect with its remedy, `route` says who works next. Every rule
+    of the receipt must be answered with evidence that exists in the reviewed commit; the rules
+    are computed again from git. Nothing is recorded.
+    """
+    return answers.check_review(work, asked.review, asked.receipt, asked.gates)
 
 
-def _plan_status(work: Workspace, asked: PlanAsked) -> PlanStatusAnswer:
+@_tool("Plans and their state", PlanAsked, PlanStatusAnswer)
+def plan_status(work: Workspace, asked: PlanAsked) -> PlanStatusAnswer:
+    """The plans with their status, and one of them whole: situation, mission, execution,
+    constraints (what may be changed and what must not be touched), the decisions that stand,
+    risks and tasks. Without a slug it is the active plan.
+    """
     book = work.plan_book()
     active = book.active()
     views = book.views()
@@ -187,82 +244,3 @@ def _plan(view: PlanView) -> PlanDetails:
         tasks=list(view.state.tasks),
         problems=[problem.message for problem in view.problems],
     )
-
-
-TOOLS = (
-    Tool(
-        "rules_for_files",
-        "Rules that bind files",
-        "Which of the team's rules bind each file, and the pattern and line that make it so. "
-        "Call it before editing: the files need not exist yet. `tokens` against `reserve` says "
-        "whether all rules of the file fit a review; `not_enforced` lists rules that are known "
-        "but bind nothing, with the reason. Read a rule whole as the resource rule://{id}.",
-        FilesAsked,
-        FileAnswers,
-        _rules_for_files,
-    ),
-    Tool(
-        "review_context",
-        "Context for a review",
-        "Everything that a reviewer of some files, or of a change, must see, in `text`: the "
-        "instructions, every rule that binds, whole, the decisions that stand, and the diff or "
-        "the files. It is never shortened. If it cannot be whole, `outcome` says why (too_big, "
-        "sop_overflow, failed), `text` is null and `split` proposes groups of files to ask for "
-        "one by one; after sop_overflow ask for each of `passes` with pass_number. The answer "
-        "without `text` is the receipt that a review is checked against: keep it unchanged.",
-        ReviewAsked,
-        ReviewReceipt,
-        _review_context,
-    ),
-    Tool(
-        "get_entity",
-        "One entity",
-        "Every statement about one entity of the graph: a document, a chunk (its text is "
-        "source.doc.content), a revision, or what is left of a removed document. Ids come from "
-        "search_entities and rules_for_files.",
-        EntityAsked,
-        EntityAnswer,
-        _get_entity,
-    ),
-    Tool(
-        "search_entities",
-        "Search the graph",
-        "Documents of the graph (rules, decisions, conventions, specifications, source files) in "
-        "id order, a page at a time; all conditions must hold. Pass next_cursor as cursor, with "
-        "the same conditions, for the next page.",
-        SearchAsked,
-        SearchAnswer,
-        _search_entities,
-    ),
-    Tool(
-        "size_task",
-        "Size a task",
-        "Whether a task (its files, description and criteria) fits a model's window, the numbers, "
-        "and every reason why not. Call it before starting a task; split the task if `fits` is "
-        "false.",
-        SizeAsked,
-        Sizing,
-        _size_task,
-    ),
-    Tool(
-        "check_review",
-        "Check a review",
-        "Whether a review is accepted, and what follows: `outcome` is approved, rejected, escalate "
-        "or invalid, `problems` name every defect with its remedy, `route` says who works next. "
-        "Every rule of the receipt must be answered with evidence that exists in the reviewed "
-        "commit; the rules are computed again from git. Nothing is recorded.",
-        CheckAsked,
-        Judgement,
-        _check_review,
-    ),
-    Tool(
-        "plan_status",
-        "Plans and their state",
-        "The plans with their status, and one of them whole: situation, mission, execution, "
-        "constraints (what may be changed and what must not be touched), the decisions that "
-        "stand, risks and tasks. Without a slug it is the active plan.",
-        PlanAsked,
-        PlanStatusAnswer,
-        _plan_status,
-    ),
-)
