@@ -1,0 +1,67 @@
+"""ARCHITECTURE.md leads where it says: rooms, order and functions are those of the tree."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+from tests.kit.paths import ROOT
+
+PACKAGE = ROOT / "src" / "hornbook"
+PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+STATION = re.compile(r"^  (\S+\.py) +([A-Za-z_][\w.]*)", re.MULTILINE)
+
+
+def defined_in(path: Path) -> set[str]:
+    """Functions, classes and methods of a module, methods with their class."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            methods = (each for each in node.body if isinstance(each, ast.FunctionDef))
+            found.update(f"{node.name}.{each.name}" for each in methods)
+    return found
+
+
+def test_every_station_of_the_journeys_is_there() -> None:
+    stations = STATION.findall(PAGE)
+    journeys = PAGE.count("```text")
+    missing = [
+        f"{path}: {name}"
+        for path, name in stations
+        if not (PACKAGE / path).is_file() or name not in defined_in(PACKAGE / path)
+    ]
+    assert (journeys, missing) == (6, [])
+    assert len(stations) > 6 * journeys
+
+
+def test_the_rooms_are_listed_in_the_order_that_is_enforced() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    layers = next(each["layers"] for each in contracts if each["type"] == "layers")
+    enforced = [room for line in layers for room in re.split(r"\s*[|:]\s*", line)]
+    table = [line for line in PAGE.splitlines() if line.startswith("| `")]
+    listed = [
+        room.removesuffix(".py")
+        for line in table
+        for room in re.findall(r"`([\w.]+)`", line.split("|")[1])
+    ]
+    assert sorted(listed) == sorted(enforced)
+    ranks = {room: rank for rank, line in enumerate(layers) for room in re.split(r"\s*\|\s*", line)}
+    positions = [ranks[room] for room in listed if room in ranks]
+    assert positions == sorted(positions)
+
+
+def test_every_room_says_what_lives_there() -> None:
+    silent = [
+        str(folder.relative_to(PACKAGE))
+        for folder in PACKAGE.rglob("*")
+        if (folder / "__init__.py").is_file()
+        and not ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    ]
+    assert silent == []
+
+
+def test_the_map_is_read_on_a_screen_and_a_half() -> None:
+    assert len(PAGE.splitlines()) <= 140
