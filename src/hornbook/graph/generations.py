@@ -11,6 +11,13 @@ store/
     lock                  held shared by readers, so that nobody deletes it under them
 ```
 A writer that is killed leaves a folder that was never published; the next writer removes it.
+
+One writer, any number of readers, and nobody waits for a reader. The writer copies the published
+generation (its large tables by hard links), changes the copy, and swaps CURRENT to its name: a
+reader sees the old generation or the new one, never half of one. A reader takes the shared lock of
+its generation before it reads and keeps it until it is done. Whoever prunes takes that lock for
+itself without waiting, and if it gets it unlinks the lock file before it deletes the folder. So a
+reader that opened the lock file just before finds it without a name, and looks at CURRENT again.
 """
 
 import contextlib

@@ -93,19 +93,18 @@ class Selection:
 
     def _condition(self, asked: Filter) -> Callable[[Entry], bool]:
         """Whether a document has what is asked for, apart from names."""
-        among: set[str] | None = None
+        conditions: list[Callable[[Entry], bool]] = [lambda entry: _fits(entry, asked)]
         if asked.applies_to is not None:
-            among = {binding.rule.id for binding in self._rules().bind(asked.applies_to)}
+            bound = {binding.rule.id for binding in self._rules().bind(asked.applies_to)}
+            conditions.append(lambda entry: entry.id in bound)
         if asked.derived_from is not None:
             rows = self._store().rows("inbound", objects=entity(asked.derived_from))
             derived = {subject for subject, name, _ in rows if name == p.DERIVED_FROM.name}
-            among = derived if among is None else among & derived
-        carriers = self._carriers(asked.carries)
-        return lambda entry: (
-            (among is None or entry.id in among)
-            and (asked.carries is None or entry.signature in carriers)
-            and _fits(entry, asked)
-        )
+            conditions.append(lambda entry: entry.id in derived)
+        if asked.carries is not None:
+            carriers = self._carriers(asked.carries)
+            conditions.append(lambda entry: entry.signature in carriers)
+        return lambda entry: all(holds(entry) for holds in conditions)
 
     def _with_parts(self, asked: Filter) -> list[str]:
         """Every id that fits, chunks and revisions among them, sorted."""
@@ -118,10 +117,7 @@ class Selection:
             if _named(entry.id, asked, carried=entry.signature in carried)
         ]
         if asked.include_chunks:
-            carried_here = _below(CHUNK_PREDICATES, asked)
-            for entry in chosen:
-                pieces = (chunk_id(entry.id, n) for n in range(1, entry.chunk_count + 1))
-                ids += [each for each in pieces if _named(each, asked, carried=carried_here)]
+            ids += _chunks(asked, chosen)
         if asked.include_revisions:
             ids += self._revisions(asked, {entry.id for entry in chosen})
         return sorted(ids)
@@ -135,6 +131,13 @@ class Selection:
             if _named(each, asked, carried=carried)
             and (everything or each.partition(".rev.")[0] in documents)
         ]
+
+
+def _chunks(asked: Filter, chosen: Iterable[Entry]) -> list[str]:
+    """The ids of the chunks of some documents, as far as their names are asked for."""
+    carried = _below(CHUNK_PREDICATES, asked)
+    pieces = (chunk_id(entry.id, n) for entry in chosen for n in range(1, entry.chunk_count + 1))
+    return [each for each in pieces if _named(each, asked, carried=carried)]
 
 
 def _fits(entry: Entry, asked: Filter) -> bool:

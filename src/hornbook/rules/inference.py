@@ -87,25 +87,29 @@ def requirements(outline: Outline) -> tuple[str, ...]:
 def list_items(rows: Iterable[tuple[int, str]]) -> dict[int, str]:
     """Return each outermost list item, with all that is nested in it, by its line's index."""
     items: dict[int, list[list[str]]] = {}
-    entries: list[list[str]] = []
+    entries: list[list[str]] = []  # of the open item: its own lines, then those of each nested one
     margin = 0
     after_blank = False
     for index, row in rows:
         found = _ITEM.match(row)
-        indent = len(found["indent"].expandtabs(4)) if found else 0
-        if found and (not entries or indent <= margin + 1):
-            margin = indent
-            entries = items[index] = [[_BOX.sub("", found["text"], count=1)]]
-        elif found:
-            entries.append([_BOX.sub("", found["text"], count=1)])
+        if found:
+            indent, text = len(found["indent"].expandtabs(4)), _BOX.sub("", found["text"], count=1)
+            if not entries or indent <= margin + 1:
+                margin = indent
+                entries = items[index] = []
+            entries.append([text])
+        elif entries and _ends_list(row, after_blank=after_blank):
+            entries = []
         elif entries and row.strip():
-            if (after_blank and not row[0].isspace()) or row.startswith("#"):
-                entries = []
-            else:
-                entries[-1].append(row)
+            entries[-1].append(row)
         after_blank = not row.strip()
     joined = {index: _joined(entries) for index, entries in items.items()}
     return {index: text for index, text in joined.items() if text}
+
+
+def _ends_list(row: str, *, after_blank: bool) -> bool:
+    """Whether a line that is no item ends the list: a heading, or text at the margin."""
+    return row.startswith("#") or (after_blank and bool(row.strip()) and not row[0].isspace())
 
 
 def _joined(entries: list[list[str]]) -> str:

@@ -185,23 +185,30 @@ def work_to_do(
     unchanged = 0
     for path in sorted(wanted):
         fact = facts.get(path) or _fact_of(standing[path])
-        links, link_problems = resolve_links(path, fact.links, ids)
-        problems = [*link_problems, *_clash(path, assigned.clashes.get(path), ids[path])]
-        item = DocumentWork(path, fact.sha256, ids[path], fact.wanted_id, links, tuple(problems))
+        item = _item(fact, ids, assigned.clashes.get(path))
         before = known.documents.get(item.id)
-        if before is not None and before.path == path and before.sha256 == item.sha256:
-            unchanged += 1
-            if path in facts or before.entry is None or not _as_written(before.entry, item):
-                work.append(item)
-        else:
+        if before is None or (before.path, before.sha256) != (path, item.sha256):
             work.append(_happened(item, before, origins.get(path)))
+            continue
+        unchanged += 1
+        if path in facts or not _as_written(before.entry, item):
+            work.append(item)
     live = {each.id for each in work} | {ids[path] for path in standing}
     gone = [each for each in known.documents.values() if each.id not in live]
     return IngestWork(tuple(work), tuple(sorted(gone, key=lambda each: each.path)), unchanged)
 
 
-def _as_written(entry: Entry, item: DocumentWork) -> bool:
+def _item(fact: DocumentFacts, ids: Mapping[str, str], holder: str | None) -> DocumentWork:
+    """A document with its links followed; `holder` is the path that has the id it would get."""
+    links, unresolved = resolve_links(fact.path, fact.links, ids)
+    problems = (*unresolved, *_clash(fact.path, holder, ids[fact.path]))
+    return DocumentWork(fact.path, fact.sha256, ids[fact.path], fact.wanted_id, links, problems)
+
+
+def _as_written(entry: Entry | None, item: DocumentWork) -> bool:
     """Whether the graph has the same links and the same word about them and about the id."""
+    if entry is None:
+        return False
     told = {problem for problem in entry.problems if problem.code in _ABOUT_OTHERS}
     return set(entry.links) == set(item.links) and told == set(item.problems)
 
@@ -230,17 +237,13 @@ def _replan(
 ) -> IngestWork:
     """The plan when no id can have changed: only the documents that were read matter."""
     linked = any(fact.links for fact in facts.values())
-    ids = {path: each.id for path, each in by_path.items()} if linked else {}
+    ids = {path: by_path[path].id for path in (by_path if linked else facts)}
     work = []
     for path in sorted(facts):
         before, fact = by_path[path], facts[path]
-        links, unresolved = resolve_links(path, fact.links, ids)
-        problems = list(unresolved)
-        if before.id != fact.wanted_id:
-            holder = known.documents[fact.wanted_id].path
-            problems += _clash(path, holder, before.id)
-        item = DocumentWork(path, fact.sha256, before.id, fact.wanted_id, links, tuple(problems))
-        work.append(_happened(item, before, None))
+        clashes = before.id != fact.wanted_id
+        holder = known.documents[fact.wanted_id].path if clashes else None
+        work.append(_happened(_item(fact, ids, holder), before, None))
     return IngestWork(tuple(work), (), len(standing))
 
 
@@ -275,12 +278,13 @@ def _origins(
     if not lost or not new or known.base is None:
         return {}
     by_hash = {each.sha256: each for each in lost.values()}
-    found = {path: by_hash[facts[path].sha256] for path in new if facts[path].sha256 in by_hash}
-    if len(found) < len(new):
-        for path, old in renamed().items():
-            if path in facts and path not in by_path and old in lost:
-                found.setdefault(path, lost[old])
-    return found
+    same = ((path, by_hash.get(facts[path].sha256)) for path in new)
+    found = {path: origin for path, origin in same if origin is not None}
+    if len(found) == len(new):
+        return found
+    told = renamed()
+    moved = {path: lost[told[path]] for path in new if told.get(path) in lost}
+    return moved | found
 
 
 def _wanted(document: KnownDocument) -> str:

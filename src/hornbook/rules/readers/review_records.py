@@ -116,25 +116,29 @@ def _review_facts(record: Mapping[str, object]) -> Facts:
         (p.REVIEW_OUTCOME.name, str(record["outcome"])),
         (p.GENERATED_AT.name, _time(record["at"])),
     ]
-    if record.get("rejection_type"):
-        found.append((p.REVIEW_REJECTION_TYPE.name, str(record["rejection_type"])))
-    if record.get("run"):
-        found.append((p.REVIEW_RUN.name, f"run.{record['run']}"))
-    if record.get("plan"):
-        found.append((p.DERIVED_FROM.name, str(record["plan"])))
+    for predicate, key, prefix in (
+        (p.REVIEW_REJECTION_TYPE, "rejection_type", ""),
+        (p.REVIEW_RUN, "run", "run."),
+        (p.DERIVED_FROM, "plan", ""),
+    ):
+        if record.get(key):
+            found.append((predicate.name, f"{prefix}{record[key]}"))
     found += [(p.REVIEW_RECEIPT.name, str(each)) for each in _list(record["receipts"])]
     for rule in _list(record["rules"]):
         found.append((p.USED.name, str(rule["revision"])))
         statuses = map(str, _list(rule["statuses"]))
         found += [(_STATUSES[status].name, str(rule["id"])) for status in statuses]
-    for finding in _list(record["findings"]):
-        place = f" {finding['path']}:{finding['line']}" if finding.get("path") else ""
-        said = f"{finding['severity']} {finding['status']} {finding['sop_id']}{place}: "
-        found.append((p.REVIEW_FINDING.name, said + str(finding["message"])))
+    found += [(p.REVIEW_FINDING.name, _finding(each)) for each in _list(record["findings"])]
     found += [(p.REVIEW_PROBLEM.name, str(each["code"])) for each in _list(record["problems"])]
     doubted = [str(w["sop_id"]) for w in _list(record.get("warnings", [])) if w.get("sop_id")]
     found += [(p.REVIEW_DOUBTED.name, each) for each in doubted]
     return tuple(found)
+
+
+def _finding(finding: Mapping[str, object]) -> str:
+    place = f" {finding['path']}:{finding['line']}" if finding.get("path") else ""
+    said = f"{finding['severity']} {finding['status']} {finding['sop_id']}{place}"
+    return f"{said}: {finding['message']}"
 
 
 def _convention_facts(record: Mapping[str, object]) -> Facts:
