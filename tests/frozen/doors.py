@@ -17,9 +17,9 @@ COUNTED: Mapping[str, tuple[str, ...]] = {
         "hornbook.loop.runs.files:write_task_files",
         "hornbook.loop.runs.snapshots:write_snapshots",
     ),
-    "commit-graph builds": ("hornbook.graph.commit_graph:graph_at",),
+    "commit-graph builds": ("hornbook.graph.commit_graph:build",),
     "settings parses": (
-        "hornbook.settings.load:parse_settings",
+        "hornbook.settings.load:read_settings",
         "hornbook.settings.load:parse_foreign_gates",
     ),
 }

@@ -238,7 +238,7 @@ def test_a_database_that_we_cannot_use_is_refused_with_a_remedy(url: str, said: 
 
 
 def test_a_missing_driver_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hornbook.plans.log.find_spec", lambda _name: None)
+    monkeypatch.setattr("hornbook.plans.shared_database.find_spec", lambda _name: None)
     with pytest.raises(UsageError, match=r"install hornbook\[postgres\]"):
         checked_url("postgresql://host/name")
 

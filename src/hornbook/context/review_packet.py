@@ -215,8 +215,9 @@ class Contexts:
         Raises:
             UsageError: The span does not name a change.
         """
-        found = change(self._root, span)
-        return self.of_change(found, graph_at(self._root, found.base), model)
+        with git.operation(self._root):
+            found = change(self._root, span)
+            return self.of_change(found, graph_at(self._root, found.base), model)
 
     def of_change(self, found: Change, snapshot: Snapshot, model: str | None = None) -> Packet:
         """The same for a change that is known already, with the graph of its base."""

@@ -75,8 +75,9 @@ def run_for(
             return with_confinement(plain(folder, wrap=shell), shell, gates)
 
     if span is not None:
-        found = change(root, span)
-        judged = judge(root, found.merge_base, found.head, gates, constraints, tests=tests)
+        with git.operation(root):
+            found = change(root, span)
+            judged = judge(root, found.merge_base, found.head, gates, constraints, tests=tests)
         report = _over_commit(root, found.head, gates, run, in_place=in_place)
         return replace(_with(report, judged), base=found.base, head=found.head)
     if git.inside_repository(root):

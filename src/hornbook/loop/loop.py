@@ -126,8 +126,9 @@ class _Loop:
             run = services.run(run_id)
             # Who was killed before us may have left events that no file shows yet: what this
             # process did not record itself is recorded, also where nothing happened since.
-            if self._recorded.get(run_id) is not run:
-                _record(services, run)
+            recorded = self._recorded.get(run_id)
+            if recorded is not run:
+                _record(services, run, recorded)
                 self._recorded[run_id] = run
             return replace(outcome, spawned=spawned_by(run))
 
@@ -173,13 +174,18 @@ class _Loop:
             work.close()
 
 
-def _record(services: LoopServices, run: RunState) -> None:
-    """Write what people and the graph read of a run and its task."""
+def _record(services: LoopServices, run: RunState, before: RunState | None) -> None:
+    """Write what people and the graph read of a run and its task.
+
+    `before` is the run as it was recorded last by this process, if it was.
+    """
+    fresh = run.events if before is None else run.events[len(before.events) :]
     if run.task is not None:
         every = [each for each in services.runs(run.plan) if each.task == run.task]
         folder = services.task_folder(run)
         write_task_files(folder, every)
-        write_snapshots(services.root, folder / "artifacts" / "snapshots", every)
+        if before is None or any(event.kind in {DEVELOP, kinds.TOLD} for event in fresh):
+            write_snapshots(services.root, folder / "artifacts" / "snapshots", every)
     write_run_records(services.places.state, run.events)
 
 

@@ -95,13 +95,14 @@ def check_reviews(
     Raises:
         UsageError: The receipts are for different changes, or git does not have the commits.
     """
-    strange = _strange(root, receipts, span)
-    if strange:
-        return _without_context(strange)
-    case = recompute_case(root, receipts, gates, bound=bound)
-    if not chained:
-        case = replace(case, warnings=(*case.warnings, *prompt_warnings(receipts)))
-    return judge(case, list(briefs(reviews, receipts, case.rules)))
+    with git.operation(root):
+        strange = _strange(root, receipts, span)
+        if strange:
+            return _without_context(strange)
+        case = recompute_case(root, receipts, gates, bound=bound)
+        if not chained:
+            case = replace(case, warnings=(*case.warnings, *prompt_warnings(receipts)))
+        return judge(case, list(briefs(reviews, receipts, case.rules)))
 
 
 def recompute_case(
