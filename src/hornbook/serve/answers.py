@@ -172,9 +172,7 @@ class WholePlan:
     id: str
     slug: str
     title: str
-    status: str
     committed: bool
-    active: bool
     situation: str
     mission: str
     execution: str
@@ -183,6 +181,8 @@ class WholePlan:
     created_at: str
     committed_at: str | None
     supersedes: str | None
+    status: str
+    active: bool
     superseded_by: str | None
     decisions: tuple[PlanDecision, ...]
     risks: tuple[Risk, ...]

@@ -35,19 +35,21 @@ def _derive(
     name: str = "",
     ids: tuple[str, ...] = (),
     hidden: tuple[str, ...] = (),
+    first: tuple[str, ...] = (),
     names: Mapping[str, str] = MappingProxyType({}),
     texts: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:  # as `_TYPES`
     """The GraphQL type of a dataclass.
 
-    `ids` are fields of GraphQL's type ID besides `id`, `hidden` those that are not shown, `names`
-    those that are called otherwise, and `texts` the descriptions of some.
+    `ids` are fields of GraphQL's type ID besides `id`, `hidden` those that are not shown, `first`
+    those that come first, `names` those that are called otherwise, and `texts` the descriptions of
+    some.
     """
     hints, called = get_type_hints(of), name or of.__name__
     annotations = {
-        field.name: _type_of(hints[field.name], is_id=field.name in {"id", *ids})
-        for field in fields(of)
-        if field.name not in hidden
+        each: _type_of(hints[each], is_id=each in {"id", *ids})
+        for each in dict.fromkeys((*first, *(field.name for field in fields(of))))
+        if each not in hidden
     }
     described = {
         each: strawberry.field(name=names.get(each), description=texts.get(each))
@@ -113,6 +115,7 @@ PLAN = _derive(
     "A plan: a commitment, or an exploration that may become one.",
     name="Plan",
     hidden=("invariants",),
+    first=("id", "slug", "title", "status", "committed", "active"),
     texts={"status": "exploring, committed or superseded."},
 )
 
