@@ -108,7 +108,7 @@ def root(tmp_path: Path) -> Path:
 
 def test_a_rule_format_is_added_by_its_steps(copy: Copy, root: Path) -> None:
     copy.add("rules/readers/zed.py", READER)
-    registry = "rules/readers/__init__.py"
+    registry = "rules/readers/registry.py"
     copy.change(registry, "    KiroReader(),\n", "    KiroReader(),\n    ZedReader(),\n")
     first = "from hornbook.rules.readers.triggers import"
     copy.change(registry, first, f"from hornbook.rules.readers.zed import ZedReader\n{first}")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.rules.document_reader import Reading, is_rule_file, read
-from hornbook.rules.readers import READERS
+from hornbook.rules.readers.registry import READERS
 from hornbook.text.globs import parse, parse_set
 from hornbook.vocabulary.terms import Activation, Category, Level, Scope, Severity
 from tests.kit.paths import CORPUS

@@ -10,9 +10,9 @@ from hornbook.rules.code.file import CodeFile
 from hornbook.rules.code.parsing import grammar_of
 from hornbook.rules.document import Link, Problem
 from hornbook.rules.metadata.frontmatter import split
-from hornbook.rules.readers import NATIVE, READERS
 from hornbook.rules.readers.decision import resolve_links as resolve_decision_links
 from hornbook.rules.readers.protocol import Reading, SourceFile
+from hornbook.rules.readers.registry import NATIVE, READERS
 
 __all__ = ["Reading", "is_rule_file", "read", "resolve_links"]
 

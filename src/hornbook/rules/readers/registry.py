@@ -1,0 +1,52 @@
+"""Every reader, in the order in which they are asked for a file."""
+
+from hornbook.rules.readers.adr import DecisionReader
+from hornbook.rules.readers.claude import ClaudeReader
+from hornbook.rules.readers.cline import ClineReader
+from hornbook.rules.readers.code import CodeReader
+from hornbook.rules.readers.continuedev import ContinueReader
+from hornbook.rules.readers.copilot import CopilotReader
+from hornbook.rules.readers.cursor import CursorReader
+from hornbook.rules.readers.instruction_files import AGENTS, GEMINI, JunieReader, RooReader
+from hornbook.rules.readers.kiro import KiroReader
+from hornbook.rules.readers.own import OwnReader, PlainReader
+from hornbook.rules.readers.plan_files import (
+    DecisionRecordReader,
+    PlanReader,
+    RiskReader,
+    TaskReader,
+)
+from hornbook.rules.readers.protocol import Reader
+from hornbook.rules.readers.review_records import ConventionReader, ReceiptReader, ReviewReader
+from hornbook.rules.readers.run_records import EscalationReader, RunReader
+from hornbook.rules.readers.triggers import AUGMENT, WINDSURF
+
+NATIVE: tuple[Reader, ...] = (
+    ReceiptReader(),
+    ReviewReader(),
+    RunReader(),
+    EscalationReader(),
+    ConventionReader(),
+    PlanReader(),
+    TaskReader(),
+    DecisionRecordReader(),
+    RiskReader(),
+    DecisionReader(),
+    OwnReader(),
+    CursorReader(),
+    CopilotReader(),
+    ClaudeReader(),
+    KiroReader(),
+    WINDSURF,
+    ClineReader(),
+    ContinueReader(),
+    JunieReader(),
+    RooReader(),
+    AUGMENT,
+    AGENTS,
+    GEMINI,
+)
+"""The readers whose files are found anywhere in a repository, by path."""
+
+READERS: tuple[Reader, ...] = (*NATIVE, CodeReader(), PlainReader())
+"""Every reader in the order in which they are asked; the last one takes what is left."""
