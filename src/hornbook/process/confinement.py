@@ -1,4 +1,12 @@
-"""How a command is confined: by bubblewrap, else by Landlock, else not, which is said."""
+"""How a command is confined: by bubblewrap, else by Landlock, else not, which is said.
+
+A confinement says what a command may do, not how it is held to that. bubblewrap gives it a file
+system of its own: the machine's, read-only, with other mounts laid over what is writable, hidden or
+kept, and namespaces for processes and network. Landlock lets it see the same files and takes rights
+away; it cannot keep a file inside of a writable folder, nor take every network away, and then it
+warns. Each means is tried for real once, because a kernel that has it may
+still forbid it.
+"""
 
 import json
 import os
@@ -125,16 +133,18 @@ def bubblewrap(program: str, confinement: Confinement) -> list[str]:
     for seen in confinement.seen:
         found += ["--ro-bind-try", str(seen), str(seen)]
     for path, kind in _mounts(confinement):
-        if kind == "hidden":
-            found += ["--tmpfs", path] if Path(path).is_dir() else ["--ro-bind", "/dev/null", path]
-        else:
-            found += ["--bind" if kind == "writable" else "--ro-bind", path, path]
+        found += _mount(path, kind)
     found += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent"]
-    if not confinement.network:
-        found.append("--unshare-net")
+    found += [] if confinement.network else ["--unshare-net"]
     for name, value in (("TMPDIR", TMP), *confinement.variables):
         found += ["--setenv", name, value]
     return [*found, "--chdir", str(confinement.folder), "--"]
+
+
+def _mount(path: str, kind: str) -> list[str]:
+    if kind != "hidden":
+        return ["--bind" if kind == "writable" else "--ro-bind", path, path]
+    return ["--tmpfs", path] if Path(path).is_dir() else ["--ro-bind", "/dev/null", path]
 
 
 def _mounts(confinement: Confinement) -> list[tuple[str, str]]:
@@ -179,14 +189,12 @@ def _without(hidden: Iterable[Path]) -> Iterator[Path]:
     """The fewest paths that hold everything but these: Landlock can allow, never except."""
     shut = set(hidden)
     above = {parent for path in shut for parent in path.parents}
-    for folder in sorted(above):
-        if folder in shut or any(parent in shut for parent in folder.parents):
-            continue
-        for entry in os.scandir(folder):
-            path = Path(entry.path)
-            # A link has no right of its own; what it leads to is allowed where that lies, or not.
-            if not entry.is_symlink() and path not in shut and path not in above:
-                yield path
+    for folder in sorted(above - shut):
+        if shut.isdisjoint(folder.parents):
+            for entry in os.scandir(folder):
+                # A link has no right of its own; what it leads to is allowed where that lies.
+                if not entry.is_symlink() and Path(entry.path) not in shut | above:
+                    yield Path(entry.path)
 
 
 def _landlock_lacks(confinement: Confinement, machine: Machine) -> Iterator[str]:

@@ -5,9 +5,16 @@ was started is ended. On Linux it adopts orphans, so that a process that left it
 its parent is found too; elsewhere the command's process group is what it can end. When it ends,
 nothing that it started runs any more, and it has told how the command ended as one JSON line.
 
-There are two of it: the inner one runs the command, the outer one ends what is left when the inner
-one is killed or stopped by what it keeps. The first line of its input is a word that its answer
-repeats: the command never sees it, so it cannot answer for its keeper.
+There are two levels, because the command may turn against its keeper: a test that kills its parent
+would kill the only process that knows what else was started. The inner keeper runs the command,
+waits for it, ends what it left and answers. The outer keeper only watches the inner one. If that
+is killed, its children become the outer keeper's by adoption, which ends them and says nothing: no
+answer is how the caller learns that nobody knows how the command ended. If it is stopped, or far
+too late, the outer keeper kills it first. Should both be killed, the caller finds what is left by
+the mark in its environment or by our pipe that it holds (`shell_command`).
+
+The first line of the input is a word that the answer repeats: the command never sees it, so it
+cannot answer for its keeper.
 """
 
 import contextlib
@@ -19,6 +26,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 ADOPT_ORPHANS = 36
@@ -126,21 +134,15 @@ def _sweep(command: "subprocess.Popen[bytes] | None") -> int:
     """End everything that is left, politely first; how many there were besides the command."""
     found = _living(command)
     others = len(found - {command.pid if command is not None else 0})
-    for number, patience in (
-        (signal.SIGTERM, GRACE),
-        (signal.SIGKILL, GRACE),
-        (signal.SIGKILL, GRACE),
-    ):
-        until = time.monotonic() + patience
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
+        until = time.monotonic() + GRACE
         _signal(found, number)
         while found and time.monotonic() < until:
             time.sleep(TICK)
             newer = _living(command)
-            if number is signal.SIGKILL or newer - found:
-                _signal(newer if number is signal.SIGKILL else newer - found, number)
+            # Who was asked to end is asked once; who is killed may have forked meanwhile.
+            _signal(newer if number is signal.SIGKILL else newer - found, number)
             found = newer
-        if not found:
-            break
     return others
 
 
@@ -158,22 +160,26 @@ def _living(command: "subprocess.Popen[bytes] | None") -> set[int]:
         command.poll()
     if not Path("/proc/self/stat").exists():
         return _group(command) if command is not None else set()
+    known = dict(_processes())
+    parents = {process: parent for process, (parent, _) in known.items()}
+    mine = {process for process in parents if _descends(process, parents)}
+    ended = {process for process in mine if known[process][1]}
+    # The command itself is waited for by whoever started it, which wants its status.
     own = command.pid if command is not None else 0
-    parents: dict[int, int] = {}
-    ended: set[int] = set()
+    for process in ended - {own}:
+        if parents[process] == os.getpid():
+            _reap(process)
+    return mine - ended
+
+
+def _processes() -> Iterator[tuple[int, tuple[int, bool]]]:
+    """Every process, with its parent and whether it has ended and only waits to be reaped."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             facts = (entry / "stat").read_bytes().rpartition(b")")[2].split()
         except OSError:
             continue
-        parents[int(entry.name)] = int(facts[1])
-        if facts[0] in {b"Z", b"X"}:
-            ended.add(int(entry.name))
-    mine = {process for process in parents if _descends(process, parents)}
-    for process in ended & mine:
-        if parents[process] == os.getpid() and process != own:
-            _reap(process)
-    return mine - ended
+        yield int(entry.name), (int(facts[1]), facts[0] in {b"Z", b"X"})
 
 
 def _descends(process: int, parents: dict[int, int]) -> bool:

@@ -1,5 +1,12 @@
 """Confines itself with Landlock and becomes a command: run as a script of its own, not imported.
 
+Landlock is the kernel's way for a process to give up rights for good, without being root: it makes
+a ruleset that names the rights it wants to have handled, adds the folders below which each of them
+stays allowed, and restricts itself; what it starts inherits that. There is no way to except a path
+from a folder that is allowed, so the order lists what is left, never what is taken. Later kernels
+know more rights (moving between folders, truncating, TCP, signals and sockets of others); what this
+kernel does not know is not asked for, and the caller is warned of what stays open.
+
 Its first argument is JSON: `write` has the paths that may be written, `read` those that may be
 read or is null for all of them, and `network` is false to take the network away, by a network of
 its own if `apart` is true. With `--probe` alone it prints what this machine can do. What it was
@@ -51,22 +58,23 @@ def confine(order: dict[str, object]) -> None:
         raise OSError("this kernel has no Landlock")
     allowed = order.get("read")
     handled = writing(abi) | (READING if allowed is not None else 0)
-    without_network = order.get("network") is False
     # In a network of its own a command may talk to itself.
-    tcp = TCP if without_network and not order.get("apart") and abi >= 4 else 0
-    scoped = SCOPED if abi >= 6 else 0
-    fields = (handled, tcp, scoped)[: 1 if abi < 4 else 2 if abi < 6 else 3]
-    data = struct.pack(f"={len(fields)}Q", *fields)
+    tcp = TCP if order.get("network") is False and not order.get("apart") else 0
+    data = _ruleset(abi, handled, tcp)
     ruleset = _checked(_libc().syscall(CREATE, data, len(data), 0), "create a ruleset")
-    for path in _paths(allowed):
-        _allow(ruleset, path, handled & READING)
-    for path in _paths(order.get("list")):
-        _allow(ruleset, path, handled & READ_FOLDER)
-    for path in _paths(order.get("write")):
-        _allow(ruleset, path, handled)
+    rights = ((allowed, READING), (order.get("list"), READ_FOLDER), (order.get("write"), handled))
+    for paths, right in rights:
+        for path in _paths(paths):
+            _allow(ruleset, path, handled & right)
     _checked(_libc().prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0), "give up new privileges")
     _checked(_libc().syscall(RESTRICT, ruleset, 0), "restrict itself")
     os.close(ruleset)
+
+
+def _ruleset(abi: int, handled: int, tcp: int) -> bytes:
+    """The kernel's struct: files from version 1 on, TCP from 4, signals and sockets from 6."""
+    fields = (handled, tcp, SCOPED)[: 1 if abi < 4 else 2 if abi < 6 else 3]
+    return struct.pack(f"={len(fields)}Q", *fields)
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
