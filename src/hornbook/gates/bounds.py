@@ -135,18 +135,20 @@ class GateShell:
     ) -> tuple[tuple[str, str], ...]:
         """Where the tools of a gate write what they wrote to the user's folders before."""
         home = Path(environment.get("HOME") or Path.home())
+        usual = {name: str(home / place) for name, place in _WRITTEN.items()}
+        said = {name: environment.get(name) or usual.get(name) for name in (*usual, *_WHERE_SAID)}
         found = dict.fromkeys(_TEMPORARY, temporary)
-        open_ones = [path.resolve() for path in (self.tree, *self.writable)]
-        for name in (*_WRITTEN, *_WHERE_SAID):
-            said = environment.get(name)
-            if name in dict(gate.environment) or (said is None and name in _WHERE_SAID):
-                continue
-            place = Path(said or home / _WRITTEN.get(name, "")).resolve()
-            if not any(place.is_relative_to(each) for each in open_ones):
+        for name, place in said.items():
+            own = name in dict(gate.environment)
+            if place is not None and not own and not self._is_open(Path(place).resolve()):
                 found[name] = str(self.scratch / name.lower())
         if not self.has_network(gate):
             found |= {name: _OFFLINE[name] for name in _OFFLINE if name not in environment}
         return tuple(sorted(found.items()))
+
+    def _is_open(self, path: Path) -> bool:
+        """Whether gates may write there anyway."""
+        return any(path.is_relative_to(each.resolve()) for each in (self.tree, *self.writable))
 
     def _seen(self, environment: Mapping[str, str]) -> tuple[Path, ...]:
         """What lies in the real /tmp: tools, repositories and virtualenvs may be among it.
@@ -160,7 +162,8 @@ class GateShell:
         named = {part for value in environment.values() for part in value.split(os.pathsep)}
         needed = [Path(each) for each in named if each.startswith("/")]
         needed += [each.resolve() for each in (self.tree, *self.shown, *needed)]
-        return tuple(each for each in found if any(path.is_relative_to(each) for path in needed))
+        above = {parent for path in needed for parent in (path, *path.parents)}
+        return tuple(each for each in found if each in above)
 
 
 @contextmanager

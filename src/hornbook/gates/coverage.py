@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import filterfalse
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -103,22 +104,26 @@ def measured(
     """
     wanted = list(candidates)
     now = stamps(folder, wanted)
-    fresh = [path for path in wanted if path in now and now[path] != before.get(path)]
+    fresh = [path for path, stamp in now.items() if stamp != before.get(path)]
     problems: list[str] = []
-    found = list(_read(folder, [path for path in fresh if path in named], problems))
+    # In a usual place anybody may have written.
+    found = list(_read(folder, filter(named.__contains__, fresh), problems))
     if not found:
-        found = list(_read(folder, [path for path in fresh if path not in named], problems))
-    line = _TOTAL.findall(plain(output))
-    if line and int(line[-1][0]):
-        statements, missed = map(int, line[-1])
-        found.append(Coverage(statements - missed, statements, "the TOTAL line of the output"))
+        found = list(_read(folder, filterfalse(named.__contains__, fresh), problems))
+    found += _total_line(output)
     if found:
         return _lowest(found)
-    stale = [path for path in wanted if path in now and path not in fresh]
-    problems.extend(f"{path} is older than this run" for path in stale)
+    problems += [f"{path} is older than this run" for path in now if path not in fresh]
     told = "; ".join(problems) or "looked for " + ", ".join(wanted) + " and a TOTAL line"
     remedy = "name the report in the command or in `creates`"
     return f"no coverage report was written: {told}; {remedy}."
+
+
+def _total_line(output: str) -> list[Coverage]:
+    """The coverage that the last TOTAL line of an output tells."""
+    statements, missed = map(int, (_TOTAL.findall(plain(output)) or [(0, 0)])[-1])
+    said = Coverage(statements - missed, statements, "the TOTAL line of the output")
+    return [said] if statements else []
 
 
 def _read(folder: Path, paths: Iterable[str], problems: list[str]) -> Iterator[Coverage]:

@@ -247,15 +247,18 @@ def _wrong(gate: Gate) -> Iterator[tuple[str, str]]:
         yield "name", f"{name}: a name has letters, digits, `.`, `_` and `-`, at most 64."
     if not gate.command.strip() and (not stated or "command" in stated):
         yield "command", f"{name} has no command: write one, or switch it off (`enabled: false`)."
+    yield from ((key, f"{name}: {text}") for key, text in _wrong_values(gate))
+
+
+def _wrong_values(gate: Gate) -> Iterator[tuple[str, str]]:
     if gate.threshold is not None and not 0 <= gate.threshold <= 100:
-        yield "threshold", f"{name}: `threshold` is {gate.threshold}: write a percentage, 0 to 100."
+        yield "threshold", f"`threshold` is {gate.threshold}: write a percentage, 0 to 100."
     if not 0 < gate.timeout <= LONGEST_TIMEOUT:
-        wanted = f"write seconds, 1 to {LONGEST_TIMEOUT}."
-        yield "timeout", f"{name}: `timeout` is {gate.timeout}: {wanted}"
+        yield "timeout", f"`timeout` is {gate.timeout}: write seconds, 1 to {LONGEST_TIMEOUT}."
     if _is_outside(gate.folder):
-        yield "folder", f"{name}: `folder` is {gate.folder!r}: write a path below the root."
-    yield from (("environment", f"{name}: {text}") for text in _bad_variables(gate))
-    yield from (("creates", f"{name}: {text}") for text in map(_bad_glob, gate.creates) if text)
+        yield "folder", f"`folder` is {gate.folder!r}: write a path below the root."
+    yield from (("environment", text) for text in _bad_variables(gate))
+    yield from (("creates", text) for text in map(_bad_glob, gate.creates) if text)
 
 
 def _is_outside(folder: str) -> bool:

@@ -5,7 +5,7 @@ import json
 import posixpath
 import tomllib
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
@@ -48,23 +48,28 @@ def scope(
     why_not = _judge_of(limits)
     closed = _closed(limits, present)
     alike = {_folded(path): path for path in closed}
-    problems = []
+    problems: list[str] = []
     for file in files:
-        what = " (a submodule)" if file.is_submodule else ""
-        for path in filter(None, (file.path, file.before)):
-            reason = why_not(path)
-            if reason is not None:
-                old = f", the old name of {file.path}," if path == file.before else what
-                problems.append(f"{path}{old} {reason}")
+        problems += _name_problems(file, why_not)
         same = alike.get(_folded(file.path), file.path)
         if same != file.path:
             problems.append(f"{file.path} differs from {same} only in case, which {closed[same]}")
         if file.target is not None:
-            problems.extend(_link_problem(file.path, file.target, links, why_not, closed))
+            problems += _link_problem(file.path, file.target, links, why_not, closed)
     said = "every touched path is in scope"
     if constraints is None:
         said = "no plan limits the change; no link leaves the repository"
     return _result(SCOPE, problems, "outside the scope", said)
+
+
+def _name_problems(file: Touched, why_not: Callable[[str], str | None]) -> Iterator[str]:
+    """Why a touched file may not have its name, or the one that it had."""
+    names = [(file.path, " (a submodule)" if file.is_submodule else "")]
+    names += [(file.before, f", the old name of {file.path},")] if file.before else []
+    for path, what in names:
+        reason = why_not(path)
+        if reason is not None:
+            yield f"{path}{what} {reason}"
 
 
 def _judge_of(constraints: Constraints) -> Callable[[str], str | None]:
@@ -150,21 +155,28 @@ def has_tests(
     """
     if strictness is Strictness.OFF:
         return None
-    known = [path for path in present if is_test(path)]
-    changed = [file.path for file in files if file.is_edited and is_test(file.path)]
-    code = [file.path for file in files if file.is_edited and wants_test(file.path)]
-    untested = [
-        path
-        for path in code
-        if path not in self_tested
-        and not any(same_kind(path, test) for test in changed)
-        and companion(path, known) is None
+    edited = [file.path for file in files if file.is_edited]
+    code = [path for path in edited if wants_test(path) and path not in self_tested]
+    problems = [
+        f"{path} has no test of its name, and no test changed with it"
+        for path in _untested(code, list(filter(is_test, edited)), present)
     ]
-    problems = [f"{path} has no test of its name, and no test changed with it" for path in untested]
     required = strictness is Strictness.REQUIRED
-    said = f"all changed code has tests ({len(code)})" if code else "no code changed"
+    count = sum(map(wants_test, edited))
+    said = f"all changed code has tests ({count})" if count else "no code changed"
     result = _result(TESTS, problems, "without a test", said, required=required)
     return _told_weaker(result, weaker) if weaker else result
+
+
+def _untested(
+    code: Sequence[str], changed: Sequence[str], present: Collection[str]
+) -> Iterator[str]:
+    """The code that no changed test is of the kind of, and no test there has the name of."""
+    known = [path for path in present if is_test(path)]
+    for path in code:
+        tested = any(same_kind(path, test) for test in changed)
+        if not tested and companion(path, known) is None:
+            yield path
 
 
 def _told_weaker(result: GateResult, weaker: Sequence[str]) -> GateResult:

@@ -299,15 +299,15 @@ def _test_files(
     root: Path, files: Sequence[Touched], environment: Mapping[str, str] | None
 ) -> list[TestFile]:
     """The touched tests, and touched Rust files, with their texts before and after."""
-    tests = [file for file in files if not file.is_submodule and not file.is_link]
-    tests = [file for file in tests if _may_test(file.before or file.path)]
+    tests = [file for file in files if _may_test(file)]
     old = {file.path: file.old_blob for file in tests if file.old_mode in _REGULAR}
     new = {file.path: file.blob for file in tests if file.mode in _REGULAR}
     held = _blobs(root, {*old.values(), *new.values()}, environment)
-    texts = {name: data.decode("utf-8", "replace") for name, data in held.items()}
-    before = {path: texts[blob] for path, blob in old.items()}
-    after = {path: texts[blob] for path, blob in new.items()}
-    return [TestFile(file.path, before.get(file.path), after.get(file.path)) for file in tests]
+
+    def text(path: str, blobs: Mapping[str, str]) -> str | None:
+        return held[blobs[path]].decode("utf-8", "replace") if path in blobs else None
+
+    return [TestFile(each.path, text(each.path, old), text(each.path, new)) for each in tests]
 
 
 def _blobs(
@@ -316,8 +316,9 @@ def _blobs(
     return git.blobs(root, names, environment) if names else {}
 
 
-def _may_test(path: str) -> bool:
-    return is_test(path) or path.endswith(".rs")
+def _may_test(file: Touched) -> bool:
+    path = file.before or file.path
+    return not (file.is_submodule or file.is_link) and (is_test(path) or path.endswith(".rs"))
 
 
 def _self_tested(

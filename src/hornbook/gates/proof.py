@@ -123,6 +123,12 @@ _FUNCTIONS: dict[str, tuple[str, str, str]] = {
 }
 
 
+_SAME_FORM = {
+    **dict.fromkeys((".tsx", ".mts"), ".ts"),
+    **dict.fromkeys((".jsx", ".mjs", ".cjs"), ".js"),
+}
+
+
 def _untested(
     files: Sequence[str], suffixes: tuple[str, ...], read: Read, threshold: int
 ) -> Injection | None:
@@ -137,8 +143,7 @@ def _untested(
     loaded = [path for path in fitting if companion(path, tests) is not None]
     path = max(loaded or fitting, key=lambda each: (len(read(each)), each))
     suffix = posixpath.splitext(path)[1]
-    form = ".ts" if suffix in {".ts", ".tsx", ".mts"} else suffix if suffix in _FUNCTIONS else ".js"
-    start, step, end = _FUNCTIONS[form]
+    start, step, end = _FUNCTIONS[_SAME_FORM.get(suffix, suffix)]
     there = sum(read(each).count("\n") for each in fitting)
     wanted = max(threshold, 1)
     lines = _LEAST_UNTESTED + there * (100 - wanted) // wanted + there // 10

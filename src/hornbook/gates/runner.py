@@ -13,7 +13,7 @@ from typing import Protocol
 
 from hornbook.disk import draft_of
 from hornbook.errors import ConfigError
-from hornbook.gates.coverage import measured, named_places, places, stamps
+from hornbook.gates.coverage import Coverage, measured, named_places, places, stamps
 from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.test_output import plain, problem_with_tests
 from hornbook.process.shell_command import Finished, ended_by, environment, run_command
@@ -97,13 +97,7 @@ def _shortened(line: str) -> str:
 def _kept(lines: list[str], budget: int) -> set[int]:
     """The places of the lines to keep: the end, then what matters from the top, then the head."""
     kept: set[int] = set()
-    wanted = [range(max(0, len(lines) - _END), len(lines))]
-    for place, line in enumerate(lines):
-        if _MATTERS.search(line):
-            wanted.append(range(max(0, place - _BEFORE), min(len(lines), place + _AFTER + 1)))
-    if len(wanted) == 1:
-        wanted.extend((range(min(_HEAD, len(lines))), *_alternating(len(lines))))
-    for span in wanted:
+    for span in _wanted(lines):
         # Each gap may cost a marker of its own.
         cost = sum(len(lines[place]) + 1 for place in span if place not in kept) + 32
         if cost > budget:
@@ -111,6 +105,14 @@ def _kept(lines: list[str], budget: int) -> set[int]:
         budget -= cost if not kept.issuperset(span) else 0
         kept.update(span)
     return kept
+
+
+def _wanted(lines: list[str]) -> list[range]:
+    count = len(lines)
+    end = range(max(0, count - _END), count)
+    matter = (place for place, line in enumerate(lines) if _MATTERS.search(line))
+    around = [range(max(0, each - _BEFORE), min(count, each + _AFTER + 1)) for each in matter]
+    return [end, *(around or (range(min(_HEAD, count)), *_alternating(count)))]
 
 
 def _alternating(count: int) -> list[range]:
@@ -186,12 +188,7 @@ def run_gates(
     """
     if not gates:
         return GateReport(passed=False, gates=(NO_GATES,))
-    twice = sorted({gate.name for gate in gates if [g.name for g in gates].count(gate.name) > 1})
-    if twice:
-        raise ConfigError([f"two gates are named {name}: rename one." for name in twice])
-    results = _unrunnable(gates)
-    waiting = [gate for gate in gates if gate.name not in results]
-    running: dict[Future[GateResult], Gate] = {}
+    _check_names(gates)
 
     def watched(gate: Gate, stop: int) -> GateResult:
         progress(gate.name, None)
@@ -199,13 +196,16 @@ def run_gates(
         progress(gate.name, result.status)
         return result
 
+    results = _unrunnable(gates)
+    waiting = [gate for gate in gates if gate.name not in results]
+    running: dict[Future[GateResult], Gate] = {}
     with _stoppable(parallel) as (pool, stop):
         while waiting or running:
-            for gate in [each for each in waiting if _may_start(each, results)]:
+            for gate in _startable(waiting, results):
                 waiting.remove(gate)
-                stopped = [name for name in gate.after if results[name].status in _STOPS]
-                if stopped:
-                    results[gate.name] = _skipped(gate, stopped)
+                skipped = _skipped(gate, results)
+                if skipped is not None:
+                    results[gate.name] = skipped
                     progress(gate.name, GateStatus.SKIPPED)
                 else:
                     running[pool.submit(watched, gate, stop)] = gate
@@ -214,6 +214,18 @@ def run_gates(
                 results[running.pop(future).name] = future.result()
     ordered = tuple(results[gate.name] for gate in gates)
     return GateReport(passed=has_passed(ordered), gates=ordered)
+
+
+def _check_names(gates: Sequence[Gate]) -> None:
+    names = [gate.name for gate in gates]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ConfigError([f"two gates are named {name}: rename one." for name in twice])
+
+
+def _startable(waiting: Sequence[Gate], results: Mapping[str, GateResult]) -> list[Gate]:
+    """The gates that wait for none any more."""
+    return [gate for gate in waiting if results.keys() >= set(gate.after)]
 
 
 @contextmanager
@@ -245,32 +257,32 @@ def _unrunnable(gates: Sequence[Gate]) -> dict[str, GateResult]:
     names = {gate.name for gate in gates}
     refused = {}
     for gate in gates:
-        unknown = sorted(set(gate.after) - names)
+        unknown = ", ".join(sorted(set(gate.after) - names))
         if unknown:
-            words = f"`after` names {', '.join(unknown)}, which is no gate: see `gates list`."
+            words = f"`after` names {unknown}, which is no gate: see `gates list`."
             refused[gate.name] = _refused(gate, words)
-    startable = set(refused)
-    while True:
-        more = {each.name for each in gates if startable.issuperset(each.after)} - startable
-        if not more:
-            break
-        startable |= more
-    for gate in gates:
-        if gate.name not in startable:
-            words = f"`after` waits for itself through {', '.join(gate.after)}: break the circle."
-            refused[gate.name] = _refused(gate, words)
+    for gate in _in_circles(gates, set(refused)):
+        words = f"`after` waits for itself through {', '.join(gate.after)}: break the circle."
+        refused[gate.name] = _refused(gate, words)
     return refused
+
+
+def _in_circles(gates: Sequence[Gate], ended: set[str]) -> list[Gate]:
+    """The gates that never start, however many others end."""
+    while more := {each.name for each in gates if ended.issuperset(each.after)} - ended:
+        ended |= more
+    return [gate for gate in gates if gate.name not in ended]
 
 
 def _refused(gate: Gate, words: str) -> GateResult:
     return GateResult(gate.name, gate.required, GateStatus.REFUSED, message=words)
 
 
-def _may_start(gate: Gate, results: Mapping[str, GateResult]) -> bool:
-    return all(name in results for name in gate.after)
-
-
-def _skipped(gate: Gate, stopped: list[str]) -> GateResult:
+def _skipped(gate: Gate, results: Mapping[str, GateResult]) -> GateResult | None:
+    """The result of a gate that comes after one that stopped; none for one that can run."""
+    stopped = [name for name in gate.after if results[name].status in _STOPS]
+    if not stopped:
+        return None
     words = f"not run: {', '.join(stopped)} did not pass"
     return GateResult(gate.name, gate.required, GateStatus.SKIPPED, message=words)
 
@@ -301,17 +313,11 @@ def run_gate(
         own.replace(log)
     finally:
         own.unlink(missing_ok=True)
-    problem = _problem(gate, folder, finished, output)
-    told = ""
+    problem, told = _problem(gate, folder, finished, output), ""
     if problem is None and gate.threshold is not None:
         named = named_places(gate.command, gate.creates)
         found = measured(folder, candidates, before, output, named)
-        if isinstance(found, str):
-            problem = found
-        else:
-            told = f"coverage {found.told()} by {found.source}"
-            if not found.reaches(gate.threshold):
-                problem = f"{told}, at least {gate.threshold} % is wanted."
+        problem, told = _below(found, gate.threshold)
     if problem and wrap is not None:
         problem += why_confined(output, network=wrap.has_network(gate))
     result = _failed(gate, problem) if problem else _passed(gate, told or _left(finished))
@@ -322,6 +328,15 @@ def run_gate(
         output=trim(output, log=str(log)),
         log=str(log),
     )
+
+
+def _below(found: Coverage | str, threshold: int) -> tuple[str | None, str]:
+    """Why a coverage is not enough, if it is not, and the coverage in words."""
+    if isinstance(found, str):
+        return found, ""
+    told = f"coverage {found.told()} by {found.source}"
+    enough = found.reaches(threshold)
+    return None if enough else f"{told}, at least {threshold} % is wanted.", told
 
 
 def _problem(gate: Gate, folder: Path, finished: Finished, output: str) -> str | None:

@@ -8,7 +8,7 @@ that a command runs and that gives no account has died before its end, or was ke
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from hornbook.gates.scripts import recipes
@@ -80,15 +80,20 @@ def _inner(meant: Sequence[str]) -> list[str]:
 def _named(meant: Sequence[str]) -> Iterator[str]:
     if program_name(meant[0]) in _MENTIONS or not _INSTALLS.isdisjoint(meant[1:2]):
         return
-    words_of = [program_name(word) for word in meant]
-    yield from (tool for tool, known in _WORDS.items() if not known.isdisjoint(words_of))
-    bare = list(pairwise(name for name in words_of if not name.startswith("+")))
-    ours = words_of[: words_of.index("--")] if "--" in words_of else words_of
-    for tool, (program, verbs) in _PAIRS.items():
-        if _NO_RUN.isdisjoint(ours) and any((program, verb) in bare for verb in verbs):
-            yield tool
-    if {"node", "--test"} <= set(words_of):
+    given = [program_name(word) for word in meant]
+    yield from (tool for tool, known in _WORDS.items() if not known.isdisjoint(given))
+    if _NO_RUN.isdisjoint(takewhile(lambda word: word != "--", given)):
+        yield from _named_by_verb(given)
+    if {"node", "--test"} <= set(given):
         yield "node --test"
+
+
+def _named_by_verb(given: list[str]) -> Iterator[str]:
+    """The tools that run tests by a verb: `go test`, `cargo +nightly test`."""
+    pairs = set(pairwise(word for word in given if not word.startswith("+")))
+    for tool, (program, verbs) in _PAIRS.items():
+        if any((program, verb) in pairs for verb in verbs):
+            yield tool
 
 
 _NUMBER = re.compile(r"(\d+) ([a-z]+)")
@@ -264,12 +269,17 @@ def problem_with_tests(
     text = plain(output)
     named = tools_run(command, read)
     known = {name: list(ACCOUNTS[name](text)) for name in named or ACCOUNTS}
-    empty = [name for name, accounts in known.items() if accounts and not _any_ran(accounts)]
+    empty = _without_a_run(known)
     if code == 5 and not empty:
         empty = [name for name in named if name in {"pytest", "unittest"}]
     if empty and (named or not any(map(_any_ran, known.values()))):
         return f"no tests ran ({empty[0]}): a run without a test proves nothing."
     return _silent_or_failed(known) if code == 0 and named else None
+
+
+def _without_a_run(told: dict[str, list[Account]]) -> list[str]:
+    """The tools that gave an account of no test that ran."""
+    return [name for name, accounts in told.items() if accounts and not _any_ran(accounts)]
 
 
 def _any_ran(accounts: list[Account]) -> bool:
