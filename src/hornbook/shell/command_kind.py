@@ -78,24 +78,20 @@ def _has_c(words: list[str]) -> bool:
 
 
 def _shell_arguments(words: list[str]) -> Inner:
-    flags, options = "", set()
-    rest = list(words)
+    flags, options, rest = "", set(), list(words)
     while rest and re.match(r"[-+](?!-$)", rest[0]):
         word = rest.pop(0)
-        if word.startswith("--"):
-            continue
-        flags += word[1:] if word[0] == "-" else ""
-        if word.endswith("o") and rest:
+        if word.startswith("-") and not word.startswith("--"):
+            flags += word[1:]
+        if re.fullmatch(r"[-+](?!-).*o", word) and rest:
             options.add(rest.pop(0))
-    rest = rest[1:] if rest[:1] == ["--"] else rest
-    given = rest[0] if rest else None
-    in_words = "c" in flags
+    given = next((word for word in rest if word != "--"), None)
     return Inner(
-        script=given if in_words else None,
-        file=None if in_words or "s" in flags else given,
+        script=given if "c" in flags else None,
+        file=given if {"c", "s"}.isdisjoint(flags) else None,
         errexit="e" in flags or "errexit" in options,
         pipefail="pipefail" in options,
-        checks_only="n" in flags and not in_words,
+        checks_only="n" in flags and "c" not in flags,
     )
 
 

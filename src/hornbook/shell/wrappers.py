@@ -17,6 +17,7 @@ from hornbook.shell.programs import (
     program_name,
 )
 
+_RUNS_NOTHING = frozenset({"-v", "-V"})
 ASSIGNMENT = r"[A-Za-z_]\w*="
 
 
@@ -42,14 +43,13 @@ def inner_command(words: Sequence[str]) -> InnerCommand | None:
     name = program_name(words[0]) if words else ""
     if name not in WRAPPERS:
         return None
-    verbs, _, operands = WRAPPERS[name]
     reading = _Reading(name, words)
     reading.options()
-    if verbs and not any(reading.passes(verb.split()) for verb in verbs):
+    if not reading.passes_verb() or (
+        name == "command" and not _RUNS_NOTHING.isdisjoint(reading.found)
+    ):
         return None
-    if name == "command" and not reading.found.keys().isdisjoint(("-v", "-V")):
-        return None
-    reading.operands(operands)
+    reading.operands(WRAPPERS[name][2])
     if name == "xargs":
         mark = reading.mark()
         return InnerCommand(reading.at, mark=mark, appends=mark is None)
@@ -103,13 +103,15 @@ class _Reading:
         self.at += 1
         return self._words[self.at - 1]
 
-    def passes(self, verb: list[str]) -> bool:
-        """Go behind a verb and its options, if it stands here."""
-        if list(self._words[self.at : self.at + len(verb)]) != verb:
-            return False
-        self.at += len(verb)
-        self.options()
-        return True
+    def passes_verb(self) -> bool:
+        """Go behind the verb that makes the wrapper one, and its options, if one stands here."""
+        verbs = WRAPPERS[self._name][0]
+        for words in (verb.split() for verb in verbs):
+            if list(self._words[self.at : self.at + len(words)]) == words:
+                self.at += len(words)
+                self.options()
+                return True
+        return not verbs
 
     def operands(self, count: int) -> None:
         """Go behind the wrapper's own operands, and the options behind each."""

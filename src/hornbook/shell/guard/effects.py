@@ -74,15 +74,15 @@ class _Walk:
     def _command(self, command: Command) -> None:
         for redirect in command.redirects:
             self._redirect(redirect)
-        assigned = {
-            each.name: [text.text for word in each.values for text in self._texts(word)]
-            for each in command.assignments
-        }
-        words = [text for word in command.words for text in self._texts(word)]
+        words = self._all_texts(command.words)
         if words:
             self._program(words, _body(command.redirects, self._texts), apart=command.apart)
         elif not command.apart:
-            self._values.update(assigned)
+            for each in command.assignments:
+                self._values[each.name] = [text.text for text in self._all_texts(each.values)]
+
+    def _all_texts(self, words: Sequence[Word]) -> list[WordText]:
+        return [text for word in words for text in self._texts(word)]
 
     def _redirect(self, redirect: Redirect) -> None:
         if redirect.operator not in _WRITING:
@@ -106,20 +106,18 @@ class _Walk:
     def _program(self, words: Sequence[WordText], body: str | None, *, apart: bool) -> None:
         """A program without the wrappers around it, in the folder where they run it."""
         outer = self._folder
-        inner: Sequence[WordText] = words
+        name, inner = program_name(words[0].text), words
         for _ in range(_MOST_WRAPPERS):
-            name = program_name(inner[0].text) if inner else ""
             found = self._unwrapped(inner) if name in WRAPPERS else None
-            if found is None:
+            if not found:
                 break
-            inner = found
-            if name == "xargs":
-                body, apart = None, True
+            body, apart = (None, True) if name == "xargs" else (body, apart)
+            name, inner = program_name(found[0].text), found
         entered = self._folder != outer
-        if inner:
-            self._named(inner, body, apart=apart)
-        elif body is not None and name in {"su", "runuser"}:
+        if name in {"su", "runuser"} and body is not None:
             self._script(body)
+        else:
+            self._named(inner, body, apart=apart)
         if entered:
             self._folder = outer
 
@@ -177,13 +175,12 @@ class _Walk:
         if apart:
             return
         places = [each for each in rest if each.text[:1] != "-" or each.text == "-"]
-        if name == "popd":
-            self._folder = None
-        elif not places:
+        if not places and name != "popd":
             self._folder = self._home
+        elif name == "popd" or places[0].wild or places[0].text == "-":
+            self._folder = None
         else:
-            left_open = places[0].text == "-" or places[0].wild
-            self._folder = None if left_open else self._joined(places[0].text)
+            self._folder = self._joined(places[0].text)
 
     def _joined(self, path: str) -> str | None:
         if UNKNOWN in path:

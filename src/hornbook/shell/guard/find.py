@@ -33,20 +33,21 @@ def find_search(rest: Sequence[WordText]) -> FindSearch:
     """What the arguments of `find` say."""
     plain = [each.text for each in rest]
     start = next((n for n, text in enumerate(plain) if text[:1] in {"-", "(", "!"}), len(plain))
-    commands = (_command(rest[n:]) for n in _behind(_RUNS, plain, start))
-    names = tuple(plain[n] for n in _behind(_NAMES, plain, start))
+    tests = rest[start:]
+    names = tuple(found[0].text for found in _behind(_NAMES, tests))
+    commands = map(_command, _behind(_RUNS, tests))
     return FindSearch(
         roots=list(rest[:start]) or [WordText(".")],
-        names=None if _FILTERS & set(plain[start:]) else names,
+        names=names if _FILTERS.isdisjoint(plain[start:]) else None,
         deletes="-delete" in plain,
-        lists=[rest[n] for n in _behind(_LISTS, plain, start)],
-        commands=[words for words in commands if words],
+        lists=[found[0] for found in _behind(_LISTS, tests)],
+        commands=list(filter(None, commands)),
     )
 
 
-def _behind(options: frozenset[str], plain: Sequence[str], start: int) -> Iterator[int]:
-    """The places behind each of these options."""
-    return (n + 1 for n in range(start, len(plain) - 1) if plain[n] in options)
+def _behind(options: frozenset[str], tests: Sequence[WordText]) -> Iterator[Sequence[WordText]]:
+    """The words behind each of these options."""
+    return (tests[n:] for n in range(1, len(tests)) if tests[n - 1].text in options)
 
 
 def _command(rest: Sequence[WordText]) -> list[WordText]:

@@ -4,7 +4,7 @@ A word stands for texts, for wildcards, or for something that only the shell wil
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise, product
+from itertools import chain, islice, pairwise, product
 
 from hornbook.shell.cheap_tuple import NamedTuple
 from hornbook.shell.guard.syntax import Word, WordPiece
@@ -38,12 +38,15 @@ that is there, else the file), `file-if-there`."""
 def texts(word: Word, values: Mapping[str, Sequence[str]], home: str) -> list[WordText]:
     """Every text that the word may stand for, braces and `~` expanded."""
     if len(word) == 1 and word[0].kind == "variable" and not word[0].quoted:
-        split = (value.split() for value in values.get(word[0].text, [UNKNOWN]))
-        return [WordText(part) for parts in split for part in parts]
+        return [WordText(part) for part in _split(values.get(word[0].text, [UNKNOWN]))]
     joined = product(*(_options(piece, values) for piece in word))
-    marked = islice(("".join(parts) for parts in joined), _MOST_TEXTS)
-    expanded = (each for text in marked for each in islice(_braces(text), _MOST_TEXTS))
+    marked = islice(map("".join, joined), _MOST_TEXTS)
+    expanded = chain.from_iterable(_braces(text)[:_MOST_TEXTS] for text in marked)
     return [_finished(each, home) for each in expanded]
+
+
+def _split(values: Sequence[str]) -> Iterator[str]:
+    return chain.from_iterable(value.split() for value in values)
 
 
 def _options(piece: WordPiece, values: Mapping[str, Sequence[str]]) -> list[str]:

@@ -140,7 +140,7 @@ def _wget(given: Sequence[WordText]) -> list[Target]:
     if not named and not found.has("--spider"):
         folder = "".join(f"{each.text}/" for each in found.values("-P", "--directory-prefix")[:1])
         named = [WordText(folder + _base(each)) for each in found.operands]
-    return [(each, "file") for each in named if each.text != "-"]
+    return _named_files(named)
 
 
 def _tar(given: Sequence[WordText]) -> list[Target]:
@@ -151,9 +151,13 @@ def _tar(given: Sequence[WordText]) -> list[Target]:
     if found.has("-x", "--extract", "--get"):
         folders = found.values("-C", "--directory") or [WordText(".")]
         return [] if found.has("-O", "--to-stdout") else [(each, "into") for each in folders]
-    if found.has("-c", "--create", "-r", "--append", "-u", "--update"):
-        return [(each, "file") for each in found.values("-f", "--file") if each.text != "-"]
-    return []
+    writes = found.has("-c", "--create", "-r", "--append", "-u", "--update")
+    return _named_files(found.values("-f", "--file")) if writes else []
+
+
+def _named_files(paths: Sequence[WordText]) -> list[Target]:
+    """Files to write; `-` is what the program prints."""
+    return [(each, "file") for each in paths if each.text != "-"]
 
 
 def _unzip(given: Sequence[WordText]) -> list[Target]:
@@ -164,9 +168,7 @@ def _unzip(given: Sequence[WordText]) -> list[Target]:
 
 
 def _zip(given: Sequence[WordText]) -> list[Target]:
-    return [
-        (each, "file") for each in arguments(given, "-x -i -P").operands[:1] if each.text != "-"
-    ]
+    return _named_files(arguments(given, "-x -i -P").operands[:1])
 
 
 def _patch(given: Sequence[WordText]) -> list[Target]:
