@@ -1,4 +1,5 @@
 # Two targets do everything: `make demo` and `make test`. Both set up their own .venv.
+# `make quick` is what fits between two thoughts: all that starts no process, within a minute.
 # `make test-model` adds a small real model, which is 130 MB more.
 PYTHON ?= python3
 BIN := .venv/bin
@@ -7,8 +8,10 @@ STAMP := .venv/.ready
 MODEL := .venv/.model-ready
 DOCS := .venv/docs
 PORT ?= 8765
+RUNS ?= 10
+LOAD ?= 20
 
-.PHONY: setup test lint types contracts pytest fuzz test-kills test-model demo docs bench conformance soak lock clean mutants
+.PHONY: setup test quick repeat lint types contracts pytest fuzz test-kills test-model demo docs bench conformance soak lock clean mutants
 
 setup: $(STAMP)
 
@@ -24,6 +27,10 @@ $(STAMP): requirements-dev.lock pyproject.toml
 
 test: lint types contracts pytest
 
+# What a refused start leaves open is nobody's fault.
+quick: lint types
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto --dist worksteal -p tests.kit.no_processes -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -37,6 +44,10 @@ contracts: setup
 
 pytest: setup
 	$(BIN)/pytest -n auto --dist worksteal
+
+# Every second run is beside a load: none may be red.
+repeat: setup
+	$(BIN)/python -m tests.tools.repeat --runs $(RUNS) --load $(LOAD)
 
 # Other examples than the steady ones of `make test`, in search of more.
 fuzz: setup

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 # `HYPOTHESIS_PROFILE=exploring` looks for more.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("steady", unhurried, derandomize=True)
+settings.register_profile("quick", unhurried, derandomize=True, max_examples=20)
 settings.register_profile("exploring", unhurried)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 

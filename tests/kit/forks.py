@@ -59,8 +59,9 @@ class Fork:
             "entry": entry,
             "session": session,
         }
+        where = address()
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._server.connect(address())
+        self._server.connect(where)
         socket.send_fds(self._server, [json.dumps(order).encode()], files)
         self.pid = int(self._server.recv(32))
         self.returncode: int | None = None
