@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -193,3 +194,19 @@ def test_a_task_in_the_same_words_stays_approved() -> None:
     before = [PlanTask(1, "A", files=("a",)), PlanTask(2, "B")]
     after = [PlanTask(1, "B"), PlanTask(2, "A", files=("a",)), PlanTask(3, "C", depends_on=(2,))]
     assert carried(before, {1: "commit"}, after) == {2: "commit"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "form"),
+    [
+        (kinds.STEP_FINISHED, kinds.StepResultData),
+        (DEVELOP, kinds.AttemptData),
+        (kinds.GATED, kinds.GatesData),
+        (kinds.ASSEMBLED, kinds.ContextData),
+        (kinds.ANSWERED, kinds.AnswerData),
+    ],
+)
+def test_the_typed_form_of_an_event_is_what_its_kind_demands(kind: str, form: type) -> None:
+    declared = kinds.RUN_KINDS[kind]
+    assert form.__required_keys__ == declared.required  # type: ignore[attr-defined]  # a TypedDict
+    assert form.__optional_keys__ == declared.optional  # type: ignore[attr-defined]  # a TypedDict

@@ -1,9 +1,13 @@
 """The kinds of events that runs leave: what each means and what it must carry."""
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
-from hornbook.plans.events import EventKind
+from hornbook.plans.events import Event, EventKind
 from hornbook.plans.state import PLAN_KINDS
+
+if TYPE_CHECKING:
+    from hornbook.located import Json
 
 TRIGGER = "workflow.trigger."
 DEVELOP, REVIEW = "agent.task.development", "agent.task.review"
@@ -138,3 +142,152 @@ def kinds_for(workflows: Iterable[str]) -> dict[str, EventKind]:
         for name in workflows
     }
     return {**PLAN_KINDS, **RUN_KINDS, **triggers}
+
+
+class AtStep(TypedDict):
+    """Where in a run something happened: every round counts its steps from the first."""
+
+    run: str
+    round: int
+    number: int
+
+
+class UsageData(TypedDict):
+    """What a call of an agent cost; `cost` in dollars, if it was told."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+
+
+class StepResultData(AtStep):
+    """How a step ended: `output` if it succeeded or was refused, `error` if it erred."""
+
+    step: str
+    subject: str
+    result: str
+    seconds: float
+    output: NotRequired["dict[str, Json]"]
+    error: NotRequired[str]
+
+
+class SubtaskData(TypedDict):
+    """A subtask that a developer asks for first."""
+
+    description: str
+    files: list[str]
+    criteria: list[str]
+
+
+class AttemptData(AtStep):
+    """An attempt of a developer: commit, tree and files are git's, all else is what it said."""
+
+    agent: str
+    prompt_sha256: str
+    tokens: int
+    window: int
+    usage: UsageData
+    task: str
+    attempt: int
+    base: str
+    commit: str
+    tree: str
+    files: list[str]
+    result: str
+    claimed: NotRequired[list[str] | None]
+    error: NotRequired[str | None]
+    exit_code: NotRequired[int | None]
+    log: NotRequired[str | None]
+    model: NotRequired[str]
+    problems: NotRequired[list[str]]
+    subtask: NotRequired[SubtaskData | None]
+    escalation: NotRequired[str | None]
+    decisions: NotRequired[list[list[str]]]
+    risks: NotRequired[list[list[str]]]
+    due: NotRequired[bool]
+
+
+class GateResultData(TypedDict):
+    """One gate of a report."""
+
+    name: str
+    required: bool
+    status: str
+    message: str
+    output: str
+
+
+class GatesData(AtStep):
+    """What the gates said to a tree."""
+
+    tree: str
+    base: str
+    head: str
+    passed: bool
+    gates: list[GateResultData]
+    notes: NotRequired[list[str]]
+    warnings: NotRequired[list[str]]
+    fingerprint: NotRequired[str]
+    confined_by: NotRequired[str | None]
+
+
+class PacketData(TypedDict):
+    """A packet that a reviewer is handed, by its hashes."""
+
+    prompt_sha256: str
+    receipt_sha256: str
+    sop_ids: list[str]
+    tokens: int
+    window: int
+
+
+class ContextData(AtStep):
+    """A context that was assembled, or refused; a reviewer's has packets."""
+
+    role: str
+    outcome: str
+    tokens: int
+    window: int
+    reasons: NotRequired[list[str]]
+    split: NotRequired[list[list[str]]]
+    base: NotRequired[str]
+    head: NotRequired[str]
+    tree: NotRequired[str]
+    packets: NotRequired[list[PacketData]]
+    sop_ids: NotRequired[list[str]]
+    model: NotRequired[str]
+
+
+class AnswerData(AtStep):
+    """What a person answered, and what they were asked."""
+
+    text: str
+    asked: str
+
+
+# The log refuses data that lacks what its kind requires, so that a kind says what an event carries.
+
+
+def step_result(event: Event) -> StepResultData:
+    """What an event of the kind `STEP_FINISHED` carries."""
+    return cast("StepResultData", event.data)
+
+
+def attempt(event: Event) -> AttemptData:
+    """What an event of the kind `DEVELOP` carries."""
+    return cast("AttemptData", event.data)
+
+
+def gates(event: Event) -> GatesData:
+    """What an event of the kind `GATED` carries."""
+    return cast("GatesData", event.data)
+
+
+def context(event: Event) -> ContextData:
+    """What an event of the kind `ASSEMBLED` carries."""
+    return cast("ContextData", event.data)
+
+
+def answer(event: Event) -> AnswerData:
+    """What an event of the kind `ANSWERED` carries."""
+    return cast("AnswerData", event.data)

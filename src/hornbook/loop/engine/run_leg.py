@@ -1,8 +1,17 @@
 """One leg of a run: from where it is set going to its end, or to a question for a person.
 
-The control flow is deterministic: what differs from time to time is in the steps, and DBOS gives
-back what a step gave before a kill. Each step proves before its effect that the run is still
-ours, and so does DBOS in the transaction that records its result.
+A run is a chain of legs, each a workflow of DBOS with the name `<run>~<number>`. A leg ends where
+nothing can be done for a while: at a question, at a long wait, at the end. Whoever answers or wakes
+the run queues the next leg, so that no worker's place is held by a run that waits. The control flow
+is deterministic: what differs from time to time is in the steps, and DBOS gives back what a step
+gave before a kill.
+
+Fencing: a worker that was thought dead may live, and then two processes hold one leg. DBOS writes a
+token into the leg's row whenever it hands the leg out, so only the last who got it has the token
+that stands there. A step compares it before its effect and again before it notes what came of it,
+and DBOS does so in the transaction that records the result; who has another token stops at once, by
+an exception that no handler catches. Between the two comparisons the effect itself may still run
+twice: that is why events have keys, and why every step gives the same when it is done again.
 """
 
 import threading

@@ -340,10 +340,10 @@ def _attempts(run: RunState) -> Iterator[Attempt]:
     steps = run.of(DEVELOP, kinds.GATED, kinds.CHECKED)
     starts = [place for place, event in enumerate(steps) if event.kind == DEVELOP]
     for place, end in zip(starts, [*starts[1:], len(steps)], strict=True):
-        work, after = steps[place].data, steps[place + 1 : end]
+        work, after = kinds.attempt(steps[place]), steps[place + 1 : end]
         gates = [event for event in after if event.kind == kinds.GATED]
         checks = [event for event in after if event.kind == kinds.CHECKED]
-        failed = gate_feedback(gates[-1].data) if gates else ""
+        failed = gate_feedback(kinds.gates(gates[-1])) if gates else ""
         said = str(checks[-1].data.get("feedback", "")) if checks else ""
         yield Attempt(
             number=work["attempt"],

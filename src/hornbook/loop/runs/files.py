@@ -67,7 +67,7 @@ def state_facts(state: RunState) -> dict[str, object]:
 def actions_of(state: RunState) -> Iterator[dict[str, object]]:
     """Every step of a run that was done, as one line each."""
     for event in state.of(kinds.STEP_FINISHED):
-        data = event.data
+        data = kinds.step_result(event)
         yield {
             "run": state.id,
             "round": data["round"],

@@ -45,7 +45,7 @@ def write_snapshots(root: Path, folder: Path, states: Sequence[RunState]) -> Non
     """
     for state in states:
         for place, start, event in _attempts(state):
-            _write_attempt(root, folder / place, start, str(event.data["commit"]))
+            _write_attempt(root, folder / place, start, kinds.attempt(event)["commit"])
         for place, event in _steps(state):
             told = event.data["told"]
             edit = RecordedEdit(
@@ -61,12 +61,14 @@ def _attempts(state: RunState) -> Iterator[tuple[str, str, Event]]:
     last: Event | None = None
     asked: dict[str, int] = {}
     for event in state.of(DEVELOP):
-        same = last is not None and last.data["base"] == event.data["base"]
-        start = last.data["commit"] if last is not None and same else event.data["base"]
-        place = f"{state.id}-{event.data['round']}-{event.data['number']}"
+        work = kinds.attempt(event)
+        start = work["base"]
+        if last is not None and kinds.attempt(last)["base"] == start:
+            start = kinds.attempt(last)["commit"]
+        place = f"{state.id}-{work['round']}-{work['number']}"
         asked[place] = asked.get(place, 0) + 1
         more = "" if asked[place] == 1 else f"-{asked[place]}"
-        yield f"{place}{more}", str(start), event
+        yield f"{place}{more}", start, event
         last = event
 
 

@@ -106,7 +106,7 @@ class RunState:
         """Which attempt of the round it is, from 1."""
         if self.machine is not None:
             return self.machine.iteration
-        return max((event.data["attempt"] for event in self.of(DEVELOP)), default=1)
+        return max((kinds.attempt(event)["attempt"] for event in self.of(DEVELOP)), default=1)
 
     @property
     def step(self) -> str:
@@ -141,26 +141,27 @@ class RunState:
 
     def answers(self) -> list[str]:
         """What people said to escalations, oldest first."""
-        told = self.of(kinds.ANSWERED)
-        return [event.data["text"] for event in told if event.data["asked"] == ESCALATION]
+        answers = map(kinds.answer, self.of(kinds.ANSWERED))
+        return [each["text"] for each in answers if each["asked"] == ESCALATION]
 
     def this_round(self) -> list[Event]:
         """The events since a person last answered an escalation."""
         if self.round == 1:
             return list(self.events)
-        last = [e for e in self.of(kinds.ANSWERED) if e.data["asked"] == ESCALATION][-1]
+        answers = self.of(kinds.ANSWERED)
+        last = [each for each in answers if kinds.answer(each)["asked"] == ESCALATION][-1]
         return [event for event in self.events if event.seq > last.seq]
 
     def feedback(self) -> str:
         """What the newest attempt was told: by a person, and by a failed gate or a reviewer."""
         told: list[str] = []
         for event in reversed(self.events):
-            if event.kind == kinds.ANSWERED and event.data["asked"] == ESCALATION:
-                told.append(str(event.data["text"]))
+            if event.kind == kinds.ANSWERED and kinds.answer(event)["asked"] == ESCALATION:
+                told.append(kinds.answer(event)["text"])
             elif event.kind == kinds.CHECKED and event.data["outcome"] != "approved":
                 return "\n\n".join(filter(None, [*told, str(event.data.get("feedback", ""))]))
-            elif event.kind == kinds.GATED and not event.data["passed"]:
-                return "\n\n".join(filter(None, [*told, gate_feedback(event.data)]))
+            elif event.kind == kinds.GATED and not kinds.gates(event)["passed"]:
+                return "\n\n".join(filter(None, [*told, gate_feedback(kinds.gates(event))]))
         return "\n\n".join(told)
 
     def rejections(self) -> list[Event]:
@@ -177,7 +178,7 @@ class RunState:
         return list(found.values())
 
 
-def gate_feedback(report: Data) -> str:
+def gate_feedback(report: kinds.GatesData) -> str:
     """What a developer is told of gates that did not pass."""
     lines = []
     for gate in report["gates"]:
@@ -250,7 +251,7 @@ def _all_folded(state: RunState, workflows: Mapping[str, Workflow]) -> RunState:
 
 def _folded(state: RunState, event: Event, workflows: Mapping[str, Workflow]) -> RunState:
     if event.kind == kinds.STEP_FINISHED:
-        asks = event.data["subject"] in {kinds.QUESTION, kinds.PROMOTE}
+        asks = kinds.step_result(event)["subject"] in {kinds.QUESTION, kinds.PROMOTE}
         after = _stepped(state, event)
         return replace(after, waits_until=None, asked=None if asks else state.asked)
     if event.kind in kinds.SIGNALS:
@@ -261,7 +262,7 @@ def _folded(state: RunState, event: Event, workflows: Mapping[str, Workflow]) ->
         return replace(state, ended=event, asked=None, waits_until=None)
     if event.kind != kinds.ANSWERED:
         return state
-    if event.data["asked"] != ESCALATION:
+    if kinds.answer(event)["asked"] != ESCALATION:
         return replace(state, asked=None)
     later = replace(state, asked=None, round=state.round + 1)
     return replace(later, machine=_begun(later, workflows)) if state.machine else later
@@ -285,19 +286,19 @@ def _begun(state: RunState, workflows: Mapping[str, Workflow]) -> WorkflowRun:
 
 
 def _stepped(state: RunState, event: Event) -> RunState:
-    run = state.machine
-    if run is None or event.data["round"] != state.round:
+    run, done = state.machine, kinds.step_result(event)
+    if run is None or done["round"] != state.round:
         return state
     do = run.upcoming
-    if not isinstance(do, Do) or (do.step, do.number) != (event.data["step"], event.data["number"]):
+    if not isinstance(do, Do) or (do.step, do.number) != (done["step"], done["number"]):
         raise EventLogError(
-            f"run {state.id}, event {event.seq}: the step {event.data['step']!r} was done, which "
+            f"run {state.id}, event {event.seq}: the step {done['step']!r} was done, which "
             f"the workflow {state.workflow!r} does not do there: it was changed since. Restore it."
         )
-    return replace(state, machine=advance(run, result_of(event.data)))
+    return replace(state, machine=advance(run, result_of(done)))
 
 
-def result_of(data: Data) -> Result:
+def result_of(data: kinds.StepResultData) -> Result:
     """The result that an event tells of."""
     seconds = data["seconds"]
     if data["result"] == "succeeded":

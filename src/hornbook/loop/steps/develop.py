@@ -180,7 +180,9 @@ def _asked(step: StepRun) -> Data | Pending | HandedOver | Erred:
 def _start(run: RunState, base: str) -> str:
     """The commit that an attempt goes on from: the last attempt's, while the base is the same."""
     last = run.newest(DEVELOP)
-    return base if last is None or last.data["base"] != base else str(last.data["commit"])
+    if last is None or kinds.attempt(last)["base"] != base:
+        return base
+    return kinds.attempt(last)["commit"]
 
 
 def _context(step: StepRun, base: str, folder: Path, feedback: str) -> DevelopmentContext:

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -80,18 +81,19 @@ def run_gates(step: StepRun) -> Result:
         return Erred("there is nothing to judge: no developer has worked yet.")
     data = step.known("gates")
     if data is None:
-        report = _report(step, work.data)
+        report = _report(step, kinds.attempt(work))
         if isinstance(report, Erred):
             return report
         facts = asdict(report)
         facts["warnings"] = list(report.warnings)
         data = step.note(kinds.GATED, "gates", facts)
-    if data["passed"]:
-        return Succeeded({"feedback": "\n".join(data.get("warnings") or ())})
-    return Refused({"feedback": gate_feedback(data) or "the gates did not pass."})
+    judged = cast("kinds.GatesData", data)  # what was noted as `GATED`
+    if judged["passed"]:
+        return Succeeded({"feedback": "\n".join(judged.get("warnings") or ())})
+    return Refused({"feedback": gate_feedback(judged) or "the gates did not pass."})
 
 
-def _report(step: StepRun, work: Data) -> GateReport | Erred:
+def _report(step: StepRun, work: kinds.AttemptData) -> GateReport | Erred:
     services = step.services
     span = f"{work['base']}..{work['commit']}"
     found = change(services.root, span)
@@ -124,7 +126,7 @@ def _unsound(listed: GateList) -> str | None:
     return f"gates that cannot fail are refused: {told}"
 
 
-def _floors(work: Data) -> list[GateResult]:
+def _floors(work: kinds.AttemptData) -> list[GateResult]:
     """What holds for every attempt: something was changed, and the worktree is whole."""
     problems = list(work.get("problems") or ())
     whole = GateResult(

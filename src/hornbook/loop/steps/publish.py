@@ -40,23 +40,21 @@ def _complete(step: StepRun, payload: Data) -> Result:
     work, checked = step.run.newest(DEVELOP), step.run.newest(kinds.CHECKED)
     if work is None or checked is None or checked.data["tree"] != work.data["tree"]:
         return Erred("there is no accepted review of the newest change.")
-    step.once(kinds.APPROVED, "approved", lambda: _approved(step, work.data, checked))
+    step.once(kinds.APPROVED, "approved", lambda: _approved(step, kinds.attempt(work), checked))
     return Succeeded()
 
 
-def _approved(step: StepRun, work: Data, checked: Event) -> Data:
+def _approved(step: StepRun, work: kinds.AttemptData, checked: Event) -> Data:
     services, run = step.services, step.run
     context = run.newest(kinds.ASSEMBLED)
-    packets = context.data["packets"] if context is not None else ()
-    receipts = [str(packet["receipt_sha256"]) for packet in packets]
+    packets = kinds.context(context).get("packets", []) if context is not None else []
+    receipts = [packet["receipt_sha256"] for packet in packets]
     proof = ApprovalProof(
         f"plan.{run.plan}", str(run.task), run.id, ", ".join(receipts), events=checked.hash
     )
     snapshot = WorktreeSnapshot(work["commit"], work["tree"], tuple(work["files"]))
     title = services.task_of(run).title
-    commit = services.worktrees.approve(
-        run.plan, snapshot, str(work["base"]), title, proof.trailers
-    )
+    commit = services.worktrees.approve(run.plan, snapshot, work["base"], title, proof.trailers)
     return {"task": run.task, "commit": commit, "tree": work["tree"], "receipts": receipts}
 
 
@@ -145,7 +143,7 @@ def _attempts(run: RunState) -> list[dict[str, object]]:
                 }
             )
         elif found and event.kind == kinds.GATED:
-            found[-1]["gates"] = "passed" if data["passed"] else gate_feedback(data)
+            found[-1]["gates"] = "passed" if data["passed"] else gate_feedback(kinds.gates(event))
         elif found:
             found[-1]["review"] = {
                 "outcome": data["outcome"],
@@ -169,4 +167,4 @@ def _spent(run: RunState) -> dict[str, object]:
 
 def _commit(run: RunState) -> str | None:
     work = run.newest(DEVELOP)
-    return None if work is None else str(work.data["commit"])
+    return None if work is None else kinds.attempt(work)["commit"]

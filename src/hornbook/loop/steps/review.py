@@ -43,7 +43,7 @@ def assemble(step: StepRun) -> Result | HandedOver:
     work = step.run.newest(DEVELOP)
     if work is None:
         return Erred("there is nothing to review: no developer has worked yet.")
-    data = step.known("context") or _assembled(step, work.data)
+    data = step.known("context") or _assembled(step, kinds.attempt(work))
     if data["outcome"] in OVERFLOW:
         return HandedOver(
             "task-decomposition", "The change does not fit: " + " ".join(data["reasons"])
@@ -54,12 +54,12 @@ def assemble(step: StepRun) -> Result | HandedOver:
     return Succeeded({"sops": where, "sop_ids": list(data["sop_ids"]), "conventions": where})
 
 
-def _assembled(step: StepRun, work: Data) -> Data:
+def _assembled(step: StepRun, work: kinds.AttemptData) -> Data:
     services, run = step.services, step.run
-    model = reviewing_model(services, str(work.get("model") or ""))
+    model = reviewing_model(services, work.get("model") or "")
     contexts = Contexts(
         services.root,
-        graph_at(services.root, str(work["base"])),
+        graph_at(services.root, work["base"]),
         _pressure(run, work),
         services.book.brief(run.plan, run.task),
         earlier=earlier(run),
@@ -114,14 +114,14 @@ def reviewing_model(services: LoopServices, developer: str) -> str:
     return next((name for name in able if name != developer), endpoint(services.settings, None)[0])
 
 
-def _pressure(run: RunState, work: Data) -> Pressure:
+def _pressure(run: RunState, work: kinds.AttemptData) -> Pressure:
     gates = run.newest(kinds.GATED)
-    window = int(work["window"]) or 1
+    window = work["window"] or 1
     return Pressure(
-        utilisation_percent=int(work["tokens"]) * 100 // window,
+        utilisation_percent=work["tokens"] * 100 // window,
         steps=spent(run.events).steps,
         attempts=run.attempt,
-        gate_warnings=tuple(gates.data.get("warnings") or ()) if gates is not None else (),
+        gate_warnings=tuple(kinds.gates(gates).get("warnings") or ()) if gates is not None else (),
     )
 
 
