@@ -5,7 +5,7 @@ the git diff holds afterwards; a role that is read-only is refused it.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from hornbook.hooks.write_scope import STATE_FOLDERS, Denial, WriteScope
@@ -39,8 +39,7 @@ def judge_command(command: str, folder: str, scope: WriteScope) -> Denial | None
             return None
         reason = f"The command cannot be read ({problem}): write it in a simpler form."
         return Denial("unreadable_command", None, reason)
-    denials = (_judge_effect(effect, scope) for effect in found)
-    return next((denial for denial in denials if denial is not None), None)
+    return _first_denial(_judge_effect(effect, scope) for effect in found)
 
 
 def _judge_effect(effect: Effect, scope: WriteScope) -> Denial | None:
@@ -104,8 +103,7 @@ def _judge_matches(pattern: str, how: str, scope: WriteScope) -> Denial | None:
     from glob import iglob  # noqa: PLC0415  # the shell's dialect, and only where a target is wild
 
     matches = list(islice(iglob(pattern), _MOST_MATCHES)) or [pattern]
-    denials = (scope.judge(each, how) for each in matches)
-    return next((denial for denial in denials if denial is not None), None)
+    return _first_denial(scope.judge(each, how) for each in matches)
 
 
 def _judge_code(effect: Effect, scope: WriteScope) -> Denial | None:
@@ -114,9 +112,9 @@ def _judge_code(effect: Effect, scope: WriteScope) -> Denial | None:
 
     code = effect.text
     named = inline_code.written(code) if effect.folder is not None else []
-    paths = (os.path.join(effect.folder or "/", os.path.expanduser(path)) for path in named)
-    denials = (scope.judge(path) for path in paths)
-    denial = next((each for each in denials if each is not None), None)
+    denial = _first_denial(
+        scope.judge(os.path.join(effect.folder or "/", os.path.expanduser(path))) for path in named
+    )
     if denial is not None:
         return denial
     writes = inline_code.seems_to_write(code)
@@ -125,6 +123,10 @@ def _judge_code(effect: Effect, scope: WriteScope) -> Denial | None:
         return Denial("protected_state", None, reason)
     harmless = scope.active.plan is None or (effect.how == "awk" and not writes)
     return None if harmless else _undecided(f"{effect.how} code", scope)
+
+
+def _first_denial(denials: Iterable[Denial | None]) -> Denial | None:
+    return next((denial for denial in denials if denial is not None), None)
 
 
 def _names_state(text: str, scope: WriteScope) -> bool:
@@ -142,11 +144,17 @@ def refusal(arguments: Sequence[str], role: str) -> str | None:
         return command
     if command == "query" and any("mutation" in each for each in arguments):
         return "query with a mutation"
-    closed = _PARTS_FOR_PEOPLE.get(command, frozenset())
-    closed = closed if records else closed | _RECORDED_PARTS.get(command, frozenset())
     options = [each for each in arguments if each.startswith("-")]
-    part = next((each for each in (*words[1:2], *options) if each in closed), None)
+    part = _closed_part(command, [*words[1:2], *options], records=records)
     return None if part is None else f"{command} {part}"
+
+
+def _closed_part(command: str, given: Sequence[str], *, records: bool) -> str | None:
+    """The first word by which a command does what is left to people, or to the planner."""
+    closed = set(_PARTS_FOR_PEOPLE.get(command, ()))
+    if not records:
+        closed |= _RECORDED_PARTS.get(command, frozenset())
+    return next((each for each in given if each in closed), None)
 
 
 def _words(arguments: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -59,18 +59,23 @@ def _section(text: str) -> list[str]:
     """The lines under the heading `Constraints`, up to the next that is not below it."""
     lines: list[str] = []
     level = 0
+    for line in _outside_fences(text):
+        heading = _HEADING.fullmatch(line)
+        if heading and (not level or len(heading[1]) <= level):
+            level = len(heading[1]) if heading[2].lower() == "constraints" else 0
+        elif level:
+            lines.append(line)
+    return lines
+
+
+def _outside_fences(text: str) -> Iterator[str]:
     fence = ""
     for line in text.splitlines():
         marks = _FENCE.match(line)
         if marks and (not fence or marks[1].startswith(fence)):
             fence = "" if fence else marks[1]
-            continue
-        heading = None if fence else _HEADING.fullmatch(line)
-        if heading and (not level or len(heading[1]) <= level):
-            level = len(heading[1]) if heading[2].lower() == "constraints" else 0
-        elif level and not fence:
-            lines.append(line)
-    return lines
+        elif not fence:
+            yield line
 
 
 def compile_active(
