@@ -346,12 +346,20 @@ def blobs(
         UsageError: One of them is missing.
     """
     wanted = list(dict.fromkeys(names))
-    held = _held(root) if environment is None else None
-    read = {name: held.read(name) for name in wanted} if held is not None else {}
-    left = [name for name in wanted if read.get(name) is None]
-    alone = _blobs_alone(root, left, environment) if left else {}
-    known = {name: found.data for name, found in read.items() if found is not None}
-    return {name: alone[name] if name in alone else known[name] for name in wanted}
+    found = _blobs_held(root, wanted) if environment is None else {}
+    left = [name for name in wanted if name not in found]
+    if left:
+        found |= _blobs_alone(root, left, environment)
+    return {name: found[name] for name in wanted}
+
+
+def _blobs_held(root: Path, wanted: Iterable[str]) -> dict[str, bytes]:
+    """Those that the open operation can read; what it cannot is asked for by itself."""
+    held = _held(root)
+    if held is None:
+        return {}
+    read = ((name, held.read(name)) for name in wanted)
+    return {name: found.data for name, found in read if found is not None}
 
 
 def _blobs_alone(
