@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from hornbook import Workspace
+from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.serve.graphql.schema import graphql_schema
 from tests.kit.servers import HERE, SOCKET, ask, client, on_a_port, workspace
 from tests.kit.workspaces import SOPS, write
@@ -37,6 +38,19 @@ def data(found: TestClient, query: str, **variables: object) -> Any:
     answer = ask(found, query, **variables)
     assert "errors" not in answer, answer
     return answer["data"]
+
+
+def test_a_listing_never_opens_the_store(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(folder: Path) -> None:
+        raise AssertionError(f"{folder} was opened")
+
+    monkeypatch.setattr(OxigraphStore, "read_only", opened)
+    listing = "{ entities { id triples { predicate object } } }"
+    with client(root) as found:
+        assert len(data(found, listing)["entities"]) == 4
+        assert len(data(found, f"{listing[:-1]} sops {{ id }} }}")["entities"]) == 4
+        assert found.get("/readyz").status_code == 200
+        assert found.post("/api/v1/why", json={"files": ["a.go"]}).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from hornbook.graph.statements import entity
 from hornbook.graph.store import GraphStore
 from hornbook.plans.events import Event
 from hornbook.plans.run_kinds import CHECKED
-from hornbook.rules.readers.records import RECORD, broken_seals
 from hornbook.settings.places import Places
 from hornbook.vocabulary import predicates as p
 
@@ -130,6 +129,8 @@ def bad_records(
     `events` are those of the runs that are known here. A record of a run that is not among them
     is only held against its own hashes.
     """
+    from hornbook.rules.readers.records import RECORD  # noqa: PLC0415  # loads every reader
+
     known = list(events)
     runs = {event.data.get("run") for event in known}
     told = {str(e.data.get("record")): e.data.get(RECORD) for e in known if e.kind == CHECKED}
@@ -144,6 +145,8 @@ def bad_records(
 def _wrong(
     name: str, record: Record | None, runs: set[object], told: Mapping[str, object]
 ) -> Iterator[str]:
+    from hornbook.rules.readers.records import RECORD, broken_seals  # noqa: PLC0415  # the same
+
     if record is None:
         yield "it is not JSON as Hornbook writes it"
         return
