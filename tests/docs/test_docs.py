@@ -35,6 +35,7 @@ from hornbook.vocabulary.predicates import PREDICATES
 from tests.kit.forks import SCRIPT, decoded, fork_run, shim_folder
 from tests.kit.pages import CODE, FENCE, codes, prose, rows, section, slug, text_of
 from tests.kit.paths import DOCS, ROOT
+from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import write
 from tests.tools.picture import PICTURE
 from tests.tools.picture import shown as shown_in
@@ -553,7 +554,7 @@ def test_the_demo_answers_the_documented_query_and_stops() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=SAFETY,
     )
     assert done.returncode == 0, done.stderr
     assert f"http://127.0.0.1:{port}/" in done.stdout

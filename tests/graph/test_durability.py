@@ -14,6 +14,7 @@ from hornbook import Workspace
 from hornbook.graph.generations import Generations
 from hornbook.graph.ingest.history import Journal, Objects
 from hornbook.graph.oxigraph import OxigraphStore
+from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import write
 
 DOCUMENTS = 150
@@ -162,7 +163,7 @@ def test_a_torn_journal_line_is_dropped(tmp_path: Path) -> None:
 def test_two_ingests_at_once_are_safe(tmp_path: Path) -> None:
     fill(tmp_path, 0)
     running = [start(tmp_path, "ingest", "docs") for _ in range(3)]
-    assert [process.wait(120) for process in running] == [0, 0, 0]
+    assert [process.wait(SAFETY) for process in running] == [0, 0, 0]
     assert assert_whole(tmp_path, {0}) == DOCUMENTS
     with Workspace.open(tmp_path) as work:
         added = [event for event in Journal(work.places.journal).read() if event.id]

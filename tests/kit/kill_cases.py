@@ -29,6 +29,7 @@ from hornbook.plans.run_kinds import DEVELOP, PROMOTE, REVIEW
 from tests.kit.fakes import git
 from tests.kit.loops import BROKEN, CONFIG, PLAN, repository
 from tests.kit.paths import ROOT
+from tests.kit.waiting import SAFETY
 
 SLUG = "hello"
 AGENT = "scripted"
@@ -120,7 +121,7 @@ class Zygote:
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
-        self._process.wait(60)
+        self._process.wait(SAFETY)
 
 
 @dataclass

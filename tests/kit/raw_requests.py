@@ -12,6 +12,7 @@ import uvicorn
 from hornbook.serve.app import create_app
 from hornbook.serve.http.connections import WatchedConnection
 from tests.kit.servers import workspace
+from tests.kit.waiting import SAFETY
 
 HOST = b"Host: 127.0.0.1\r\n"
 STOLEN = "stolen-4711"
@@ -54,7 +55,7 @@ def attacked(place: Path) -> Iterator[int]:
 
 def talk(port: int, data: bytes) -> bytes:
     """What the server answers to some bytes, whole, until it or the answer ends."""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=SAFETY) as line:
         line.sendall(data)
         return heard(line)
 

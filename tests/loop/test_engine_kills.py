@@ -21,6 +21,7 @@ from tests.kit.engines import (
     prepare,
     tried,
 )
+from tests.kit.waiting import SAFETY
 
 
 @pytest.fixture(params=DATABASES)
@@ -78,7 +79,7 @@ def test_a_worker_paused_between_steps_does_nothing_more(tmp_path: Path, databas
         before = attempts(state)
         first.signal(signal.SIGCONT)
         first.until(f"{RUN}: lost to another worker")
-        assert first.process.wait(60) == 0
+        assert first.process.wait(SAFETY) == 0
     assert attempts(state) == before
     assert [each["pid"] == first.process.pid for each in before] == [True, False, False]
 
@@ -95,7 +96,7 @@ def test_a_worker_paused_inside_a_step_records_nothing(tmp_path: Path, database:
         first.signal(signal.SIGCONT)
         (tmp_path / "pipe").write_bytes(b"go")
         first.until(f"{RUN}: lost to another worker")
-        assert first.process.wait(60) == 0
+        assert first.process.wait(SAFETY) == 0
     assert [event.line for event in events(state, database)] == lines
     assert tried(state) == {(RUN, 0): 1, (RUN, 1): 2, (RUN, 2): 1}
 
@@ -111,7 +112,7 @@ def test_a_worker_that_is_told_to_end_finishes_its_step_and_hands_the_run_on(
         first.until(f"effect {RUN} 1")
         first.signal(signal.SIGTERM)
         (tmp_path / "pipe").write_bytes(b"go")
-        assert first.process.wait(60) == 0
+        assert first.process.wait(SAFETY) == 0
     assert [number for _, number, _ in effects(state, database)] == [0, 1]
     with engine_process(state, database, "work") as second:
         second.until(f"{RUN}: ended approved")

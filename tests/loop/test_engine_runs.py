@@ -4,7 +4,6 @@ import json
 import sqlite3
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 from tests.kit.engine_loop import ScriptedLoop
 from tests.kit.engines import DATABASES, RUN, attempts, database_for, effects, prepare, tried
+from tests.kit.waiting import until
 
 PATIENCE = threading.Event()
 """Nobody sets it: what is waited for is another thread's work, or time itself."""
@@ -206,10 +206,7 @@ def test_a_silent_worker_of_another_machine_is_dead_after_a_while(tmp_path: Path
     here.join()
     there.join()
     assert there.worker in here.living()
-    until = time.monotonic() + 10
-    while there.worker in here.living() and time.monotonic() < until:
-        PATIENCE.wait(0.05)
-    assert there.worker not in here.living()
+    until(lambda: there.worker not in here.living(), "the silent worker's death")
     there.beat()
     assert there.worker in here.living()
     for each in (here, there):

@@ -1,7 +1,5 @@
 """Taking a file apart: lossless, never fatal, never losing metadata in silence."""
 
-import time
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 from hornbook.rules.metadata.block import read_lenient
 from hornbook.rules.metadata.frontmatter import Parts, split
 from hornbook.vocabulary.terms import Level
+from tests.kit.growth import in_proportion
 
 
 def parts(text: str | bytes) -> Parts:
@@ -199,11 +198,10 @@ def test_anchors_and_aliases_are_read_as_text() -> None:
 
 
 def test_an_alias_bomb_is_over_at_once() -> None:
+    """One that goes off is never over."""
     rows = ["title: &a0 [x, x]"]
     rows += [f"k{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
-    start = time.perf_counter()
     found = parts("---\n" + "\n".join(rows) + "\n---\n")
-    assert time.perf_counter() - start < 1
     assert codes(found) == ["frontmatter_lenient"]
 
 
@@ -211,9 +209,7 @@ def test_an_alias_bomb_is_over_at_once() -> None:
     "text", ["a: " + "[" * 60_000, "a: " + "{a: " * 15_000, "a: " + "- " * 30_000]
 )
 def test_deep_nesting_does_not_overflow_the_stack(text: str) -> None:
-    start = time.perf_counter()
-    parts(f"---\n{text}\n---\n")
-    assert time.perf_counter() - start < 2
+    in_proportion(lambda part: parts(f"---\n{part}\n---\n"), text)
 
 
 @pytest.mark.parametrize("tag", ["!!python/object/apply:os.system [ls]", "!!binary aGk=", "!x y"])
@@ -267,9 +263,7 @@ def test_all_problems_are_told_at_once() -> None:
 
 @pytest.mark.parametrize("text", ["---\n" + "word " * 1_000_000, "# T\n" + "x\n" * 2_500_000])
 def test_five_megabytes_are_no_problem(text: str) -> None:
-    start = time.perf_counter()
-    found = parts(text)
-    assert time.perf_counter() - start < 1
+    found = in_proportion(parts, text)
     assert found.head + found.body == text
 
 

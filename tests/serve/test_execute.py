@@ -18,6 +18,7 @@ import pytest
 from tests.kit.git import git
 from tests.kit.servers import on_a_port
 from tests.kit.tax_plan import AGENT, CONFIG, command, hornbook, with_the_tax_plan
+from tests.kit.waiting import SAFETY
 
 SIGN = "tests/at-work"
 PAUSE = f"""\
@@ -38,12 +39,12 @@ def post(address: str, path: str, **body: object) -> Any:
         data=json.dumps(body).encode(),
         headers={"content-type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=SAFETY) as answer:
         return answer.status, dict(answer.headers), json.load(answer)
 
 
 def get(address: str, path: str) -> Any:
-    with urllib.request.urlopen(f"{address}/api/v1{path}", timeout=60) as answer:
+    with urllib.request.urlopen(f"{address}/api/v1{path}", timeout=SAFETY) as answer:
         return json.load(answer)
 
 
@@ -53,7 +54,7 @@ def ask(address: str, query: str) -> Any:
         data=json.dumps({"query": query}).encode(),
         headers={"content-type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=SAFETY) as answer:
         return json.load(answer)
 
 
@@ -65,7 +66,7 @@ def refused(address: str, path: str, **body: object) -> tuple[int, Any]:
 
 def followed(address: str, run: str) -> list[Any]:
     """Every event of a run, to its end."""
-    with urllib.request.urlopen(f"{address}/api/v1/runs/{run}/events", timeout=120) as answer:
+    with urllib.request.urlopen(f"{address}/api/v1/runs/{run}/events", timeout=SAFETY) as answer:
         lines = [line for line in answer if line.startswith(b"data: ")]
     return [json.loads(line[6:]) for line in lines]
 
@@ -210,7 +211,7 @@ def test_a_plan_that_the_command_line_executes_is_followed_not_begun_twice(tmp_p
                 assert begun["id"] == "add-tax-1"
                 sign.unlink()
                 assert followed(address, "add-tax-1")[-1]["data"]["status"] == "approved"
-            assert running.wait(60) == 0
+            assert running.wait(SAFETY) == 0
         finally:
             if running.poll() is None:
                 os.killpg(running.pid, signal.SIGKILL)

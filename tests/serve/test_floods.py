@@ -32,6 +32,7 @@ from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.leases import Leases
 from tests.kit.raw_requests import HOST, attacked, get, heard, post, query, served, talk
 from tests.kit.servers import workspace
+from tests.kit.waiting import SAFETY
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +91,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["nothing", "half a line", "half a header", "half of a second request"],
 )
 def test_who_never_ends_a_request_is_left(port: int, sent: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=SAFETY) as line:
         line.sendall(sent)
         assert is_left(line)
 
@@ -139,13 +140,16 @@ def test_a_stream_that_is_silent_is_not_left(
             often.set()
 
     monkeypatch.setattr(connections.WatchedConnection, "look", counted)
-    with served(root) as port, socket.create_connection(("127.0.0.1", port), timeout=20) as line:
+    with (
+        served(root) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=SAFETY) as line,
+    ):
         body = b'{"query":"subscription { graphVersions { documents } }"}'
         line.sendall(post("/graphql", body, more=b"accept: text/event-stream\r\n"))
         found = b""
         while b'"documents":4' not in found:
             found += line.recv(65536)
-        assert often.wait(20)
+        assert often.wait(SAFETY)
         (root / ".semspec/sources/docs/sops/new.md").write_text("# New\n\nText.\n")
         with Workspace.open(root) as work:
             work.ingest()
@@ -161,7 +165,7 @@ def test_there_are_only_so_many_connections(
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 5)
     with served(workspace(tmp_path)) as port, ExitStack() as held:
         lines = [
-            held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+            held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=SAFETY))
             for _ in range(6)
         ]
         with suppress(ConnectionResetError):
@@ -219,7 +223,7 @@ def test_a_flood_of_streams_is_turned_away_and_others_are_answered(port: int) ->
     with ExitStack() as held:
         statuses = []
         for _ in range(10):
-            line = held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+            line = held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=SAFETY))
             line.sendall(asked)
             statuses.append(line.recv(4096)[9:12])
         assert statuses == [b"200"] * 6 + [b"503"] * 4
@@ -278,7 +282,7 @@ def test_one_request_ingests_at_a_time_and_the_watch_waits_for_it(tmp_path: Path
     with updates._ingesting:  # as the watch does
         first = threading.Thread(target=updates.ingest)
         first.start()
-        assert began.wait(20)
+        assert began.wait(SAFETY)
         with pytest.raises(Exception, match="ingesting already"):
             updates.ingest()
     first.join(30)

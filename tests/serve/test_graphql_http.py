@@ -17,6 +17,7 @@ from hornbook import Workspace
 from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.serve.graphql.schema import graphql_schema
 from tests.kit.servers import HERE, SOCKET, ask, client, on_a_port, workspace
+from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import SOPS, write
 
 RESPONSE = "application/graphql-response+json"
@@ -262,7 +263,7 @@ def test_a_stream_tells_of_the_next_version(tmp_path: Path) -> None:
 
     root = workspace(tmp_path)
     with on_a_port(root) as address:
-        connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=30)
+        connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=SAFETY)
         headers = {"content-type": "application/json", "accept": "text/event-stream"}
         connection.request("POST", "/graphql", json.dumps({"query": VERSIONS}), headers)
         answer = connection.getresponse()

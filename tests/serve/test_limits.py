@@ -45,6 +45,7 @@ from hornbook.serve.http.tokens import (
 from hornbook.serve.leases import Leases
 from hornbook.settings.load import parse_settings
 from tests.kit.servers import HERE, READER, SOCKET, TOKENS, ask, client, workspace
+from tests.kit.waiting import SAFETY
 
 
 @pytest.fixture(scope="module")
@@ -403,7 +404,7 @@ def test_a_request_that_is_given_up_ends_the_patience_of_its_thread(root: Path) 
     class Slow(GraphQLExecutor):
         def run(self, ready: ReadyOperation, context: ResolverContext) -> dict[str, object]:
             began.set()
-            go_on.wait(30)
+            go_on.wait(SAFETY)
             try:
                 context.deadline.check()
             except TooSlow:

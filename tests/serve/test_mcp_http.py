@@ -23,6 +23,7 @@ from tests.kit.mcp_clients import (
     the_same_everywhere,
 )
 from tests.kit.servers import READER, TOKENS, on_a_port
+from tests.kit.waiting import SAFETY
 
 ACCEPT = "application/json, text/event-stream"
 
@@ -51,7 +52,7 @@ def post(address: str, **headers: str) -> Any:
     given |= {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(address, json.dumps(body).encode(), given)
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=SAFETY) as answer:
             return answer.status, answer.headers, answer.read()
     except urllib.error.HTTPError as refusal:
         return refusal.code, refusal.headers, refusal.read()

@@ -16,6 +16,7 @@ import pytest
 from tests.kit.commands import answer, run
 from tests.kit.serve_process import free_port, serving
 from tests.kit.servers import READER
+from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import SOPS, with_the_example_sop, write
 
 
@@ -25,7 +26,7 @@ def ask(address: str, query: str, **headers: str) -> Any:
         data=json.dumps({"query": query}).encode(),
         headers={"content-type": "application/json", **headers},
     )
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=SAFETY) as answer:
         return json.load(answer)
 
 
@@ -37,7 +38,7 @@ def test_it_ingests_follows_changes_and_stops_with_a_stream_open(tmp_path: Path)
             data=b'{"query":"subscription { graphVersions { documents } }"}',
             headers={"content-type": "application/json", "accept": "text/event-stream"},
         )
-        with urllib.request.urlopen(request, timeout=60) as stream:
+        with urllib.request.urlopen(request, timeout=SAFETY) as stream:
 
             def following() -> int:
                 while not (line := stream.readline()).startswith(b"data: "):
@@ -52,7 +53,7 @@ def test_it_ingests_follows_changes_and_stops_with_a_stream_open(tmp_path: Path)
             process.send_signal(signal.SIGTERM)
             rest = stream.read()
         assert b"event: complete" in rest
-        out, logged = process.communicate(timeout=30)
+        out, logged = process.communicate(timeout=SAFETY)
         assert process.returncode == -signal.SIGTERM
         assert out == ""
         lines = [json.loads(line) for line in logged.splitlines() if line.startswith("{")]
@@ -70,11 +71,11 @@ def test_a_stop_during_an_ingest_leaves_nothing_behind(tmp_path: Path) -> None:
             f"{address}/api/v1/ingest", b"{}", {"content-type": "application/json"}
         )
         with ThreadPoolExecutor(1) as pool:
-            answer = pool.submit(lambda: urllib.request.urlopen(request, timeout=120).status)
+            answer = pool.submit(lambda: urllib.request.urlopen(request, timeout=SAFETY).status)
             while len(list(kept.iterdir())) < 2 and not answer.done():
                 time.sleep(0.01)
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=60)
+            process.communicate(timeout=SAFETY)
             assert isinstance(answer.exception(), OSError)
         assert process.returncode == -signal.SIGTERM
         assert list(kept.iterdir()) == [published]
@@ -88,7 +89,7 @@ def test_a_stop_before_it_listens_is_a_stop(tmp_path: Path) -> None:
         while not (root / ".hornbook/store").exists() and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
-        _, logged = process.communicate(timeout=60)
+        _, logged = process.communicate(timeout=SAFETY)
     assert process.returncode == -signal.SIGTERM
     assert "Traceback" not in logged
 
@@ -117,6 +118,6 @@ def test_a_token_is_needed_and_never_logged(tmp_path: Path) -> None:
         found = ask(address, "{ version }", authorization=f"Bearer {READER}")
         assert found == {"data": {"version": ""}}
         process.send_signal(signal.SIGINT)
-        _, logged = process.communicate(timeout=30)
+        _, logged = process.communicate(timeout=SAFETY)
         assert '"caller": "ci"' in logged
         assert READER not in logged

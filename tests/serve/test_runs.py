@@ -19,6 +19,7 @@ from hornbook.plans.log import EventLog
 from hornbook.plans.run_kinds import kinds_for
 from tests.kit.plans import PLAN, with_a_plan
 from tests.kit.servers import ask, client, on_a_port
+from tests.kit.waiting import SAFETY
 
 RUN = "limits-1"
 
@@ -141,7 +142,7 @@ def test_events_come_while_a_client_listens(root: Path, book: Book) -> None:
     """The next event is written only when the one before it has arrived."""
     first = book.begin()
     with on_a_port(root) as address:
-        answer = urllib.request.urlopen(f"{address}/api/v1/runs/{RUN}/events", timeout=30)
+        answer = urllib.request.urlopen(f"{address}/api/v1/runs/{RUN}/events", timeout=SAFETY)
 
         def next_number() -> int:
             for line in answer:
@@ -168,7 +169,7 @@ def test_a_subscription_gives_the_same_over_sse_and_a_socket(root: Path, book: B
             data=json.dumps({"query": text}).encode(),
             headers={"content-type": "application/json", "accept": "text/event-stream"},
         )
-        body = urllib.request.urlopen(request, timeout=30).read().decode()
+        body = urllib.request.urlopen(request, timeout=SAFETY).read().decode()
         lines = [line[6:] for line in body.splitlines() if line.startswith("data: ")]
         by_events = [json.loads(line)["data"]["runEvents"] for line in lines]
 
@@ -186,7 +187,7 @@ def test_a_plan_is_followed_with_everything_that_happens_to_it(root: Path, book:
     book.begin()
     book.end()
     with on_a_port(root) as address:
-        answer = urllib.request.urlopen(f"{address}/api/v1/runs/plan.limits/events", timeout=30)
+        answer = urllib.request.urlopen(f"{address}/api/v1/runs/plan.limits/events", timeout=SAFETY)
         kinds = []
         for line in answer:
             if line.startswith(b"data: "):
@@ -214,7 +215,7 @@ def test_streams_end_when_the_server_stops(root: Path, book: Book) -> None:
     book.begin()
     ended = threading.Event()
     with on_a_port(root) as address:
-        answer = urllib.request.urlopen(f"{address}/api/v1/runs/{RUN}/events", timeout=60)
+        answer = urllib.request.urlopen(f"{address}/api/v1/runs/{RUN}/events", timeout=SAFETY)
         assert answer.readline() == b":\n"
 
         def read_on() -> None:
@@ -238,10 +239,10 @@ def test_there_are_no_more_streams_than_allowed(tmp_path: Path) -> None:
     book.begin()
     book.close()
     with on_a_port(tmp_path) as address:
-        first = urllib.request.urlopen(f"{address}/api/v1/runs/{RUN}/events", timeout=30)
+        first = urllib.request.urlopen(f"{address}/api/v1/runs/{RUN}/events", timeout=SAFETY)
         assert first.readline() == b":\n"
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(f"{address}/api/v1/runs/{RUN}/events", timeout=30)
+            urllib.request.urlopen(f"{address}/api/v1/runs/{RUN}/events", timeout=SAFETY)
         assert refused.value.code == 503
         assert json.loads(refused.value.read())["code"] == "streams"
         first.close()
