@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbook.errors import UsageError
+from hornbook.text.blanks import additive_boundary
 from hornbook.text.exact_counter import (
     LONGEST_BLANKS,
     OFFICIAL_SHA256,
@@ -28,7 +29,7 @@ from hornbook.text.exact_counter import (
     ranks_path,
     unpack,
 )
-from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER, additive_boundary, counter
+from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER, counter
 
 EXACT = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
 DIGESTS = b"".join(hashlib.sha256(bytes([value])).digest() for value in range(64))

@@ -11,7 +11,6 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any, Protocol
 
 from hornbook.errors import DatabaseAway, DatabaseFailed, KeyTaken
@@ -53,21 +52,6 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Let go of it."""
-
-
-def open_database(url: str, default: Path) -> Database:
-    """The database that a URL names; without one, the SQLite file at `default`.
-
-    Raises:
-        UsageError: The URL names none that we can use.
-    """
-    scheme, _, rest = url.partition("://")
-    if not url or scheme in SQLITE_NAMES:
-        path = rest.removeprefix("/") if url else str(default)
-        return SqliteDatabase(path, url or f"sqlite:///{default}")
-    from hornbook.plans.shared_database import PostgresDatabase  # noqa: PLC0415  # start-up: SQLAlchemy
-
-    return PostgresDatabase(url)
 
 
 class SqliteDatabase:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hornbook.disk import append_whole, locked, write_whole
 from hornbook.errors import DatabaseFailed, EventLogError, KeyTaken
-from hornbook.plans.database import Transaction, open_database
+from hornbook.plans.database import SQLITE_NAMES, Database, SqliteDatabase, Transaction
 from hornbook.plans.events import (
     Data,
     Event,
@@ -85,6 +85,21 @@ class LogMemory:
         if known is not None:
             self.states[plan] = known
         return known
+
+
+def open_database(url: str, default: Path) -> Database:
+    """The database that a URL names; without one, the SQLite file at `default`.
+
+    Raises:
+        UsageError: The URL names none that we can use.
+    """
+    scheme, _, rest = url.partition("://")
+    if not url or scheme in SQLITE_NAMES:
+        path = rest.removeprefix("/") if url else str(default)
+        return SqliteDatabase(path, url or f"sqlite:///{default}")
+    from hornbook.plans.shared_database import PostgresDatabase  # noqa: PLC0415  # start-up: SQLAlchemy
+
+    return PostgresDatabase(url)
 
 
 class EventLog:
