@@ -170,7 +170,7 @@ def test_documents_in_a_folder_that_cannot_be_read_are_not_taken_for_gone(
     scandir = os.scandir
 
     def shut(path: str) -> object:
-        if path.endswith("/sops"):
+        if str(path).endswith("/sops"):
             raise PermissionError(13, "Permission denied", path)
         return scandir(path)
 
