@@ -104,8 +104,8 @@ _OF_STATEMENT: Mapping[str, Callable[[tuple[str, str]], object]] = {
 def _statements(part: ShapePart, pairs: Sequence[tuple[str, str]]) -> list[dict[str, object]]:
     if part.prefix is not None:
         pairs = [pair for pair in pairs if within(pair[0], part.prefix)]
-    keys = tuple(key for key, _ in part.of_each)
-    if tuple(field for _, field in part.of_each) == ("predicate", "object"):
+    keys, wanted = zip(*part.of_each, strict=True)
+    if wanted == ("predicate", "object"):
         # What nearly everybody asks for, without a call for each statement.
         return [dict(zip(keys, pair, strict=True)) for pair in pairs]
     read = [(key, _OF_STATEMENT[field]) for key, field in part.of_each]
