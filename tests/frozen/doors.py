@@ -15,7 +15,7 @@ COUNTED: Mapping[str, tuple[str, ...]] = {
     "run-record writes": (
         "hornbook.plans.run_records:write_run_records",
         "hornbook.loop.runs.files:write_task_files",
-        "hornbook.loop.runs.snapshots:write_snapshots",
+        "hornbook.loop.runs.files:write_snapshots",
     ),
     "commit-graph builds": ("hornbook.graph.commit_graph:build",),
     "settings parses": (

@@ -11,8 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from hornbook.serve.leases import Leases
-from hornbook.serve.mcp.http import McpHttp
-from hornbook.serve.mcp.server import build_server
+from hornbook.serve.mcp.server import McpHttp, build_server
 
 MOST_BYTES = 1024 * 1024
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from hornbook.serve.app import create_app
-from hornbook.serve.http.connections import WatchedConnection
+from hornbook.serve.service import WatchedConnection
 from tests.kit.servers import workspace
 from tests.kit.waiting import SAFETY
 

@@ -7,7 +7,7 @@ import pytest
 from hornbook.agents.assignment import Answer, Assignment
 from hornbook.errors import EventLogError
 from hornbook.loop.protocol import StepKind
-from hornbook.loop.runs.projections import Projections
+from hornbook.loop.runs.files import Projections
 from hornbook.loop.runs.state import by_run, project_run
 from hornbook.loop.workflow.load import shipped_workflows
 from hornbook.plans import run_kinds as kinds

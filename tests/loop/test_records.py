@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment, Record
 from hornbook.gates.gate import GateReport
-from hornbook.loop.runs.snapshots import LARGEST
+from hornbook.loop.runs.files import LARGEST
 from tests.kit.fakes import Move, git, reviews, writes
 from tests.kit.loops import BROKEN, CONFIG, GREET, PLAN, Stage, repository
 from tests.kit.step_runs import Script as Model

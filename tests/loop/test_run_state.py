@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.loop.decomposition import Child, as_tasks, children_in, split, uncovered
 from hornbook.loop.loop import EFFECTS
 from hornbook.loop.runs.book import breaches
 from hornbook.loop.runs.state import with_attempts
+from hornbook.loop.steps.decompose import Child, as_tasks, children_in, split, uncovered
 from hornbook.loop.workflow.load import shipped_workflow
 from hornbook.loop.workflow.subjects import SUBJECTS
 from hornbook.plans import run_kinds as kinds

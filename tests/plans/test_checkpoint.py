@@ -17,10 +17,9 @@ from hornbook import Workspace
 from hornbook.errors import EventLogError, NotFound, PlanHeld, UsageError
 from hornbook.hooks.command_judge import refusal
 from hornbook.loop.memory import Memory
-from hornbook.plans.checkpoint import KEYS, compact, read_checkpoint, write_checkpoint
+from hornbook.plans.checkpoint import KEYS, compact, holding, read_checkpoint, write_checkpoint
 from hornbook.plans.events import Event, next_event, violations
 from hornbook.plans.files import parse_decisions, parse_risks
-from hornbook.plans.hold import holding
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import Plan
 from hornbook.plans.state import PLAN_KINDS, plan_data, project
@@ -332,7 +331,7 @@ def test_the_hook_is_silent_where_no_plan_is_active(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from hornbook.plans.hold import holding
+from hornbook.plans.checkpoint import holding
 with holding(Path(sys.argv[1]), "limits", "execute", at="2026-11-16T08:00:00Z"):
     print("held", flush=True)
     sys.stdin.readline()

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbook.rules.code.file import CodeFile, Signature
-from hornbook.rules.code.imports import spelt_out
 from hornbook.rules.code.parsing import GRAMMARS, Grammar, query
-from hornbook.rules.code.summary import HOPELESS, LARGEST, summarise
+from hornbook.rules.code.summary import HOPELESS, LARGEST, spelt_out, summarise
 from hornbook.rules.rendering import render_summary
 
 PYTHON = '''
@@ -464,7 +463,7 @@ def test_damaged_code_gives_a_summary_in_file_order(
 def test_only_the_grammar_that_is_asked_for_is_loaded() -> None:
     program = dedent("""
         import sys
-        from hornbook.rules.code import summarise
+        from hornbook.rules.code.summary import summarise
         loaded = lambda: sorted(name for name in sys.modules if name.startswith("tree_sitter_"))
         assert not loaded(), loaded()
         summarise("README.md", b"")

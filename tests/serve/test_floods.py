@@ -18,15 +18,15 @@ from hornbook import Workspace
 from hornbook.errors import UsageError
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.loop.engine.background_runs import Executions
+from hornbook.serve import service
 from hornbook.serve.answers import MOST_LINES, PIECE, why_within
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.context import ResolverContext
 from hornbook.serve.graphql.documents import _KEPT_CHARACTERS, Documents
 from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
 from hornbook.serve.graphql.schema import graphql_schema
-from hornbook.serve.http import connections
-from hornbook.serve.http.body_limit import MOST_LARGE, Bodies
 from hornbook.serve.http.deadline import Deadline
+from hornbook.serve.http.gateway import MOST_LARGE, Bodies
 from hornbook.serve.http.metrics import Metrics
 from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.leases import Leases
@@ -81,7 +81,7 @@ def test_too_many_bytes_of_bodies_together_are_refused() -> None:
 
 @pytest.fixture
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "LOOK_EVERY", 0.1)
+    monkeypatch.setattr(service, "LOOK_EVERY", 0.1)
 
 
 @pytest.mark.usefixtures("quickly")
@@ -132,14 +132,14 @@ def test_a_stream_that_is_silent_is_not_left(
 ) -> None:
     root = workspace(tmp_path)
     looks, often = count(), threading.Event()
-    look = connections.WatchedConnection.look
+    look = service.WatchedConnection.look
 
-    def counted(self: connections.WatchedConnection) -> None:
+    def counted(self: service.WatchedConnection) -> None:
         look(self)
         if next(looks) > 5:
             often.set()
 
-    monkeypatch.setattr(connections.WatchedConnection, "look", counted)
+    monkeypatch.setattr(service.WatchedConnection, "look", counted)
     with (
         served(root) as port,
         socket.create_connection(("127.0.0.1", port), timeout=SAFETY) as line,
@@ -162,7 +162,7 @@ def test_a_stream_that_is_silent_is_not_left(
 def test_there_are_only_so_many_connections(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(service, "MOST_CONNECTIONS", 5)
     with served(workspace(tmp_path)) as port, ExitStack() as held:
         lines = [
             held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=SAFETY))

@@ -24,10 +24,9 @@ from hornbook.loop.engine.background_runs import Executions
 from hornbook.serve.app import create_app
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.context import ResolverContext
-from hornbook.serve.graphql.documents import DocumentLimits, Documents
+from hornbook.serve.graphql.documents import DocumentLimits, Documents, Measuring, Size
 from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
 from hornbook.serve.graphql.fast_path import FastPath
-from hornbook.serve.graphql.measure import Measuring, Size
 from hornbook.serve.graphql.schema import graphql_schema
 from hornbook.serve.graphql.transport import GraphQLEndpoint
 from hornbook.serve.http.deadline import Deadline

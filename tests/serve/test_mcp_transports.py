@@ -22,8 +22,7 @@ from hornbook.errors import HornbookError, UsageError
 from hornbook.serve.leases import Leases
 from hornbook.serve.mcp import prompts, resources
 from hornbook.serve.mcp.arguments import cursor_for, place_of, read_arguments
-from hornbook.serve.mcp.http import McpHttp
-from hornbook.serve.mcp.server import build_server
+from hornbook.serve.mcp.server import McpHttp, build_server
 from hornbook.serve.mcp.tool_types import SearchAsked
 from hornbook.serve.mcp.tools import TOOLS
 from tests.kit.mcp_clients import REVISIONS, in_process, over_stdio, repository, the_same_everywhere

@@ -12,10 +12,8 @@ from hornbook.graph.repository import Repository
 from hornbook.located import Json
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import Loop, Staff, StepKind, StepOutcome, Worktrees
-from hornbook.loop.runs.files import write_task_files
+from hornbook.loop.runs.files import Projections, write_snapshots, write_task_files
 from hornbook.loop.runs.lookup import outcome_of, spawned_by, workflows_of
-from hornbook.loop.runs.projections import Projections
-from hornbook.loop.runs.snapshots import write_snapshots
 from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
 from hornbook.loop.steps import decompose as splitting
 from hornbook.loop.steps import refine as refining

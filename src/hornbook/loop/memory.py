@@ -18,9 +18,8 @@ from hornbook.errors import (
 )
 from hornbook.plans import event_keys
 from hornbook.plans.active import required_plan
-from hornbook.plans.checkpoint import CheckpointReport, write_checkpoint
+from hornbook.plans.checkpoint import CheckpointReport, holding, write_checkpoint
 from hornbook.plans.files import write_if_changed
-from hornbook.plans.hold import holding
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import Invariant
 from hornbook.plans.store import PlanStore

@@ -103,7 +103,7 @@ class WorkspaceStaff:
 
     def _embedded(self) -> Agent:
         # Its developer loads what no other agent needs.
-        from hornbook.agents.embedded.embedded_agent import EmbeddedAgent  # noqa: PLC0415
+        from hornbook.agents.embedded.embedded_agent import EmbeddedAgent  # noqa: PLC0415  # only for models
 
         return EmbeddedAgent(self._root, self._places.state / "embedded", self._settings)
 

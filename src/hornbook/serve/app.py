@@ -25,8 +25,7 @@ from hornbook.serve.http.logs import log
 from hornbook.serve.http.metrics import Metrics
 from hornbook.serve.http.tokens import VARIABLE, CallerCheck, Tokens, load_tokens
 from hornbook.serve.leases import Leases
-from hornbook.serve.mcp.http import McpHttp
-from hornbook.serve.mcp.server import build_server
+from hornbook.serve.mcp.server import McpHttp, build_server
 from hornbook.serve.sparql.endpoint import SparqlEndpoint, SparqlProcesses
 
 LOOPBACK = "127.0.0.1"

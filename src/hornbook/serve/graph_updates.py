@@ -2,21 +2,71 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hornbook.errors import Busy
 from hornbook.graph.ingest.report import IngestReport, Progress
 from hornbook.graph.repository import silent
+from hornbook.plans.events import Event
 from hornbook.serve.answers import GraphVersion
-from hornbook.serve.follower import Follower
 from hornbook.serve.http.problems import HttpRefusal, without_root
 from hornbook.serve.leases import Leases
 from hornbook.serve.paths import inside
 from hornbook.workspace import Workspace
+
+if TYPE_CHECKING:  # it loads SQLAlchemy, which a query in process need not wait for
+    from hornbook.loop.runs.book import RunBook
+    from hornbook.loop.runs.log import Followed
+
+FOLLOW_EVERY = 0.25
+READERS = 2
+T = TypeVar("T")
+
+
+class Follower:
+    """Reads the log for all streams of a server, in threads of its own."""
+
+    def __init__(self, runs: "RunBook", closing: asyncio.Event) -> None:
+        self._runs = runs
+        self._closing = closing
+        self._pool = ThreadPoolExecutor(READERS, "events")
+
+    async def named(self, name: str) -> "Followed":
+        """What an id names: a run, or a plan as `plan.<slug>`.
+
+        Raises:
+            NotFound: It names neither.
+        """
+        return await self._read(lambda: self._runs.follow(name))
+
+    async def events(self, followed: "Followed", after: int = 0) -> AsyncIterator[Event]:
+        """The events behind a number of the plan's log, and later ones; a run's end is the last."""
+        last = after
+        while not self._closing.is_set() and not followed.is_over(last):
+            for event in await self._read(partial(self._runs.later, followed, last)):
+                last = event.seq
+                yield event
+                if followed.is_ended_by(event):
+                    return
+            try:
+                await asyncio.wait_for(self._closing.wait(), FOLLOW_EVERY)
+            except TimeoutError:
+                continue
+
+    async def _read(self, question: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, question)
+
+    def close(self) -> None:
+        """Read no more."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._runs.close()
+
 
 if TYPE_CHECKING:  # they load agents, gates and Prometheus, which a query in process does without
     from hornbook.loop.engine.background_runs import Executions

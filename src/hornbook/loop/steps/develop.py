@@ -14,10 +14,10 @@ from hornbook.context.review_packet import bound_rules
 from hornbook.errors import PlanHeld, UsageError
 from hornbook.gates.gate_list import gates_for_change
 from hornbook.graph.commit_graph import graph_at
-from hornbook.loop.decomposition import Child, as_tasks
 from hornbook.loop.protocol import StepKind
 from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.blindness import blind, told_to
+from hornbook.loop.steps.decompose import Child, as_tasks
 from hornbook.loop.steps.services import HandedOver, Pending, StepRun, later
 from hornbook.loop.steps.start import begin_task_run
 from hornbook.loop.workflow.interpreter import Erred, Result, Succeeded

@@ -13,7 +13,7 @@ from hornbook.disk import to_milliseconds
 from hornbook.errors import NotFound
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import Staff, StepKind, Worktrees
-from hornbook.loop.runs.projections import Projections
+from hornbook.loop.runs.files import Projections
 from hornbook.loop.runs.state import RunState
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.loop.workflow.interpreter import Do

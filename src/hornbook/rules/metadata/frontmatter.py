@@ -1,5 +1,6 @@
 """A file taken apart, byte for byte: what stands before the body, and the metadata in it."""
 
+import codecs
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +9,6 @@ from types import MappingProxyType
 from frontmatter import detect_format
 from frontmatter.default_handlers import BaseHandler
 
-from hornbook.rules.decode import UTF_16, decode
 from hornbook.rules.document import Problem, Problems
 from hornbook.rules.metadata.block import (
     LARGEST,
@@ -23,6 +23,35 @@ from hornbook.rules.metadata.block import (
     read_lenient,
 )
 from hornbook.rules.metadata.keys import KNOWN_KEYS
+
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""What a file in UTF-16 starts with."""
+
+
+_LOOKED_AT = 1024
+
+
+def decode(data: bytes, problems: Problems) -> str:
+    """Return the text of `data`; bytes that are not UTF-8 are replaced and reported."""
+    if data.startswith(UTF_16):
+        problems.error(1, "not_utf8", "The file is UTF-16: save it as UTF-8.")
+        return data.decode("utf-16", errors="replace")
+    start = data[:_LOOKED_AT]
+    if start.count(0) * 4 > len(start):
+        problems.error(1, "not_utf8", "Every other byte is 0, as in UTF-16: save it as UTF-8.")
+        return data.decode("utf-8", errors="replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problems.error(
+            line,
+            "invalid_utf8",
+            f"Byte 0x{data[error.start]:02x} at offset {error.start} is not UTF-8: "
+            "save the file as UTF-8.",
+        )
+        return data.decode("utf-8", errors="replace")
+
 
 BOM = "\ufeff"
 _MARKDOWN = re.compile(r"^(?:#{1,6} +\S.*|[ \t]*)$", re.MULTILINE)

@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 from hornbook.rules.document import Problems
 from hornbook.rules.metadata import fields
-from hornbook.rules.metadata.misspelt import tell_foreign, tell_misspelt
+from hornbook.rules.metadata.fields import tell_foreign, tell_misspelt
 from hornbook.rules.readers.imported import (
     RulePlace,
     below,

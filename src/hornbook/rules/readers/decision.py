@@ -12,8 +12,8 @@ from hornbook.rules.chunks.outline import Outline, outline
 from hornbook.rules.document import DecisionFacts, Link, Problem, Problems
 from hornbook.rules.ids import document_id, stem
 from hornbook.rules.metadata import fields
+from hornbook.rules.metadata.fields import tell_misspelt
 from hornbook.rules.metadata.frontmatter import Parts
-from hornbook.rules.metadata.misspelt import tell_misspelt
 from hornbook.rules.readers.compose import Frame, compose
 from hornbook.rules.readers.own_binding import own_binding
 from hornbook.rules.readers.protocol import Reading, SourceFile

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from hornbook.rules.metadata.misspelt import tell_foreign
+from hornbook.rules.metadata.fields import tell_foreign
 from hornbook.rules.readers.imported import RulePlace, below, beside, problems_of, read_imported
 from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import Activation

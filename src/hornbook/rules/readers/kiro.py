@@ -4,8 +4,8 @@ from pathlib import PurePosixPath
 
 from hornbook.rules.document import Problems
 from hornbook.rules.metadata import fields
+from hornbook.rules.metadata.fields import tell_foreign, tell_misspelt
 from hornbook.rules.metadata.keys import nearest
-from hornbook.rules.metadata.misspelt import tell_foreign, tell_misspelt
 from hornbook.rules.readers.imported import RulePlace, below, problems_of, read_scoped
 from hornbook.rules.readers.patterns import read_patterns
 from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile

@@ -8,9 +8,9 @@ from hornbook.rules.discover import TEXT_ENDINGS
 from hornbook.rules.document import Problems
 from hornbook.rules.ids import document_id, stem
 from hornbook.rules.metadata import fields
+from hornbook.rules.metadata.fields import tell_misspelt
 from hornbook.rules.metadata.frontmatter import Parts
 from hornbook.rules.metadata.keys import OWN_KEYS, nearest
-from hornbook.rules.metadata.misspelt import tell_misspelt
 from hornbook.rules.readers.compose import Frame, compose
 from hornbook.rules.readers.decision import read_decision
 from hornbook.rules.readers.imported import below

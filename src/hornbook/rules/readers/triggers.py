@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 
 from hornbook.rules.document import Problems
 from hornbook.rules.metadata import fields
+from hornbook.rules.metadata.fields import tell_foreign, tell_misspelt
 from hornbook.rules.metadata.keys import nearest
-from hornbook.rules.metadata.misspelt import tell_foreign, tell_misspelt
 from hornbook.rules.readers.imported import (
     RulePlace,
     beside,

@@ -28,7 +28,7 @@ from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples, Snapshot
 from hornbook.serve.graphql.context import ResolverContext
 from hornbook.serve.graphql.executor import ReadyOperation
-from hornbook.serve.graphql.paging import page
+from hornbook.serve.graphql.queries import page
 from hornbook.serve.graphql.types import typed
 from hornbook.serve.http.response import as_json
 from hornbook.vocabulary.names import within

@@ -1,12 +1,169 @@
 """The GraphQL schema, and how it is asked in process."""
 
-import strawberry
+from collections.abc import AsyncIterator
 
-from hornbook.serve.graphql.context import ResolverContext
+import strawberry
+from strawberry.scalars import JSON
+from strawberry.types import Info
+
+from hornbook.errors import UsageError
+from hornbook.graph.ingest.report import IngestReport
+from hornbook.loop.runs.state import RunLine
+from hornbook.review.judgement import Judgement
+from hornbook.serve.answers import (
+    GraphVersion,
+    RunEvent,
+    WholePlan,
+    begin_plan,
+    check_review,
+    run_event,
+    whole_plan,
+)
+from hornbook.serve.graph_updates import GraphUpdates, ingest
+from hornbook.serve.graphql.answer_types import (
+    GRAPH_VERSION,
+    INGEST_REPORT,
+    JUDGEMENT,
+    PLAN,
+    RUN,
+    RUN_EVENT,
+)
+from hornbook.serve.graphql.context import (
+    Asking,
+    ResolverContext,
+    SubscriptionContext,
+    described,
+    refuse,
+)
+from hornbook.serve.graphql.documents import coded
 from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
-from hornbook.serve.graphql.mutations import Mutation, Subscription
 from hornbook.serve.graphql.queries import EntityQuery, PlanQuery
 from hornbook.workspace import Workspace
+
+
+def needs_write(context: ResolverContext) -> None:
+    """Go on only if the caller may change something.
+
+    Raises:
+        GraphQLError: It may not.
+    """
+    if not context.may_write:
+        raise coded("this token may only read: use one with the scope write.", "FORBIDDEN")
+
+
+def _updates(info: Asking) -> GraphUpdates:
+    """The desk of the server, for one who may change something.
+
+    Raises:
+        GraphQLError: They may not, or there is no server.
+    """
+    needs_write(info.context)
+    if info.context.updates is None:
+        raise coded("there is no server here: use `hornbook execute` and `answer`.", "REFUSED")
+    return info.context.updates
+
+
+@strawberry.type
+class Mutation:
+    """What can be changed."""
+
+    @described(strawberry.mutation, INGEST_REPORT)
+    def ingest(self, info: Asking, paths: list[str] | None = None) -> IngestReport:
+        """Read documents into the graph; all sources without paths."""
+        context = info.context
+        needs_write(context)
+        try:
+            if context.updates is None:
+                return ingest(context.workspace.root, paths or ())
+            return context.updates.ingest(paths or ())
+        except UsageError as problem:
+            found, _, remedy = str(problem).rpartition(": ")
+            raise refuse("paths", found, remedy) from problem
+
+    @described(strawberry.mutation, PLAN)
+    def create_plan(
+        self,
+        info: Asking,
+        title: str,
+        text: str | None = None,
+        committed: bool = False,
+        supersedes: str | None = None,
+    ) -> WholePlan:
+        """Begin a plan from a Markdown text with its sections, committed or not yet."""
+        needs_write(info.context)
+        book = info.context.workspace.plan_book()
+        if committed and supersedes is not None:
+            raise refuse(
+                "supersedes", "a plan that replaces another is explored first", "promote it"
+            )
+        return begin_plan(book, title, text, committed=committed, supersedes=supersedes)
+
+    @described(strawberry.mutation, PLAN)
+    def promote_plan(self, info: Asking, slug: str) -> WholePlan:
+        """Commit to an exploration: its text is frozen from now on."""
+        needs_write(info.context)
+        if not slug.strip():
+            raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
+        book = info.context.workspace.plan_book()
+        return whole_plan(book.promote(slug), book.active())
+
+    @described(strawberry.mutation, RUN)
+    def execute_plan(
+        self, info: Asking, slug: str, task: str | None = None, agent: str | None = None
+    ) -> RunLine:
+        """Begin to carry out a committed plan, or one of its tasks; the run to follow."""
+        if not slug.strip():
+            raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
+        return _updates(info).execute(slug, task=task, agent=agent)
+
+    @described(strawberry.mutation, RUN)
+    def answer_run(
+        self,
+        info: Asking,
+        id: strawberry.ID,  # noqa: A002  # as in `run`
+        text: str,
+    ) -> RunLine:
+        """Answer what a run asks; `stop` ends it."""
+        return _updates(info).answer(id, text)
+
+    @described(strawberry.mutation, JUDGEMENT)
+    def check_review(
+        self, info: Asking, review: JSON, receipt: JSON, gates: JSON | None = None
+    ) -> Judgement:
+        """Judge a review by git and its receipt, or several, given as lists."""
+        return check_review(info.context.workspace, review, receipt, gates)
+
+
+@strawberry.type
+class Subscription:
+    """What can be followed."""
+
+    @described(strawberry.subscription, AsyncIterator[GRAPH_VERSION])
+    async def graph_versions(
+        self, info: Info[SubscriptionContext, None]
+    ) -> AsyncIterator[GraphVersion]:
+        """The version of the graph, and every one that follows."""
+        async for version in info.context.updates.versions():
+            yield version
+
+    @described(strawberry.subscription, AsyncIterator[RUN_EVENT])
+    async def run_events(
+        self,
+        info: Info[SubscriptionContext, None],
+        id: strawberry.ID,  # noqa: A002  # the documented name
+        after: int = 0,
+    ) -> AsyncIterator[RunEvent]:
+        """What happened in a run behind an event, and what happens until it ends; a plan, named as
+        plan.<slug>, is followed without end.
+        """
+        follower = info.context.updates.follower
+        followed = await follower.named(id)
+
+        async def told() -> AsyncIterator[RunEvent]:
+            async for event in follower.events(followed, after):
+                yield run_event(event)
+
+        return told()
 
 
 @strawberry.type

@@ -23,9 +23,8 @@ from hornbook.serve.graphql.executor import (
 from hornbook.serve.graphql.fast_path import FastPath, PlainQuery
 from hornbook.serve.graphql.socket import Answering, Socket
 from hornbook.serve.http.deadline import Deadline
-from hornbook.serve.http.event_stream import frame, send_events
 from hornbook.serve.http.request import RequestContext, request_context_of
-from hornbook.serve.http.response import as_json, best, body_of, send_bytes
+from hornbook.serve.http.response import as_json, best, body_of, frame, send_bytes, send_events
 from hornbook.serve.http.tokens import CallerCheck
 
 RESPONSE = "application/graphql-response+json"

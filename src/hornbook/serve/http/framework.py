@@ -12,8 +12,7 @@ from starlette.routing import Match
 from starlette.types import Lifespan
 
 from hornbook.errors import HornbookError
-from hornbook.serve.console.pages import PAGE_HEADERS, docs_page
-from hornbook.serve.console.status_page import status_page
+from hornbook.serve.console.pages import PAGE_HEADERS, docs_page, status_page
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.http.metrics import Metrics
 from hornbook.serve.http.problems import MEDIA_TYPE, HttpRefusal, refusal_of

@@ -4,12 +4,12 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hornbook.serve.http.body_limit import Bodies
 from hornbook.serve.http.host_check import HostCheck
 from hornbook.serve.http.logs import log
 from hornbook.serve.http.metrics import Metrics, route_of
@@ -18,6 +18,89 @@ from hornbook.serve.http.rate_limit import ConcurrencyLimit, RateLimit
 from hornbook.serve.http.request import KEY, RequestContext
 from hornbook.serve.http.tokens import LOCAL, NOBODY, Caller, CallerCheck, address_of
 from hornbook.settings.settings import ServeSettings
+
+# So many bodies of the largest size may be held at a time, or many more small ones.
+MOST_LARGE = 128
+
+
+class Bodies:
+    """Counts the bytes that are held for all requests."""
+
+    def __init__(self, largest: int) -> None:
+        self.largest = largest
+        self._most = largest * MOST_LARGE
+        self.held = 0
+
+    @contextmanager
+    def one(self) -> Iterator["Body"]:
+        """A body, held until the request is done."""
+        body = Body(self)
+        try:
+            yield body
+        finally:
+            self.held -= body.size
+
+    def hold(self, size: int) -> None:
+        """Hold so many bytes more.
+
+        Raises:
+            Refusal: It would be too many.
+        """
+        if self.held + size > self._most:
+            raise HttpRefusal(
+                503,
+                "busy",
+                f"{self.held} bytes of other requests are held: try again later.",
+                headers={"retry-after": "1"},
+            )
+        self.held += size
+
+
+class Body:
+    """The body of one request."""
+
+    def __init__(self, bodies: Bodies) -> None:
+        self._bodies = bodies
+        self.size = 0
+
+    async def read(self, receive: Receive, headers: Mapping[bytes, bytes]) -> Receive:
+        """A `receive` that gives the whole body at once.
+
+        Raises:
+            Refusal: It is too large or compressed, or the client left.
+        """
+        most = self._bodies.largest
+        if headers.get(b"content-encoding", b"identity") != b"identity":
+            raise HttpRefusal(415, "encoding", "the body is compressed: send it as it is.")
+        announced = headers.get(b"content-length", b"0")
+        if not announced.isdigit() or int(announced[:20]) > most:
+            raise _too_large(most)
+        pieces: list[bytes] = []
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise HttpRefusal(
+                    400, "disconnected", "the client left before its request was complete."
+                )
+            piece = message.get("body", b"")
+            if self.size + len(piece) > most:
+                raise _too_large(most)
+            self._bodies.hold(len(piece))
+            self.size += len(piece)
+            pieces.append(piece)
+            if not message.get("more_body", False):
+                break
+        waiting: list[Message] = [{"type": "http.request", "body": b"".join(pieces)}]
+
+        async def replay() -> Message:
+            return waiting.pop() if waiting else await receive()
+
+        return replay
+
+
+def _too_large(most: int) -> HttpRefusal:
+    return HttpRefusal(413, "body", f"the body is larger than {most} bytes: send less.")
+
 
 OPEN = frozenset({"/healthz", "/readyz"})
 # These show no data: a person types the token into them.

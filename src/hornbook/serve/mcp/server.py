@@ -2,17 +2,24 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from typing import Any, TypeVar  # a server without lifespan state has Any
+from contextlib import AbstractContextManager, asynccontextmanager
+from typing import (  # a server without lifespan state has Any
+    Any,  # a server without lifespan state has Any
+    TypeVar,
+)
 
+from fastapi import Response
 from mcp import types
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
+from starlette.types import Receive, Scope, Send
 
 from hornbook.errors import HornbookError
 from hornbook.serve.http.problems import Redact, unchanged
@@ -277,3 +284,40 @@ def _refuse_cursor(params: types.PaginatedRequestParams | None) -> None:
 def _refuse_unknown_prompt(name: str) -> None:
     if name != prompts.REVIEW_CHANGE:
         raise MCPError(INVALID_PARAMS, f"no prompt {name!r}: there is {prompts.REVIEW_CHANGE}.")
+
+
+# The gateway has looked at Host and Origin by the rules of the whole server.
+_CHECKED_BEFORE = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+
+
+class McpHttp:
+    """An ASGI application for exactly one address; `running` must surround its requests.
+
+    It keeps no sessions: nothing here tells a client anything unasked, so that a session would
+    only be memory that a stranger can fill, and a restart or a second worker would lose it.
+    """
+
+    def __init__(self, server: Server[Any], most_bytes: int) -> None:
+        self._manager = StreamableHTTPSessionManager(
+            app=server,
+            json_response=True,
+            stateless=True,
+            security_settings=_CHECKED_BEFORE,
+            max_request_body_size=most_bytes,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """What the application's lifespan must hold open; once for each instance."""
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a POST; there is no stream to GET and no session to DELETE."""
+        if scope["method"] != "POST":
+            refused = Response("MCP takes POST only.\n", 405, headers={"Allow": "POST"})
+            await refused(scope, receive, send)
+            return
+        # Some HTTP parsers leave blanks behind header values, which MCP compares to the body.
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        await self._manager.handle_request({**scope, "headers": headers}, receive, send)

@@ -14,10 +14,9 @@ from hornbook.review.judgement import Judgement
 from hornbook.serve import answers
 from hornbook.serve.answers import check_review, run_event, whole_plan
 from hornbook.serve.graph_updates import GraphUpdates
-from hornbook.serve.http.event_stream import MEDIA_TYPE, frame, send_events
 from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.request import request_context_of
-from hornbook.serve.http.response import as_json
+from hornbook.serve.http.response import MEDIA_TYPE, as_json, frame, send_events
 from hornbook.serve.rest.bodies import (
     AnswerBody,
     CheckBody,
