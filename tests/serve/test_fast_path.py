@@ -130,6 +130,7 @@ def test_any_query_of_the_schema_is_byte_equal_or_left_alone(work: Workspace, te
         "{ __typename version }",
         "{ a: entities { id } b: entities(first: 1) { triples { value } ...F } } fragment F on Entity { __typename }",
         "query ($n: Int!) { entities(first: $n) { id } }",
+        "{ entities(first: 2) { triples { predicate @skip(if: true) } } }",
     ],
 )  # fmt: skip
 def test_the_usual_queries_take_the_second_way(work: Workspace, text: str) -> None:

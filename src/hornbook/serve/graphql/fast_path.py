@@ -103,13 +103,19 @@ _OF_STATEMENT: Mapping[str, Callable[[tuple[str, str]], object]] = {
 
 def _statements(part: ShapePart, pairs: Sequence[tuple[str, str]]) -> list[dict[str, object]]:
     if part.prefix is not None:
-        pairs = [pair for pair in pairs if within(pair[0], part.prefix)]
-    keys, wanted = zip(*part.of_each, strict=True)
-    if wanted == ("predicate", "object"):
-        # What nearly everybody asks for, without a call for each statement.
-        return [dict(zip(keys, pair, strict=True)) for pair in pairs]
-    read = [(key, _OF_STATEMENT[field]) for key, field in part.of_each]
-    return [{key: of(pair) for key, of in read} for pair in pairs]
+        prefix = part.prefix
+        pairs = [pair for pair in pairs if within(pair[0], prefix)]
+    # A directive may leave nothing of each statement: an empty object then stands for it.
+    if [field for _, field in part.of_each] == ["predicate", "object"]:
+        return _plain_statements(part.of_each[0][0], part.of_each[1][0], pairs)
+    return [{key: _OF_STATEMENT[field](pair) for key, field in part.of_each} for pair in pairs]
+
+
+def _plain_statements(
+    predicate: str, value: str, pairs: Sequence[tuple[str, str]]
+) -> list[dict[str, object]]:
+    """What nearly everybody asks for, without a call for each statement."""
+    return [{predicate: name, value: text} for name, text in pairs]
 
 
 class _Compiler:
