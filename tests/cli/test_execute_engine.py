@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from tests.kit.engines import PATIENCE, Watched, attempts, prepare
-from tests.kit.forks import SCRIPTED, decoded, fork_run
+from tests.kit.engines import Watched, attempts, prepare, watched
+from tests.kit.forks import SCRIPTED, ForkedProcess, decoded, fork_run
 from tests.kit.paths import ROOT
 from tests.kit.plans import PLAN, with_a_plan
+from tests.kit.waiting import SAFETY
 
 COMMAND = [sys.executable, "-m", "tests.kit.engine_cli"]
 DONE = ["continue", "end approved"]
@@ -44,18 +45,10 @@ def hornbook(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 
 @contextmanager
 def running(root: Path, *arguments: str) -> Iterator[Watched]:
-    process = subprocess.Popen(
-        [*COMMAND, "--root", str(root), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
-    try:
-        yield Watched(process)
-    finally:
-        process.kill()
-        process.communicate()
+    whole = ["--root", str(root), *arguments]
+    process = ForkedProcess(whole, folder=ROOT, environment=os.environ, entry=SCRIPTED)
+    with watched(process) as found:
+        yield found
 
 
 def test_execute_tells_what_it_does_and_sums_it_up(root: Path) -> None:
@@ -89,7 +82,7 @@ def test_execute_shows_a_live_table_on_a_terminal(root: Path) -> None:
     os.close(terminal)
     text = b"".join(iter(lambda: read_terminal(shown), b"")).decode()
     os.close(shown)
-    done.wait(PATIENCE)
+    done.wait(SAFETY)
     assert done.returncode == 0
     for word in ("phase", "attempt", "tokens", "gates", "limits-1"):
         assert word in text
@@ -120,7 +113,7 @@ def test_an_interruption_keeps_everything_and_says_how_to_go_on(root: Path) -> N
     with running(root, "execute", "limits") as first:
         first.until("effect limits-1 1")
         first.signal(signal.SIGINT)
-        first.process.wait(PATIENCE)
+        first.process.wait(SAFETY)
         assert first.process.returncode == 1
         assert "go on with `hornbook execute limits`" in first.error()
     scripted(root, {"limits-1": ["continue", "continue", "end approved"]})
@@ -151,7 +144,7 @@ def test_a_worker_goes_on_with_what_was_left_and_ends_when_told(root: Path) -> N
         pipe.write_bytes(b"go")
         second.until("effect limits-1 2")
         second.signal(signal.SIGTERM)
-        assert second.process.wait(PATIENCE) == 0
+        assert second.process.wait(SAFETY) == 0
         assert "works" in second.error()
 
 

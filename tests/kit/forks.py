@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import IO
@@ -21,7 +23,8 @@ from tests.kit.paths import ROOT, SOURCES
 HORNBOOK = "hornbook.cli.main:main"
 SCRIPTED = "tests.kit.engine_cli:run"
 SCRIPT = "tests.kit.fork_server:script"
-PRELOADED = ("tests.kit.engine_cli",)
+ENGINE = "tests.kit.engine_process:run"
+PRELOADED = ("tests.kit.engine_cli", "tests.kit.engine_process")
 START_UP = ("PYTHON", "LC_", "LANG")
 """Variables that an interpreter looks at when it starts, which a fork does not."""
 
@@ -66,19 +69,76 @@ class Fork:
         self.pid = int(self._server.recv(32))
         self.returncode: int | None = None
 
-    def wait(self) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         """Its exit code, or the number of the signal that ended it, below zero."""
         if self.returncode is None:
+            if not select.select([self._server], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("hornbook", timeout or 0.0)
             self.returncode = os.waitstatus_to_exitcode(int(self._server.recv(32)))
             self._server.close()
         return self.returncode
 
+    def poll(self) -> int | None:
+        """The same, or nothing if it still runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0.0)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
     def kill(self) -> None:
         """End it at once."""
-        if self.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-            self.wait()
+        self.send_signal(signal.SIGKILL)
+        self.wait()
+
+
+class ForkedProcess(Fork):
+    """A command in a fork that is talked with while it runs, as one talks with a `Popen`."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        folder: Path,
+        environment: Mapping[str, str],
+        entry: str = HORNBOOK,
+        session: bool = False,
+    ) -> None:
+        out, told = os.pipe(), os.pipe()
+        self.stdout = open(out[0], encoding="utf-8")  # noqa: SIM115, PTH123  # closed with the process
+        self.stderr = open(told[0], encoding="utf-8")  # noqa: SIM115, PTH123  # as above
+        with open(os.devnull, "rb") as nothing:  # noqa: PTH123
+            try:
+                super().__init__(
+                    arguments,
+                    (nothing.fileno(), out[1], told[1]),
+                    folder=folder,
+                    environment=environment,
+                    entry=entry,
+                    session=session,
+                )
+            finally:
+                os.close(out[1])
+                os.close(told[1])
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """The rest of what it tells, once it has ended."""
+        with ThreadPoolExecutor(1) as pool:
+            told = pool.submit(self.stderr.read)
+            rest = self.stdout.read(), told.result()
+        self.wait(timeout)
+        self.close()
+        return rest
+
+    def close(self) -> None:
+        """End it if it still runs, and listen no more."""
+        self.kill()
+        self.stdout.close()
+        self.stderr.close()
 
 
 def fork_run(
