@@ -51,7 +51,7 @@ class JsonKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LocatedPair:
     """A key with its line, and the value that stands behind it."""
 
     key: str
@@ -67,7 +67,7 @@ class Node:
     kind: JsonKind
     scalar: bool | int | float | str | None = None
     items: tuple["Node", ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LocatedPair, ...] = ()
 
     @property
     def members(self) -> Mapping[str, "Node"]:
@@ -121,7 +121,7 @@ class Refusal:
     message: str
 
 
-class Refused(Exception):
+class ReadingRefused(Exception):
     """Carries a refusal out of a reader."""
 
     def __init__(self, code: str, line: int, message: str) -> None:
@@ -134,7 +134,7 @@ def read_json(data: bytes | str) -> JsonDocument | Refusal:
     try:
         reader = _JsonReader(_decode(data))
         root = reader.document()
-    except Refused as refused:
+    except ReadingRefused as refused:
         return refused.refusal
     return JsonDocument(root, tuple(reader.duplicates))
 
@@ -165,7 +165,7 @@ def limited(data: bytes | str) -> bytes:
     """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     if len(raw) > MAX_BYTES:
-        raise Refused("too_large", 1, f"the file has more than {MAX_BYTES} bytes: split it.")
+        raise ReadingRefused("too_large", 1, f"the file has more than {MAX_BYTES} bytes: split it.")
     return raw
 
 
@@ -176,7 +176,7 @@ def _decode(data: bytes | str) -> str:
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         message = "the text is not UTF-8: save the file as UTF-8."
-        raise Refused("not_json", line, message) from error
+        raise ReadingRefused("not_json", line, message) from error
 
 
 class _JsonReader:
@@ -199,8 +199,8 @@ class _JsonReader:
         self._counted = self._at
         return self._line
 
-    def _wrong(self, found: str, remedy: str, code: str = "not_json") -> Refused:
-        return Refused(code, self._line_here(), f"{found}: {remedy}.")
+    def _wrong(self, found: str, remedy: str, code: str = "not_json") -> ReadingRefused:
+        return ReadingRefused(code, self._line_here(), f"{found}: {remedy}.")
 
     def _peek(self) -> str:
         """The next character that is not blank, empty at the end."""
@@ -229,7 +229,7 @@ class _JsonReader:
         return self._word(line)
 
     def _object(self, line: int, path: str, depth: int) -> Node:
-        entries: list[Entry] = []
+        entries: list[LocatedPair] = []
         lines: dict[str, int] = {}
         self._at += 1
         if self._take("}"):
@@ -242,7 +242,7 @@ class _JsonReader:
             if not self._take(":"):
                 raise self._expected(f"`:` after the key `{key[:40]}`")
             member = self._value(below(path, key), depth + 1)
-            entries.append(Entry(key, key_line, member))
+            entries.append(LocatedPair(key, key_line, member))
             if key in lines:
                 self.duplicates.append(DuplicateKey(path, key, key_line, lines[key]))
             lines.setdefault(key, key_line)
@@ -292,7 +292,7 @@ class _JsonReader:
             raise self._wrong("a number too large to be kept", "write a smaller one")
         return Node(line, JsonKind.NUMBER, large)
 
-    def _expected(self, what: str) -> Refused:
+    def _expected(self, what: str) -> ReadingRefused:
         found = self._peek()
         shown = f"found `{found}`" if found else "the text ends"
         hints = {
@@ -348,9 +348,9 @@ class _YamlNodes:
             return Node(line, JsonKind.ARRAY, items=tuple(map(self.node, found.value)))
         return _yaml_scalar(line, name, str(found.value))
 
-    def _entries(self, found: "yaml.Node") -> tuple[Entry, ...]:
+    def _entries(self, found: "yaml.Node") -> tuple[LocatedPair, ...]:
         return tuple(
-            Entry(str(key.value), key.start_mark.line + 1, self.node(value))
+            LocatedPair(str(key.value), key.start_mark.line + 1, self.node(value))
             for key, value in found.value
         )
 
@@ -454,8 +454,8 @@ class FileReading:
         lines = [("", node.line), *stated]
         return {name: tuple((key, f"{self._name}, line {n}") for key, n in lines) for name in names}
 
-    def _entries(self, node: Node, above: str) -> list[Entry]:
-        found: list[Entry] = []
+    def _entries(self, node: Node, above: str) -> list[LocatedPair]:
+        found: list[LocatedPair] = []
         for entry in node.entries:
             key = above + entry.key
             if key in self.lines:

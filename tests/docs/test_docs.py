@@ -26,7 +26,7 @@ from hornbook.errors import BadGlob, HornbookError, UsageError
 from hornbook.graph.sparql import answer as sparql_answer
 from hornbook.rules.document_reader import is_rule_file, read
 from hornbook.rules.metadata.keys import OWN_KEYS
-from hornbook.rules.readers.records import hashes_of, sealed
+from hornbook.rules.own_files.records import hashes_of, sealed
 from hornbook.rules.readers.registry import READERS
 from hornbook.serve.graphql.schema import execute
 from hornbook.settings.settings import Settings

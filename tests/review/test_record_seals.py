@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hornbook import Workspace
 from hornbook.cli.main import app
 from hornbook.errors import UsageError
-from hornbook.rules.readers.records import hashes_of, sealed
+from hornbook.rules.own_files.records import hashes_of, sealed
 from hornbook.vocabulary.terms import Standing
 from tests.kit import review_cases as cases
 from tests.kit.git import commit, start

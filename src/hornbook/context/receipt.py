@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any  # receipts are read as they come
 
 from hornbook.context.prompt import Context, ReviewerBrief
-from hornbook.rules.readers.records import RECEIPT, seal_of
+from hornbook.rules.own_files.records import RECEIPT, seal_of
 
 SCHEMA = "hornbook.receipt.v1"
 

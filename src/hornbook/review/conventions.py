@@ -16,7 +16,7 @@ from hornbook.errors import BadGlob, NotFound, StoreError, UsageError
 from hornbook.review.judgement import Judgement, LearnedPattern, Ruling
 from hornbook.review.printed_review import read_review
 from hornbook.review.review_history import read_record
-from hornbook.rules.readers.records import broken_seals, printed_in, sealed, unsealed
+from hornbook.rules.own_files.records import broken_seals, printed_in, sealed, unsealed
 from hornbook.settings.places import Places
 from hornbook.text.globs import parse
 from hornbook.vocabulary.terms import Standing

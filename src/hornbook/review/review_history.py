@@ -129,7 +129,7 @@ def bad_records(
     `events` are those of the runs that are known here. A record of a run that is not among them
     is only held against its own hashes.
     """
-    from hornbook.rules.readers.records import RECORD  # noqa: PLC0415  # loads every reader
+    from hornbook.rules.own_files.records import RECORD  # noqa: PLC0415  # loads every reader
 
     known = list(events)
     runs = {event.data.get("run") for event in known}
@@ -145,7 +145,7 @@ def bad_records(
 def _wrong(
     name: str, record: Record | None, runs: set[object], told: Mapping[str, object]
 ) -> Iterator[str]:
-    from hornbook.rules.readers.records import RECORD, broken_seals  # noqa: PLC0415  # the same
+    from hornbook.rules.own_files.records import RECORD, broken_seals  # noqa: PLC0415  # the same
 
     if record is None:
         yield "it is not JSON as Hornbook writes it"

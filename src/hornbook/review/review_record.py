@@ -14,7 +14,7 @@ from hornbook.review.conventions import Conventions
 from hornbook.review.judgement import Judgement, Ruling
 from hornbook.review.printed_review import PrintedReview, read_review
 from hornbook.review.review_history import read_record
-from hornbook.rules.readers.records import RECORD, hashes_of, sealed, unsealed
+from hornbook.rules.own_files.records import RECORD, hashes_of, sealed, unsealed
 from hornbook.settings.places import Places
 
 SCHEMA = "hornbook.review.v1"

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from hornbook.located import MAX_DEPTH, Refusal, Refused, limited
+from hornbook.located import MAX_DEPTH, ReadingRefused, Refusal, limited
 
 MAX_NODES = 5000
 WHITESPACE = " \t\r\n"
@@ -49,7 +49,7 @@ def read_xml(data: bytes | str) -> Element | Refusal:
     """The root element, or why there is none; never raises, whatever the bytes are."""
     try:
         return _parse(*_decode(limited(data)))
-    except Refused as refused:
+    except ReadingRefused as refused:
         return refused.refusal
 
 
@@ -65,7 +65,7 @@ def _decode(data: bytes) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         message = f"the text is not {encoding.upper()}: save the file as UTF-8."
-        raise Refused("not_well_formed", line, message) from error
+        raise ReadingRefused("not_well_formed", line, message) from error
 
 
 def _parse(text: str, encoding: str) -> Element:
@@ -75,7 +75,7 @@ def _parse(text: str, encoding: str) -> Element:
         tree.parser.Parse(text.encode("utf-8"), True)
     except expat.ExpatError as error:
         message = f"{expat.ErrorString(error.code)} at column {error.offset + 1}."
-        raise Refused("not_well_formed", error.lineno, message) from error
+        raise ReadingRefused("not_well_formed", error.lineno, message) from error
     return tree.root()
 
 
@@ -87,9 +87,9 @@ def _refuse_document_type(text: str) -> None:
         raise _document_type(line)
 
 
-def _document_type(line: int) -> Refused:
+def _document_type(line: int) -> ReadingRefused:
     message = "a document type could declare entities or name other files: remove <!DOCTYPE …>."
-    return Refused("doctype_forbidden", line, message)
+    return ReadingRefused("doctype_forbidden", line, message)
 
 
 @dataclass(slots=True)
@@ -156,4 +156,4 @@ class _Tree:
         self._open[-1].text.append(text)
 
     def _refuse(self, code: str, message: str) -> None:
-        raise Refused(code, self.parser.CurrentLineNumber, message)
+        raise ReadingRefused(code, self.parser.CurrentLineNumber, message)

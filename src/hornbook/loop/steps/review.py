@@ -30,7 +30,7 @@ from hornbook.review.check import check_reviews
 from hornbook.review.judgement import Judgement, Ruling
 from hornbook.review.printed_review import PrintedReview, read_review, review_schema
 from hornbook.review.review_record import JudgedReview, Occasion, record_review
-from hornbook.rules.readers.records import RECORD
+from hornbook.rules.own_files.records import RECORD
 
 OVERFLOW = frozenset({Outcome.TOO_BIG})
 

@@ -1,5 +1,13 @@
 """Every reader, in the order in which they are asked for a file."""
 
+from hornbook.rules.own_files.plan_files import (
+    DecisionRecordReader,
+    PlanFileReader,
+    RiskReader,
+    TaskReader,
+)
+from hornbook.rules.own_files.review_records import ConventionReader, ReceiptReader, ReviewReader
+from hornbook.rules.own_files.run_records import EscalationReader, RunReader
 from hornbook.rules.readers.adr import DecisionReader
 from hornbook.rules.readers.claude import ClaudeReader
 from hornbook.rules.readers.cline import ClineReader
@@ -10,15 +18,7 @@ from hornbook.rules.readers.cursor import CursorReader
 from hornbook.rules.readers.instruction_files import AGENTS, GEMINI, JunieReader, RooReader
 from hornbook.rules.readers.kiro import KiroReader
 from hornbook.rules.readers.own import OwnReader, PlainReader
-from hornbook.rules.readers.plan_files import (
-    DecisionRecordReader,
-    PlanReader,
-    RiskReader,
-    TaskReader,
-)
 from hornbook.rules.readers.protocol import Reader
-from hornbook.rules.readers.review_records import ConventionReader, ReceiptReader, ReviewReader
-from hornbook.rules.readers.run_records import EscalationReader, RunReader
 from hornbook.rules.readers.triggers import AUGMENT, WINDSURF
 
 NATIVE: tuple[Reader, ...] = (
@@ -27,7 +27,7 @@ NATIVE: tuple[Reader, ...] = (
     RunReader(),
     EscalationReader(),
     ConventionReader(),
-    PlanReader(),
+    PlanFileReader(),
     TaskReader(),
     DecisionRecordReader(),
     RiskReader(),

@@ -33,7 +33,7 @@ Fact = tuple[str, str]
 Said = Mapping[str, Any]
 
 
-class PlanReader:
+class PlanFileReader:
     """Reads `.hornbook/plans/<slug>/plan.md`."""
 
     tool = "plan"

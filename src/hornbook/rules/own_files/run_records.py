@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from hornbook.rules.own_files.records import Fact, RecordKind, Said, read_record
 from hornbook.rules.readers.protocol import Reading, SourceFile
-from hornbook.rules.readers.records import Fact, RecordKind, Said, read_record
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.terms import Category, Scope
 

@@ -6,8 +6,7 @@ from pathlib import PurePosixPath
 
 from hornbook.errors import BadGlob
 from hornbook.rules.document import Pattern, Problems
-from hornbook.rules.readers.protocol import Reading, SourceFile
-from hornbook.rules.readers.records import (
+from hornbook.rules.own_files.records import (
     DAMAGED,
     RECEIPT,
     RecordKind,
@@ -19,6 +18,7 @@ from hornbook.rules.readers.records import (
     record_of,
     unsealed,
 )
+from hornbook.rules.readers.protocol import Reading, SourceFile
 from hornbook.text.globs import parse
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.terms import Activation, Category, Scope, Severity, Standing

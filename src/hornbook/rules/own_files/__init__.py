@@ -1,0 +1,1 @@
+"""The files that Hornbook itself writes, as documents: plans, and records of what happened."""
