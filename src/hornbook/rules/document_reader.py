@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from hornbook.rules.code.edges import resolve_imports
-from hornbook.rules.code.file import CodeFile
+from hornbook.rules.code.edges import Imports
 from hornbook.rules.code.parsing import grammar_of
 from hornbook.rules.document import Link, Problem
 from hornbook.rules.metadata.frontmatter import split
@@ -30,21 +29,22 @@ def is_rule_file(path: str | PurePosixPath) -> bool:
 
 
 def resolve_links(
-    path: str, links: Sequence[Link], known: Mapping[str, str]
+    path: str, links: Sequence[Link], known: Mapping[str, str], imports: Imports | None = None
 ) -> tuple[tuple[Link, ...], tuple[Problem, ...]]:
     """Return a document's links with the ids they lead to, and what is wrong with them.
 
-    `known` maps the paths of all documents to their ids. An import that leads to no known file
-    is no problem: most lead outside.
+    `known` maps the paths of all documents to their ids; who asks for many documents hands the
+    `imports` among them from one to the next. An import that leads to no known file is no problem:
+    most lead outside.
     """
     if not links or links[0].relation != "imports":
         return resolve_decision_links(path, links, known)
     grammar = grammar_of(path)
     language = grammar.name if grammar is not None else ""
+    imports = imports or Imports(known)
     resolved: list[Link] = []
     for link in links:
-        one = CodeFile(path, language, "", imports=(link.reference,))
-        targets = resolve_imports([one], known)[path]
+        targets = imports.targets(language, path, link.reference)
         resolved += [replace(link, target=known[target]) for target in targets] or [link]
     return tuple(resolved), ()
 

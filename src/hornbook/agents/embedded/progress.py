@@ -199,7 +199,8 @@ def is_test_gate(gate: GateResult) -> bool:
     return _RUNS_TESTS.search(gate.name.lower()) is not None
 
 
-def failure_signature(gates: Sequence[GateResult]) -> str | None:
+@lru_cache(maxsize=1024)  # every step asks for those of all steps before it
+def failure_signature(gates: tuple[GateResult, ...]) -> str | None:
     """What the required gates complain about, without times and addresses; None if nothing."""
     failing = sorted(
         (gate.name, str(gate.exit_code), _VARYING.sub("", gate.output or gate.message))

@@ -8,6 +8,7 @@ from hornbook.graph.generations import Generation
 from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Past, chained, project
 from hornbook.graph.store import GraphStore
 from hornbook.rules.catalog import Entry, Removed
+from hornbook.rules.code.edges import Imports
 from hornbook.rules.document import Link, Problem, revision_id
 from hornbook.rules.document_reader import resolve_links
 from hornbook.rules.ids import assign_ids
@@ -181,11 +182,12 @@ def work_to_do(
     assigned = assign_ids(wanted)
     origins = _origins(known, facts, wanted, by_path, renamed)
     ids = dict(assigned.ids)
+    imports = Imports(ids)
     work: list[DocumentWork] = []
     unchanged = 0
     for path in sorted(wanted):
         fact = facts.get(path) or _fact_of(standing[path])
-        item = _item(fact, ids, assigned.clashes.get(path))
+        item = _item(fact, ids, assigned.clashes.get(path), imports)
         before = known.documents.get(item.id)
         if before is None or (before.path, before.sha256) != (path, item.sha256):
             work.append(_happened(item, before, origins.get(path)))
@@ -198,9 +200,11 @@ def work_to_do(
     return IngestWork(tuple(work), tuple(sorted(gone, key=lambda each: each.path)), unchanged)
 
 
-def _item(fact: DocumentFacts, ids: Mapping[str, str], holder: str | None) -> DocumentWork:
+def _item(
+    fact: DocumentFacts, ids: Mapping[str, str], holder: str | None, imports: Imports
+) -> DocumentWork:
     """A document with its links followed; `holder` is the path that has the id it would get."""
-    links, unresolved = resolve_links(fact.path, fact.links, ids)
+    links, unresolved = resolve_links(fact.path, fact.links, ids, imports)
     problems = (*unresolved, *_clash(fact.path, holder, ids[fact.path]))
     return DocumentWork(fact.path, fact.sha256, ids[fact.path], fact.wanted_id, links, problems)
 
@@ -238,12 +242,13 @@ def _replan(
     """The plan when no id can have changed: only the documents that were read matter."""
     linked = any(fact.links for fact in facts.values())
     ids = {path: by_path[path].id for path in (by_path if linked else facts)}
+    imports = Imports(ids)
     work = []
     for path in sorted(facts):
         before, fact = by_path[path], facts[path]
         clashes = before.id != fact.wanted_id
         holder = known.documents[fact.wanted_id].path if clashes else None
-        work.append(_happened(_item(fact, ids, holder), before, None))
+        work.append(_happened(_item(fact, ids, holder, imports), before, None))
     return IngestWork(tuple(work), (), len(standing))
 
 

@@ -288,6 +288,42 @@ def _rust_longest(known: frozenset[str], folder: str, parts: list[str]) -> str |
     return None
 
 
+class Imports:
+    """What references lead to among known paths.
+
+    What a language has to know of all paths is worked out when its first reference is followed,
+    and once: there are many references, and many paths.
+    """
+
+    def __init__(
+        self, known_paths: Iterable[str], go_modules: Mapping[str, str] | None = None
+    ) -> None:
+        self._known_paths = known_paths
+        self._go_modules = go_modules or {}
+        self._followers: dict[str, Follower] = {}
+
+    def targets(self, language: str, path: str, reference: str) -> tuple[str, ...]:
+        """The known files other than itself that a file means by a reference, sorted."""
+        if language not in _FOLLOWERS:
+            return ()
+        follow = self._followers.get(language)
+        if follow is None:
+            known = frozenset(self._known_paths)
+            follow = self._followers[language] = _FOLLOWERS[language](known, self._go_modules)
+        return tuple(sorted(set(follow(path, reference)) - {path}))
+
+
+_FOLLOWERS: dict[str, Callable[[frozenset[str], Mapping[str, str]], Follower]] = {
+    "python": lambda known, _: python_follower(known),
+    "go": go_follower,
+    "javascript": lambda known, _: ecmascript_follower(known),
+    "typescript": lambda known, _: ecmascript_follower(known),
+    "tsx": lambda known, _: ecmascript_follower(known),
+    "java": lambda known, _: java_follower(known),
+    "rust": lambda known, _: rust_follower(known),
+}
+
+
 def resolve_imports(
     files: Iterable[CodeFile],
     known_paths: Iterable[str],
@@ -299,26 +335,15 @@ def resolve_imports(
     `go_modules` are the texts of the `go.mod` files by their paths; without them no Go import can
     be told from a foreign one.
     """
-    known = frozenset(known_paths)
-    follow_ecmascript = ecmascript_follower(known)
-    followers: dict[str, Follower] = {
-        "python": python_follower(known),
-        "go": go_follower(known, go_modules or {}),
-        "javascript": follow_ecmascript,
-        "typescript": follow_ecmascript,
-        "tsx": follow_ecmascript,
-        "java": java_follower(known),
-        "rust": rust_follower(known),
-    }
+    imports = Imports(known_paths, go_modules)
     edges: dict[str, tuple[str, ...]] = {}
     for file in sorted(files, key=lambda each: each.path):
-        follow = followers.get(file.language)
         targets = {
             target
-            for reference in (file.imports if follow else ())
-            for target in (follow(file.path, reference) if follow else ())
+            for reference in file.imports
+            for target in imports.targets(file.language, file.path, reference)
         }
-        edges[file.path] = tuple(sorted(targets - {file.path}))
+        edges[file.path] = tuple(sorted(targets))
     return edges
 
 
