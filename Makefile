@@ -11,7 +11,7 @@ PORT ?= 8765
 RUNS ?= 10
 LOAD ?= 20
 
-.PHONY: setup test quick repeat lint types contracts pytest fuzz test-kills test-model demo docs bench conformance soak lock clean mutants
+.PHONY: setup test quick repeat lint types contracts layers pytest fuzz test-kills test-model demo docs bench conformance soak lock clean mutants
 
 setup: $(STAMP)
 
@@ -28,7 +28,7 @@ $(STAMP): requirements-dev.lock pyproject.toml
 test: lint types contracts pytest
 
 # What a refused start leaves open is nobody's fault.
-quick: lint types
+quick: lint types layers
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto --dist worksteal -p tests.kit.no_processes -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 
 lint: setup
@@ -38,9 +38,11 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-contracts: setup
-	$(BIN)/lint-imports --no-cache
+contracts: layers
 	$(BIN)/deptry .
+
+layers: setup
+	$(BIN)/lint-imports --no-cache
 
 pytest: setup
 	$(BIN)/pytest -n auto --dist worksteal
