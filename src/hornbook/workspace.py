@@ -306,7 +306,7 @@ class Workspace(Repository):
             UsageError: The diff names no change, or a plan is given without one.
             ConfigError: The definition of the gates is wrong, or the plan at BASE.
         """
-        from hornbook.gates.bounds import bounds_by_hand  # noqa: PLC0415  # loads a parser
+        from hornbook.gates.gate_confinement import bounds_by_hand  # noqa: PLC0415  # loads a parser
         from hornbook.gates.gate_run import limits, run_listed  # noqa: PLC0415  # the same
 
         listed = self.gates(diff=diff)

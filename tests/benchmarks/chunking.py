@@ -10,7 +10,7 @@ from random import Random
 from markdown_it import MarkdownIt
 
 from hornbook.rules.chunks.chunk import chunk
-from hornbook.text.blanks import additive_boundary
+from hornbook.text.token_boundary import additive_boundary
 from hornbook.text.tokens import counter
 from tests.kit.paths import CORPUS
 

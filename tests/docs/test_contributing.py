@@ -110,7 +110,7 @@ def test_a_rule_format_is_added_by_its_steps(copy: Copy, root: Path) -> None:
     copy.add("rules/readers/zed.py", READER)
     registry = "rules/readers/registry.py"
     copy.change(registry, "    KiroReader(),\n", "    KiroReader(),\n    ZedReader(),\n")
-    first = "from hornbook.rules.readers.triggers import"
+    first = "from hornbook.rules.readers.windsurf_augment import"
     copy.change(registry, first, f"from hornbook.rules.readers.zed import ZedReader\n{first}")
     write(root, {".rules": "Functions MUST be short.\n"})
     copy.run(root, "-m", "hornbook", "ingest")

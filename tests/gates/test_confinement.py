@@ -14,8 +14,8 @@ import pytest
 from hornbook import Workspace
 from hornbook.agents.embedded.embedded_agent import EmbeddedAgent
 from hornbook.errors import ConfigError, UsageError
-from hornbook.gates.bounds import GateBounds, bounds_by_hand, bounds_in_run, gate_shell
 from hornbook.gates.gate import Gate, GateReport, GateStatus
+from hornbook.gates.gate_confinement import GateBounds, bounds_by_hand, bounds_in_run, gate_shell
 from hornbook.gates.gate_list import gates_now
 from hornbook.gates.gate_run import run_for
 from hornbook.gates.runner import NO_NETWORK, NO_WRITING, run_gates, why_confined
@@ -112,7 +112,7 @@ def test_gates_over_a_change_reach_no_server_and_write_nothing_outside_their_cop
 def test_what_a_gate_needs_from_below_tmp_is_readable(
     root: Path, tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr("hornbook.gates.bounds._MOST_SEEN", most)
+    monkeypatch.setattr("hornbook.gates.gate_confinement._MOST_SEEN", most)
     tool = write(tmp_path / "venv" / "bin", {"own-tool": "#!/bin/sh\ncat kept/data\n"}) / "own-tool"
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")

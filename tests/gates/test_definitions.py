@@ -13,11 +13,11 @@ from jsonschema import Draft202012Validator
 
 from hornbook import Workspace
 from hornbook.errors import ConfigError
+from hornbook.gates.cannot_fail import refusals
 from hornbook.gates.definitions import PRESETS, check_gates, define, preset_gates
 from hornbook.gates.detect import Stack, block
 from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.gate_list import GateList, GateState, gate_settings
-from hornbook.gates.refusals import refusals
 from hornbook.gates.reports import schema
 from hornbook.settings.load import parse_settings, template
 from hornbook.settings.settings import Additional, GateSettings, Override, PresetChoice

@@ -2,8 +2,8 @@
 
 import pytest
 
+from hornbook.gates.cannot_fail import refusals
 from hornbook.gates.detect import Stack, block, detect, is_manifest
-from hornbook.gates.refusals import refusals
 
 
 def found(files: dict[str, str]) -> tuple[Stack, ...]:

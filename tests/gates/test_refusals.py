@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.gates.refusals import can_fail, refusals
+from hornbook.gates.cannot_fail import can_fail, refusals
 
 REFUSED = [
     # nothing there

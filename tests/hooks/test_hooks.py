@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook import resources
-from hornbook.commits.seal import fingerprint
+from hornbook.commits.git_tampering import fingerprint
 from hornbook.errors import UsageError
 from hornbook.hooks.active_file import Active
 from hornbook.hooks.claude_settings import SETTINGS, host_event, install

@@ -10,7 +10,7 @@ import pytest
 
 from hornbook.agents.role_confinement import AgentSurroundings
 from hornbook.commits.change import links
-from hornbook.commits.seal import broken
+from hornbook.commits.git_tampering import broken
 from hornbook.commits.worktrees import (
     Worktree,
     change_set,

@@ -11,8 +11,8 @@ import pytest
 
 from hornbook.agents.assignment import Role
 from hornbook.agents.role_confinement import AgentSurroundings, confinement_of
-from hornbook.gates.bounds import GateShell
 from hornbook.gates.gate import Gate, GateStatus
+from hornbook.gates.gate_confinement import GateShell
 from hornbook.gates.runner import run_gates
 from hornbook.process.confinement import (
     Confinement,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hornbook.rules.chunks.blocks import markdown_blocks
 from hornbook.rules.chunks.chunk import ChunkLimits, chunk
 from hornbook.rules.document import Chunk
-from hornbook.text.blanks import additive_boundary
+from hornbook.text.token_boundary import additive_boundary
 from hornbook.text.tokens import counter
 from tests.kit.growth import in_proportion
 from tests.kit.markdown_oracle import (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.gates.refusals import refusals
+from hornbook.gates.cannot_fail import refusals
 from hornbook.gates.test_output import tools_run
 from hornbook.shell.guard import writers
 from hornbook.shell.programs import (

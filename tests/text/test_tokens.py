@@ -18,7 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbook.errors import UsageError
-from hornbook.text.blanks import additive_boundary
 from hornbook.text.exact_counter import (
     LONGEST_BLANKS,
     OFFICIAL_SHA256,
@@ -29,6 +28,7 @@ from hornbook.text.exact_counter import (
     ranks_path,
     unpack,
 )
+from hornbook.text.token_boundary import additive_boundary
 from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER, counter
 
 EXACT = {"cl100k": "cl100k_base", "o200k": "o200k_base"}

@@ -91,7 +91,7 @@ def _checkpoint(root: str) -> str | None:
 def _work_tree(root: str) -> str | None:
     from pathlib import Path
 
-    from hornbook.commits.seal import fingerprint
+    from hornbook.commits.git_tampering import fingerprint
 
     return fingerprint(Path(root))
 

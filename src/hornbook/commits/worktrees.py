@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hornbook.commits.change import Touched, touched
 from hornbook.commits.git import commit
-from hornbook.commits.seal import Seal, seal
+from hornbook.commits.git_tampering import Seal, seal
 from hornbook.commits.trees import DEPENDENCIES, KEPT_BESIDE, link_dependencies, top_of
 from hornbook.commits.writer import common_folder, write
 from hornbook.disk import locked, temporary_folder

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hornbook.commits import git
-from hornbook.commits.seal import fingerprint, patches
+from hornbook.commits.git_tampering import fingerprint, patches
 from hornbook.context.prompt import LeftOut, Unit, fenced
 from hornbook.context.tiers import CORE_FILES, LOADED_BY_HOST
 from hornbook.rules.document_reader import is_rule_file

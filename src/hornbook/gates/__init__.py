@@ -1,4 +1,5 @@
 """Gates: commands and floors that can say no, each with a result.
 
-A gate judges a tree; what a reviewer thinks of it does not come in.
+`cannot_fail` refuses commands that could never say no. A gate judges a tree; what a reviewer thinks
+of it does not come in.
 """

@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 from hornbook.commits.change import Change, change
 from hornbook.commits.commit import Commit, commit_at
 from hornbook.errors import ConfigError
+from hornbook.gates.cannot_fail import refusals
 from hornbook.gates.definitions import Definitions, check_gates, define
 from hornbook.gates.detect import DEEPEST, Stack, block, detect, is_manifest
 from hornbook.gates.floors import Strictness
 from hornbook.gates.gate import Gate
-from hornbook.gates.refusals import refusals
 from hornbook.plans.files import PLAN_FILE
 from hornbook.plans.plan import Constraints
 from hornbook.plans.text import parse

@@ -11,7 +11,7 @@ import msgspec
 
 from hornbook.commits import git
 from hornbook.commits.change import ABSENT, Touched, change, links, touched
-from hornbook.commits.seal import fingerprint
+from hornbook.commits.git_tampering import fingerprint
 from hornbook.commits.trees import (
     Content,
     content,
@@ -23,9 +23,9 @@ from hornbook.commits.trees import (
 from hornbook.disk import write_whole
 from hornbook.errors import UsageError
 from hornbook.gates import floors
-from hornbook.gates.bounds import GateBounds, with_confinement
 from hornbook.gates.floors import judging_part
 from hornbook.gates.gate import COPIED, Gate, GateReport, GateResult, GateStatus
+from hornbook.gates.gate_confinement import GateBounds, with_confinement
 from hornbook.gates.gate_list import GateList, GateState, ListedGate, constraints_at
 from hornbook.gates.proof import GateProof, prove
 from hornbook.gates.runner import Progress, has_passed, run_gates, silent

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hornbook.commits import git, worktrees
-from hornbook.commits import seal as sealing
+from hornbook.commits import git_tampering as sealing
 from hornbook.commits.writer import Conflict, advance, make_commit, start_of, write
 from hornbook.errors import UsageError
 from hornbook.loop.protocol import WorktreeSnapshot

@@ -18,7 +18,7 @@ from hornbook.plans.plan import PlanTask
 from hornbook.plans.state import project
 from hornbook.plans.text import outside_fences
 from hornbook.rules.document import Problem, Problems
-from hornbook.text.constraint_bullets import split_list
+from hornbook.text.constraint_bullets import split_globs
 
 _ITEM = re.compile(
     r" {0,3}(?:(?P<number>\d{1,6})[.)][ \t]+(?:\[[ xX]\][ \t]+)?|[-*+][ \t]+\[[ xX]\][ \t]+)"
@@ -181,7 +181,7 @@ def _give(draft: _Draft, value: str, line: int, problems: Problems) -> None:
     if draft.open_field == "criteria":
         draft.criteria += [value.strip()] if value.strip() else []
     elif draft.open_field == "f":
-        for item in split_list(value):
+        for item in split_globs(value):
             path = _NEW.sub("", item)
             draft.files[path.strip("`")] = path != item
     else:
@@ -189,7 +189,7 @@ def _give(draft: _Draft, value: str, line: int, problems: Problems) -> None:
 
 
 def _depend(draft: _Draft, value: str, line: int, problems: Problems) -> None:
-    for item in split_list(value.replace(" and ", ",")):
+    for item in split_globs(value.replace(" and ", ",")):
         found = _DEPENDENCY.fullmatch(item.rstrip("."))
         if found is not None:
             draft.depends_on.append(int(found["number"]))

@@ -28,7 +28,7 @@ from hornbook.review.integrity import Reviewed, Standard
 from hornbook.review.judge import Case, ReviewBrief, judge
 from hornbook.review.judgement import JudgedRule, Judgement, ReviewProblem, Route, Ruling
 from hornbook.review.printed_review import PrintedReview
-from hornbook.review.receipt_check import (
+from hornbook.review.receipt_against_git import (
     PROMPT_AGAIN,
     Expected,
     Receipt,

@@ -1,4 +1,4 @@
-"""Shell commands as text: what they run, what they write, and whether they can fail.
+"""Shell commands as text: what they run, what they write, and what becomes of a failure.
 
 Nothing is run here, no file is read; `guard` is standard library only, for hooks.
 """

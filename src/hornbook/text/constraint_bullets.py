@@ -27,7 +27,7 @@ def render_bullet(kind: str, glob: str) -> str:
     return f"- {kind}: {glob if plain else json.dumps(glob)}"
 
 
-def split_list(text: str) -> list[str]:
+def split_globs(text: str) -> list[str]:
     """The items of a comma list; commas inside braces do not count."""
     items, depth, item = [], 0, ""
     for character in text:
@@ -49,7 +49,7 @@ def _items(text: str) -> list[str]:
         except ValueError:
             return [value]
         return [found] if isinstance(found, str) else [value]
-    items = split_list(value)
+    items = split_globs(value)
     if any(re.search(r"\s", item) and not _QUOTED.fullmatch(item) for item in items):
         return [value]
     return [

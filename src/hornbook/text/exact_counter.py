@@ -9,7 +9,7 @@ from typing import Final
 
 import tiktoken
 
-from hornbook.text.blanks import BLANKS
+from hornbook.text.token_boundary import BLANKS
 
 OFFICIAL_SHA256: Final = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",

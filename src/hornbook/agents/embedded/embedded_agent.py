@@ -12,8 +12,8 @@ from hornbook.agents.embedded.step_context import MOST_TOKENS
 from hornbook.agents.model_endpoint import ModelEndpoint
 from hornbook.agents.role_confinement import RULE_FOLDERS
 from hornbook.errors import UsageError
-from hornbook.gates.bounds import bounds_in_run, with_confinement
 from hornbook.gates.gate import GateReport
+from hornbook.gates.gate_confinement import bounds_in_run, with_confinement
 from hornbook.gates.gate_list import gates_now
 from hornbook.gates.runner import run_gates
 from hornbook.graph.repository import Repository

@@ -12,7 +12,7 @@ from hornbook.rules.document_reader import read
 from hornbook.rules.readers.protocol import Reading
 from hornbook.rules.rendering import header, render
 from hornbook.settings.settings import Settings
-from hornbook.text.blanks import additive_boundary
+from hornbook.text.token_boundary import additive_boundary
 from hornbook.text.tokens import TokenCounter, counter
 from hornbook.vocabulary.terms import Activation, Level
 

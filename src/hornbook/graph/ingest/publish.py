@@ -1,4 +1,4 @@
-"""Writes a plan into the graph and publishes it."""
+"""Writes the work list of an ingest into the graph and publishes it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -121,7 +121,7 @@ class PublicationTools:
 
 
 class Publication:
-    """Carries out one plan: journal first, then the graph, then the pointer to it."""
+    """Carries out one work list: journal first, then the graph, then the pointer to it."""
 
     def __init__(
         self,

@@ -8,8 +8,8 @@ import msgspec
 
 from hornbook.commits.change import change
 from hornbook.context.sizing import Sizing, size_task
-from hornbook.gates.bounds import bounds_in_run
 from hornbook.gates.gate import GateReport, GateResult, GateStatus
+from hornbook.gates.gate_confinement import bounds_in_run
 from hornbook.gates.gate_list import GateList, GateState, gates_for_change
 from hornbook.gates.gate_run import run_for
 from hornbook.gates.runner import has_passed

@@ -17,12 +17,11 @@ from hornbook.rules.metadata.block import (
     Block,
     NotMapping,
     UnreadableBlock,
-    is_key_line,
     load_toml,
     load_yaml,
-    read_lenient,
 )
 from hornbook.rules.metadata.keys import KNOWN_KEYS
+from hornbook.rules.metadata.lenient import is_key_line, read_lenient
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """What a file in UTF-16 starts with."""

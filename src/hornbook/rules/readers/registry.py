@@ -19,7 +19,7 @@ from hornbook.rules.readers.instruction_files import AGENTS, GEMINI, JunieReader
 from hornbook.rules.readers.kiro import KiroReader
 from hornbook.rules.readers.own import OwnReader, PlainReader
 from hornbook.rules.readers.protocol import Reader
-from hornbook.rules.readers.triggers import AUGMENT, WINDSURF
+from hornbook.rules.readers.windsurf_augment import AUGMENT, WINDSURF
 
 NATIVE: tuple[Reader, ...] = (
     ReceiptReader(),
