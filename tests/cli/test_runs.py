@@ -11,7 +11,7 @@ from hornbook.errors import NotFound, UsageError
 from hornbook.loop.engine.plan_engine import Execution, ObservedRun
 from hornbook.loop.engine.runs import EngineRun, RunPhase
 from hornbook.loop.runs.book import RunBook
-from hornbook.loop.runs.files import told
+from hornbook.loop.runs.files import event_summary
 from hornbook.loop.runs.log import Progress
 from hornbook.plans.events import Event
 from tests.kit.commands import expect
@@ -193,4 +193,4 @@ CALL = {
 )
 def test_what_an_agent_told_stands_in_the_audit_trail(said: dict[str, Any], line: str) -> None:
     event = Event(1, "p", 1, "agent.told", "", "k", "agent", {"told": said}, "", "")
-    assert told(event) == line
+    assert event_summary(event) == line

@@ -204,6 +204,11 @@ def test_a_task_in_the_same_words_stays_approved() -> None:
         (kinds.GATED, kinds.GatesData),
         (kinds.ASSEMBLED, kinds.ContextData),
         (kinds.ANSWERED, kinds.AnswerData),
+        (kinds.STARTED, kinds.StartedData),
+        (kinds.ENDED, kinds.EndedData),
+        (kinds.REVIEW, kinds.ReviewAnswerData),
+        (kinds.CHECKED, kinds.CheckedData),
+        *((kind, kinds.SignalData) for kind in kinds.SIGNALS),
     ],
 )
 def test_the_typed_form_of_an_event_is_what_its_kind_demands(kind: str, form: type) -> None:

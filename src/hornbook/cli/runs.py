@@ -92,10 +92,16 @@ def events(root: str | None, run_id: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"events": [_event(event) for event in found]})
         return
-    from hornbook.loop.runs.files import told
+    from hornbook.loop.runs.files import event_summary
 
     rows = [
-        (str(event.seq), event.at[11:19], event.kind, event.actor, told(event) or _plain(event))
+        (
+            str(event.seq),
+            event.at[11:19],
+            event.kind,
+            event.actor,
+            event_summary(event) or _plain(event),
+        )
         for event in found
     ]
     columns(rows, heads=("number", "at", "kind", "by", "what"))

@@ -189,9 +189,9 @@ def _record(services: LoopServices, run: RunState, before: RunState | None) -> N
 
 def _stepped(services: LoopServices, run: RunState) -> StepOutcome:
     """The outcome of one step of a run."""
-    held = _held(services, run)
-    if held is not None:
-        return held
+    blocked = _blocked(services, run)
+    if blocked is not None:
+        return blocked
     if run.machine is None:
         return coordinate(services, run)
     do = run.machine.upcoming
@@ -211,7 +211,7 @@ def _fits(run: RunState) -> bool:
     return sized is not None and bool(sized.data["fits"])
 
 
-def _held(services: LoopServices, run: RunState) -> StepOutcome | None:
+def _blocked(services: LoopServices, run: RunState) -> StepOutcome | None:
     """Why nothing is done now: the run ended, asks, waits, or its plan is changed."""
     if run.ended is not None:
         return outcome_of(run)
@@ -222,16 +222,27 @@ def _held(services: LoopServices, run: RunState) -> StepOutcome | None:
         )
     if run.is_asking and run.asked is not None and run.asked.kind != kinds.PROMOTE:
         return outcome_of(run)
+    return _waits_for_refinement(services, run) or _waits_for_agent(services, run)
+
+
+def _waits_for_refinement(services: LoopServices, run: RunState) -> StepOutcome | None:
+    """The wait for another run that rewrites the plan, if there is one."""
     first = next(pauses(services.runs(run.plan)), run)
-    if first.id != run.id:
-        told = "asking" if first.is_asking else "paused"
-        said = f"the plan is being refined by {first.id}"
-        return StepOutcome(StepKind.WAITING, run.id, PAUSE, told, said)
-    if run.waits_until is not None:
-        left = seconds_until(run.waits_until, services.clock())
-        if left > 0:
-            return StepOutcome(StepKind.WAITING, run.id, left, "waiting", "waits for the agent")
-    return None
+    if first.id == run.id:
+        return None
+    status = "asking" if first.is_asking else "paused"
+    message = f"the plan is being refined by {first.id}"
+    return StepOutcome(StepKind.WAITING, run.id, PAUSE, status, message)
+
+
+def _waits_for_agent(services: LoopServices, run: RunState) -> StepOutcome | None:
+    """What is left of the time after which an agent may be asked again."""
+    if run.waits_until is None:
+        return None
+    left = seconds_until(run.waits_until, services.clock())
+    if left <= 0:
+        return None
+    return StepOutcome(StepKind.WAITING, run.id, left, "waiting", "waits for the agent")
 
 
 def _supersedes(run: RunState, state: PlanState) -> bool:
@@ -249,10 +260,10 @@ def _sized(services: LoopServices, run: RunState) -> StepOutcome:
     except HornbookError as problem:
         return _halted(services, run, 0, f"The task cannot be sized: {problem}")
     if data["fits"]:
-        said = f"sized: {data['sizing']['estimate']} of {data['sizing']['limit']} tokens"
-        return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=said)
+        message = f"sized: {data['sizing']['estimate']} of {data['sizing']['limit']} tokens"
+        return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=message)
     reasons = " ".join(data["sizing"]["reasons"])
-    return _handed(
+    return _hand_over(
         services, run, HandedOver("task-decomposition", f"The task does not fit: {reasons}")
     )
 
@@ -261,7 +272,7 @@ def _done(services: LoopServices, run: RunState, do: Do) -> StepOutcome:
     """Do a step, note its result, and say where the run stands."""
     step = StepRun(services, run, do)
     if not (run.is_asking or do.action.type is ActionType.ASK):
-        _begin(step)
+        _note_started(step)
     with timed() as seconds:
         result = _effect(step)
         took = seconds()
@@ -270,12 +281,12 @@ def _done(services: LoopServices, run: RunState, do: Do) -> StepOutcome:
             result.kind, run.id, result.seconds, result.status or "running", result.message
         )
     if isinstance(result, HandedOver):
-        return _handed(services, run, result)
+        return _hand_over(services, run, result)
     finish(step, replace(result, seconds=took))
     return outcome_of(services.run(run.id))
 
 
-def _begin(step: StepRun) -> None:
+def _note_started(step: StepRun) -> None:
     """Note that a step is begun; if it was cut off, that it is begun again."""
     execution = step.run.executions(step.number) + 1
     data = {
@@ -310,7 +321,7 @@ def _effect(step: StepRun) -> Result | Pending | HandedOver:
         return Erred(str(problem))
 
 
-def _handed(services: LoopServices, run: RunState, handed: HandedOver) -> StepOutcome:
+def _hand_over(services: LoopServices, run: RunState, handover: HandedOver) -> StepOutcome:
     """End a run whose task another workflow goes on with."""
     machine = run.machine
     if machine is None or isinstance(machine.upcoming, Ended):
@@ -318,11 +329,11 @@ def _handed(services: LoopServices, run: RunState, handed: HandedOver) -> StepOu
     step = StepRun(services, run, machine.upcoming)
     payload: dict[str, Json] = {
         "original_task_id": run.task,
-        "feedback": handed.reason,
+        "feedback": handover.reason,
         "plan_slug": run.plan,
     }
-    trigger(step, handed.to, payload, "handed")
-    return end(services, run, WorkflowOutcome.HANDED_ON, handed.reason, to=[handed.to])
+    trigger(step, handover.to, payload, "handed")
+    return end(services, run, WorkflowOutcome.HANDED_ON, handover.reason, to=[handover.to])
 
 
 def _finished(services: LoopServices, run: RunState, ended: Ended) -> StepOutcome:

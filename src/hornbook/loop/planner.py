@@ -62,7 +62,7 @@ def planned(book: PlanBook, planner: Planner, topic: str) -> PlanCheck:
         slug = slug or book.explore(topic).plan.slug
         unread = _taken(book, slug, text)
         found = book.check(slug)
-        wrong = unread or tuple(_line(each) for each in found.problems if _stops(each))
+        wrong = unread or _errors_of(found)
         book.tried(slug, number=len(drafts) + 1, answer=text, findings=wrong)
         drafts = (*drafts, PlanDraft(text, wrong))
         if not wrong or len(drafts) == TRIES:
@@ -85,9 +85,7 @@ def _unread(found: PlanCheck, wrong: Sequence[str]) -> PlanCheck:
     return PlanCheck(found.view, (*more, *found.problems), found.rules)
 
 
-def _stops(problem: Problem) -> bool:
-    return problem.level is Level.ERROR
-
-
-def _line(problem: Problem) -> str:
-    return f"line {problem.line or 1}: {problem.message}"
+def _errors_of(found: PlanCheck) -> tuple[str, ...]:
+    """What keeps a plan from being carried out, a line each."""
+    errors = (each for each in found.problems if each.level is Level.ERROR)
+    return tuple(f"line {each.line or 1}: {each.message}" for each in errors)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
-from hornbook.plans.events import Event, EventKind
+from hornbook.plans.events import Data, Event, EventKind
 from hornbook.plans.state import PLAN_KINDS
 
 if TYPE_CHECKING:
@@ -265,6 +265,89 @@ class AnswerData(AtStep):
     asked: str
 
 
+class StartedData(TypedDict):
+    """How a run was begun; `workflow` is empty for the run of a whole plan.
+
+    `only` are the tasks that such a run is limited to, `parent` the run that began this one.
+    """
+
+    run: str
+    workflow: str
+    payload: Data
+    task: NotRequired[str | None]
+    agent: NotRequired[str | None]
+    parent: NotRequired[str | None]
+    base: NotRequired[str]
+    only: NotRequired[list[int] | None]
+    attempts: NotRequired[int]
+
+
+class EndedData(TypedDict):
+    """How a run ended; `to` are the workflows that go on with its task."""
+
+    run: str
+    status: str
+    reason: str
+    to: NotRequired[list[str]]
+    spawned: NotRequired[list[str]]
+
+
+class ReviewAnswerData(AtStep):
+    """What a reviewer answered to one packet, unread; `ask` counts how often they were asked."""
+
+    agent: str
+    prompt_sha256: str
+    tokens: int
+    window: int
+    usage: UsageData
+    task: str
+    tree: str
+    ask: int
+    packet: int
+    receipt_sha256: str
+    answer: str
+    error: NotRequired[str | None]
+    exit_code: NotRequired[int | None]
+    log: NotRequired[str | None]
+    model: NotRequired[str]
+
+
+class FindingData(TypedDict):
+    """What a judgement says of one rule."""
+
+    sop_id: str
+    severity: str
+    status: str
+    path: str | None
+    line: int | None
+    message: str
+
+
+class CheckedData(AtStep):
+    """What was derived from a review of a tree; `record` names the record that was kept of it."""
+
+    outcome: str
+    rejection_type: str | None
+    route: str | None
+    tree: str
+    problems: list[Data]
+    findings: list[FindingData]
+    record: str
+    explanation: NotRequired[list[str]]
+    feedback: NotRequired[str]
+    verdict: NotRequired[str]
+    record_sha256: NotRequired[str]
+    warnings: NotRequired[list[Data]]
+
+
+class SignalData(AtStep):
+    """What a person is asked or told; with `halts` the run stops before its next step."""
+
+    payload: Data
+    record: str
+    halts: NotRequired[bool]
+
+
 # The log refuses data that lacks what its kind requires, so that a kind says what an event carries.
 
 
@@ -291,3 +374,28 @@ def context(event: Event) -> ContextData:
 def answer(event: Event) -> AnswerData:
     """What an event of the kind `ANSWERED` carries."""
     return cast("AnswerData", event.data)
+
+
+def started(event: Event) -> StartedData:
+    """What an event of the kind `STARTED` carries."""
+    return cast("StartedData", event.data)
+
+
+def ended(event: Event) -> EndedData:
+    """What an event of the kind `ENDED` carries."""
+    return cast("EndedData", event.data)
+
+
+def review_answer(event: Event) -> ReviewAnswerData:
+    """What an event of the kind `REVIEW` carries."""
+    return cast("ReviewAnswerData", event.data)
+
+
+def checked(event: Event) -> CheckedData:
+    """What an event of the kind `CHECKED` carries."""
+    return cast("CheckedData", event.data)
+
+
+def signal(event: Event) -> SignalData:
+    """What an event of one of the kinds `SIGNALS` carries."""
+    return cast("SignalData", event.data)

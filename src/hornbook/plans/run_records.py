@@ -34,34 +34,37 @@ def write_run_records(state: Path, events: Iterable[Event], *, after: int = 0) -
 
 def run_facts(run: str, events: Sequence[Event]) -> dict[str, object]:
     """A run in plain values: nothing but its own events goes in."""
-    begun = events[0]
+    first, started = events[0], kinds.started(events[0])
     ended = next((event for event in events if event.kind == kinds.ENDED), None)
     asked = None if ended is not None else open_question(events)
     cost = spent(events)
-    parent = begun.data.get("parent")
+    parent = started.get("parent")
     return {
         "id": f"run.{run}",
-        "plan": f"plan.{begun.plan}",
-        "task": begun.data.get("task"),
-        "workflow": begun.data["workflow"] or "plan",
+        "plan": f"plan.{first.plan}",
+        "task": started.get("task"),
+        "workflow": started["workflow"] or "plan",
         "parent": None if parent is None else f"run.{parent}",
-        "agent": begun.data.get("agent"),
+        "agent": started.get("agent"),
         "status": _status(ended, asked),
-        "reason": "" if ended is None else ended.data["reason"],
+        "reason": "" if ended is None else kinds.ended(ended)["reason"],
         "attempts": sum(event.kind == DEVELOP for event in events),
-        "started_at": begun.at,
+        "started_at": first.at,
         "ended_at": None if ended is None else ended.at,
         "commit": _commit(events),
-        "asks": None
-        if asked is None
-        else {"escalation": asked.data["record"], "question": asked_words(asked), "at": asked.at},
-        "answers": [
-            {"by": event.actor, "at": event.at, "text": event.data["text"]}
-            for event in events
-            if event.kind == kinds.ANSWERED
-        ],
+        "asks": None if asked is None else _question_facts(asked),
+        "answers": [_answer_facts(event) for event in events if event.kind == kinds.ANSWERED],
         "spent": {"tokens": cost.tokens, "cost": cost.cost},
     }
+
+
+def _question_facts(asked: Event) -> dict[str, str]:
+    record = kinds.signal(asked)["record"]
+    return {"escalation": record, "question": question_text(asked), "at": asked.at}
+
+
+def _answer_facts(event: Event) -> dict[str, str]:
+    return {"by": event.actor, "at": event.at, "text": kinds.answer(event)["text"]}
 
 
 def open_question(events: Iterable[Event]) -> Event | None:
@@ -78,12 +81,12 @@ def open_question(events: Iterable[Event]) -> Event | None:
 def _is_answer(event: Event) -> bool:
     """Whether a question came to a result without words, as when a successor is promoted."""
     asks = (kinds.QUESTION, kinds.PROMOTE)
-    return event.kind == kinds.STEP_FINISHED and event.data["subject"] in asks
+    return event.kind == kinds.STEP_FINISHED and kinds.step_result(event)["subject"] in asks
 
 
-def asked_words(event: Event) -> str:
+def question_text(event: Event) -> str:
     """What a person is asked."""
-    payload = event.data["payload"]
+    payload = kinds.signal(event)["payload"]
     if event.kind == kinds.PROMOTE:
         return (
             f"Is {payload['successor']} the right successor of {payload['plan_slug']}? Answer yes, "
@@ -95,7 +98,7 @@ def asked_words(event: Event) -> str:
 
 def _status(ended: Event | None, asked: Event | None) -> str:
     if ended is not None:
-        return str(ended.data["status"])
+        return kinds.ended(ended)["status"]
     return "running" if asked is None else "asking"
 
 
@@ -126,8 +129,8 @@ def spent(events: Iterable[Event]) -> Spent:
     total = Spent()
     for event in events:
         if event.kind == kinds.STEP_FINISHED:
-            waited = event.data["subject"] in kinds.SIGNALS
-            took = 0.0 if waited else event.data["seconds"]
+            result = kinds.step_result(event)
+            took = 0.0 if result["subject"] in kinds.SIGNALS else result["seconds"]
             total = replace(total, steps=total.steps + 1, seconds=total.seconds + took)
         elif event.kind in {DEVELOP, REVIEW, kinds.PLAN}:
             usage = event.data["usage"]

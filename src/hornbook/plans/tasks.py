@@ -333,9 +333,9 @@ def ledger_after(before: Ledger, tasks: tuple[PlanTask, ...], events: Iterable[E
         elif event.kind == kinds.CONTINUED:
             number = ledger.number(event.data["task"])
             ledger.continued[number] = (*ledger.continued.get(number, ()), event.data["child"])
-        elif event.kind == kinds.STARTED and event.data.get("task"):
-            number = ledger.number(event.data["task"])
+        elif event.kind == kinds.STARTED and (task := kinds.started(event).get("task")):
+            number = ledger.number(task)
             ledger.runs[number] = (*ledger.runs.get(number, ()), event)
         elif event.kind == kinds.ENDED:
-            ended.add(event.data["run"])
+            ended.add(kinds.ended(event)["run"])
     return replace(ledger, ended=frozenset(ended))

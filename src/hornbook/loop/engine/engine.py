@@ -1,15 +1,24 @@
-"""The engine: begins runs, sets them going again, and takes over those of dead workers."""
+"""The engine: begins runs, sets them going again, and takes over those of dead workers.
+
+Every worker has a row in the database and renews it with each heartbeat. After each heartbeat it
+also reaps: legs whose worker was silent for `dead_after` seconds, or whose process ended on this
+machine, are queued again, and any living worker that listens to that queue takes them. A silent
+worker may only have been slow, and then two processes hold one leg. Fencing (`run_leg` tells how)
+keeps the first of them from recording anything more. A worker that was late itself does not reap
+in that turn: the others on its machine may have stood still with it, and are about to beat again.
+"""
 
 import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import sqlalchemy as sql
+from dbos import WorkflowStatus
 
 from hornbook.errors import EngineError
 from hornbook.loop.engine.durable import Durable, Planned
@@ -203,18 +212,22 @@ class Engine:
 
     def reap(self) -> None:
         """Queue again what dead workers had, and what people answered; note what is broken."""
-        pending = self._durable.unfinished()
-        living = self.roster.living()
-        dead = [each for each in pending if each.executor_id not in living]
-        covered = {run.workflow: run for run in self.runs.of_workflows(e.workflow_id for e in dead)}
-        for each in dead:
-            run = covered.get(each.workflow_id)
-            if run is not None and self._covers(run):
-                self._durable.requeue(each, self._home(run))
+        self._requeue_of_dead_workers()
         self._note_broken()
         for run in self.runs.in_phases({RunPhase.ASKING}):
             if run.status == ANSWERED and self._covers(run):
                 self.resume(run.run)
+
+    def _requeue_of_dead_workers(self) -> None:
+        # Asked in this order: who joins in between has no leg that is listed here.
+        pending = self._durable.unfinished()
+        living = self.roster.living()
+        dead = [each for each in pending if each.executor_id not in living]
+        runs = {run.workflow: run for run in self.runs.of_workflows(e.workflow_id for e in dead)}
+        for each in dead:
+            run = runs.get(each.workflow_id)
+            if run is not None and self._covers(run):
+                self._durable.requeue(each, self._home(run))
 
     def _keep(self) -> None:
         """Beat and reap until the engine is closed."""
@@ -241,22 +254,27 @@ class Engine:
         by_workflow = {run.workflow: run for run in runs}
         living = self.roster.living()
         for each in self._durable.statuses(list(by_workflow)):
-            run = by_workflow[each.workflow_id]
-            home = self._home(run) or f"plan:{run.plan}"
-            busy = each.status == "PENDING" and each.executor_id in living
-            wanted = self._scope.run is not None and run.run == self._scope.run
-            if busy and wanted and each.executor_id != self.roster.worker:
-                place = living[str(each.executor_id)]
-                raise EngineError(f"run {run.run} is at work already ({place}): wait for it.")
-            if each.status == "PENDING" and not busy:
-                self._durable.requeue(each, home)
-            elif each.status in _MOVABLE and (each.queue_name != home or not run.needs_nobody):
-                self._durable.move(each.workflow_id, home)
-                self.runs.woken(run.run)
+            self._adopt_leg(by_workflow[each.workflow_id], each, living)
+
+    def _adopt_leg(self, run: EngineRun, leg: WorkflowStatus, living: Mapping[str, str]) -> None:
+        queue = self._queue(run)
+        if leg.status == "PENDING" and leg.executor_id in living:
+            self._check_not_elsewhere(run, str(leg.executor_id), living)
+        elif leg.status == "PENDING":
+            self._durable.requeue(leg, queue)
+        elif leg.status in _MOVABLE and (leg.queue_name != queue or not run.needs_nobody):
+            self._durable.move(leg.workflow_id, queue)
+            self.runs.woken(run.run)
+
+    def _check_not_elsewhere(self, run: EngineRun, worker: str, living: Mapping[str, str]) -> None:
+        """Raise if the one run that this process works on has another living worker."""
+        if run.run == self._scope.run and worker != self.roster.worker:
+            place = living[worker]
+            raise EngineError(f"run {run.run} is at work already ({place}): wait for it.")
 
     def _enqueue(self, run: EngineRun, leg: Planned, delay: float = 0.0) -> None:
         """Queue a leg first and note it then: what is noted can always be run."""
-        queue = self._home(run) or f"plan:{run.plan}"
+        queue = self._queue(run)
         self._durable.register(queue, self._options.parallel)
         self._durable.enqueue(queue, leg, delay=delay)
         self.runs.queued(run.run, leg.number, RunPhase.WAITING if delay else RunPhase.QUEUED)
@@ -266,6 +284,10 @@ class Engine:
         if self._scope.run is not None:
             return f"run:{self._scope.run}"
         return None if self._scope.plan is None else f"plan:{run.plan}"
+
+    def _queue(self, run: EngineRun) -> str:
+        """The queue that a run's legs go into: this process's, or that of its plan."""
+        return self._home(run) or f"plan:{run.plan}"
 
     def _covers(self, run: EngineRun) -> bool:
         if self._scope.run is not None:

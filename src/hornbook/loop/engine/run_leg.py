@@ -49,6 +49,11 @@ def _nowhere(run: EngineRun, _leg: Planned, _delay: float) -> None:
     raise TypeError(f"run {run.run} was to be queued before the engine was started")
 
 
+def _wait_of(outcome: StepOutcome) -> float:
+    """For how many seconds nothing can be done after a step."""
+    return outcome.seconds if outcome.kind is StepKind.WAITING else 0.0
+
+
 class RunLegs:
     """Runs legs, as many steps at a time as there are slots."""
 
@@ -89,7 +94,7 @@ class RunLegs:
             outcome = _outcome(kept)
             self._spawn(run, [each for each in outcome.spawned if each not in known])
             known.update(outcome.spawned)
-            waits = outcome.seconds if outcome.kind is StepKind.WAITING else 0.0
+            waits = _wait_of(outcome)
             spent += float(kept["took"]) + waits
             if outcome.kind in {StepKind.ASKING, StepKind.ENDED}:
                 break
@@ -101,13 +106,16 @@ class RunLegs:
                 self.enqueue(run, following, waits)
                 durable.require(*owner)
                 return outcome
-            if waits:
-                self._tell(leg.run, f"waits {waits:g} seconds")
-                durable.sleep(waits)
+            self._sit_out(leg.run, waits)
             name, action = STEP, partial(self._loop.step, leg.run)
         durable.step("settle", partial(self._settle, run, outcome, owner))
         durable.require(*owner)  # one who only replayed what another did ends here
         return outcome
+
+    def _sit_out(self, run_id: str, seconds: float) -> None:
+        if seconds:
+            self._tell(run_id, f"waits {seconds:g} seconds")
+            self._durable().sleep(seconds)
 
     def stop(self, patience: float | None) -> bool:
         """Take no further step and wait for those that run; whether all ended in time."""

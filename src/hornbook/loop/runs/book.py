@@ -1,6 +1,6 @@
 """The runs of a workspace for people: what happened, where each stands, and what it asks."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
@@ -9,7 +9,7 @@ from hornbook.disk import now
 from hornbook.errors import EventLogError, NotFound
 from hornbook.gates.gate import COPIED
 from hornbook.loop.protocol import StepOutcome
-from hornbook.loop.runs.files import told
+from hornbook.loop.runs.files import event_summary
 from hornbook.loop.runs.log import Followed, KeptLog
 from hornbook.loop.runs.lookup import find_run, spawned_by, workflows_of
 from hornbook.loop.runs.state import RunLine, RunState, by_run, gate_feedback, project_run
@@ -17,7 +17,7 @@ from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
 from hornbook.plans.log import Clock, EventLog
 from hornbook.plans.run_kinds import DEVELOP, REVIEW
-from hornbook.plans.run_records import Spent, asked_words, spent, write_run_records
+from hornbook.plans.run_records import Spent, question_text, spent, write_run_records
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 
@@ -40,34 +40,41 @@ def breaches(events: Iterable[Event]) -> list[str]:
     return [
         f"event {event.seq} ({event.kind}): {reason}"
         for event in events
-        for reason in _looked_at(event, seen.setdefault(str(event.data.get("run")), _Seen()))
+        for reason in _breaches_of(event, seen.setdefault(str(event.data.get("run")), _Seen()))
     ]
 
 
-def _looked_at(event: Event, seen: _Seen) -> Iterator[str]:
-    data = event.data
+def _breaches_of(event: Event, seen: _Seen) -> Iterator[str]:
     if event.kind == DEVELOP:
         seen.passed = seen.approved = None
     elif event.kind == kinds.GATED:
-        honest = _all_passed(event)
-        seen.passed = data["tree"] if data["passed"] and honest else None
-        if data["passed"] and not honest:
-            yield "it says passed, but a required gate did not pass, or there was none"
+        yield from _breaches_of_gates(kinds.gates(event), seen)
     elif event.kind == kinds.CHECKED:
-        seen.approved = data["tree"] if data["outcome"] == "approved" else None
-    elif event.kind == REVIEW and seen.passed != data["tree"]:
-        yield f"the gates have not passed for the tree {data['tree'][:12]} that it is about"
-    elif event.kind == kinds.APPROVED and seen.approved != data["tree"] and not _carried(event):
-        yield f"no accepted review approved the tree {data['tree'][:12]}"
+        checked = kinds.checked(event)
+        seen.approved = checked["tree"] if checked["outcome"] == "approved" else None
+    elif event.kind == REVIEW:
+        tree = kinds.review_answer(event)["tree"]
+        if seen.passed != tree:
+            yield f"the gates have not passed for the tree {tree[:12]} that it is about"
+    elif event.kind == kinds.APPROVED:
+        yield from _breaches_of_approval(event.data, seen)
 
 
-def _carried(event: Event) -> bool:
-    """Whether the task was approved in the plan that this one took the place of."""
-    return bool(event.data.get("carried_from"))
+def _breaches_of_gates(report: kinds.GatesData, seen: _Seen) -> Iterator[str]:
+    honest = _all_passed(report)
+    seen.passed = report["tree"] if report["passed"] and honest else None
+    if report["passed"] and not honest:
+        yield "it says passed, but a required gate did not pass, or there was none"
 
 
-def _all_passed(event: Event) -> bool:
-    required = [gate for gate in event.data["gates"] if gate["required"]]
+def _breaches_of_approval(approved: Data, seen: _Seen) -> Iterator[str]:
+    """Nothing where the task was approved in the plan that this one took the place of."""
+    if seen.approved != approved["tree"] and not approved.get("carried_from"):
+        yield f"no accepted review approved the tree {approved['tree'][:12]}"
+
+
+def _all_passed(report: kinds.GatesData) -> bool:
+    required = [gate for gate in report["gates"] if gate["required"]]
     return bool(required) and all(gate["status"] in {"passed", "warned"} for gate in required)
 
 
@@ -164,8 +171,8 @@ class RunBook:
             attempts=tuple(_attempts(run)),
             spent=spent(run.events),
             commit=None if approved is None else str(approved.data["commit"]),
-            asks=None if asked is None else asked_words(asked),
-            record=None if asked is None else str(asked.data["record"]),
+            asks=None if asked is None else question_text(asked),
+            record=None if asked is None else kinds.signal(asked)["record"],
             spawned=spawned_by(run),
             breaches=tuple(breaches(run.events)),
             warnings=warnings_in(run),
@@ -248,21 +255,25 @@ class RunBook:
 
 def _side_by_side(runs: Sequence[RunState]) -> list[RunLine]:
     """The runs of a plan in a line each; that of the plan itself asks when all others do."""
+    lines = [_line(run) for run in runs]
     live = [run for run in runs if run.ended is None and run.machine is not None]
-    asking = ", ".join(run.id for run in live if run.is_asking)
-    stuck = bool(live) and all(run.is_asking for run in live)
+    if not live or not all(run.is_asking for run in live):
+        return lines
+    message = f"a person has to answer {', '.join(run.id for run in live)}"
     return [
-        replace(_line(run), status="asking", message=f"a person has to answer {asking}")
-        if stuck and run.machine is None and run.status == "running"
-        else _line(run)
-        for run in runs
+        replace(line, status="asking", message=message) if _is_running_plan(run) else line
+        for run, line in zip(runs, lines, strict=True)
     ]
 
 
+def _is_running_plan(run: RunState) -> bool:
+    return run.machine is None and run.status == "running"
+
+
 def _line(run: RunState) -> RunLine:
-    message = run.ended.data["reason"] if run.ended is not None else ""
+    message = kinds.ended(run.ended)["reason"] if run.ended is not None else ""
     if run.is_asking and run.asked is not None:
-        message = asked_words(run.asked)
+        message = question_text(run.asked)
     return RunLine(
         id=run.id,
         plan=run.plan,
@@ -279,12 +290,12 @@ def _line(run: RunState) -> RunLine:
 
 def _unreadable(run_id: str, events: list[Event], why: str) -> RunLine:
     """A run whose workflow is another one by now, so that nobody knows where it stands."""
-    begun = events[0]
+    begun, started = events[0], kinds.started(events[0])
     return RunLine(
         id=run_id,
         plan=begun.plan,
-        task=begun.data.get("task"),
-        workflow=str(begun.data["workflow"]),
+        task=started.get("task"),
+        workflow=started["workflow"],
         status="unreadable",
         step="",
         attempt=0,
@@ -296,35 +307,25 @@ def _unreadable(run_id: str, events: list[Event], why: str) -> RunLine:
 
 def warnings_in(run: RunState) -> tuple[str, ...]:
     """What could not be held in a run, each once: blindness, confinement, files of its plan."""
-    told: list[str] = []
-    for event in run.of(kinds.SIGHTED, kinds.GATED, kinds.TOLD, kinds.CHECKPOINTED):
-        data = event.data
-        if event.kind == kinds.SIGHTED:
-            told += sight_warnings(data)
-        elif event.kind == kinds.GATED:
-            told += gate_warnings(data)
-        elif event.kind == kinds.TOLD:
-            told += [
-                f"{data['told'].get('agent')}: {e}" for e in data["told"].get("warnings") or ()
-            ]
-        else:
-            told += [f"{e} was changed by hand and was left" for e in data.get("left") or ()]
-            told += [f"an event violates the schema: {e}" for e in data.get("quarantined") or ()]
-    return tuple(dict.fromkeys(told))
+    found = (
+        warning for event in run.of(*_WARNINGS) for warning in _WARNINGS[event.kind](event.data)
+    )
+    return tuple(dict.fromkeys(found))
 
 
-def sight_warnings(found: Data) -> list[str]:
-    """What a person should know of a look, a line each."""
-    told = [f"a blind developer can read {e['rule']} in {e['where']}" for e in found["leaks"]]
+def blindness_warnings(found: Data) -> list[str]:
+    """What a person should know of a search for rules that a blind developer can read."""
+    warnings = [f"a blind developer can read {e['rule']} in {e['where']}" for e in found["leaks"]]
     if found["host_files"]:
         files = ", ".join(found["host_files"])
-        told.append(f"rule files that coding agents load by themselves stay: {files}")
+        warnings.append(f"rule files that coding agents load by themselves stay: {files}")
     if found["unread"]:
         files = ", ".join(found["unread"])
-        told.append(f"too large, or not readable, to look for rules in: {files}")
+        warnings.append(f"too large, or not readable, to look for rules in: {files}")
     if found["left_out"]:
-        told.append(f"feedback quoted rules, which were left out: {', '.join(found['left_out'])}")
-    return told
+        rules = ", ".join(found["left_out"])
+        warnings.append(f"feedback quoted rules, which were left out: {rules}")
+    return warnings
 
 
 def gate_warnings(data: Data) -> list[str]:
@@ -335,24 +336,48 @@ def gate_warnings(data: Data) -> list[str]:
     return [f"gates: {note}" for note in data.get("notes") or () if not note.startswith(COPIED)]
 
 
+def _agent_warnings(data: Data) -> list[str]:
+    report = data["told"]
+    return [f"{report.get('agent')}: {each}" for each in report.get("warnings") or ()]
+
+
+def _checkpoint_warnings(data: Data) -> list[str]:
+    return [
+        *(f"{each} was changed by hand and was left" for each in data.get("left") or ()),
+        *(f"an event violates the schema: {each}" for each in data.get("quarantined") or ()),
+    ]
+
+
+_WARNINGS: Mapping[str, Callable[[Data], list[str]]] = {
+    kinds.SIGHTED: blindness_warnings,
+    kinds.GATED: gate_warnings,
+    kinds.TOLD: _agent_warnings,
+    kinds.CHECKPOINTED: _checkpoint_warnings,
+}
+
+
 def _attempts(run: RunState) -> Iterator[Attempt]:
     """Each attempt with what came of it before the next."""
     steps = run.of(DEVELOP, kinds.GATED, kinds.CHECKED)
     starts = [place for place, event in enumerate(steps) if event.kind == DEVELOP]
     for place, end in zip(starts, [*starts[1:], len(steps)], strict=True):
-        work, after = kinds.attempt(steps[place]), steps[place + 1 : end]
-        gates = [event for event in after if event.kind == kinds.GATED]
-        checks = [event for event in after if event.kind == kinds.CHECKED]
-        failed = gate_feedback(kinds.gates(gates[-1])) if gates else ""
-        said = str(checks[-1].data.get("feedback", "")) if checks else ""
-        yield Attempt(
-            number=work["attempt"],
-            agent=work["agent"],
-            files=tuple(work["files"]),
-            tokens=work["tokens"],
-            window=work["window"],
-            error=work.get("error"),
-            gates=told(gates[-1]) if gates else "",
-            review=told(checks[-1]) if checks else "",
-            feedback=failed or said,
-        )
+        yield _attempt(kinds.attempt(steps[place]), steps[place + 1 : end])
+
+
+def _attempt(work: kinds.AttemptData, after: Sequence[Event]) -> Attempt:
+    """An attempt with the last that gates and reviewers said to it."""
+    last = {event.kind: event for event in after}
+    gated, checked = last.get(kinds.GATED), last.get(kinds.CHECKED)
+    failed = gate_feedback(kinds.gates(gated)) if gated else ""
+    rejected = kinds.checked(checked).get("feedback", "") if checked else ""
+    return Attempt(
+        number=work["attempt"],
+        agent=work["agent"],
+        files=tuple(work["files"]),
+        tokens=work["tokens"],
+        window=work["window"],
+        error=work.get("error"),
+        gates=event_summary(gated) if gated else "",
+        review=event_summary(checked) if checked else "",
+        feedback=failed or rejected,
+    )

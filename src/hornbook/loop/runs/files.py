@@ -2,11 +2,11 @@
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hornbook.commits.change import ABSENT, SUBMODULE, touched
+from hornbook.commits.change import ABSENT, SUBMODULE, Touched, touched
 from hornbook.commits.git import blob_sizes, blobs
 from hornbook.disk import write_whole
 from hornbook.errors import EventLogError, UsageError
@@ -43,12 +43,7 @@ def write_task_files(folder: Path, states: Sequence[RunState]) -> None:
 def state_facts(state: RunState) -> dict[str, object]:
     """How the newest run of a task stands."""
     cost = spent(state.events)
-    gates = state.newest(kinds.GATED)
-    review = state.newest(kinds.CHECKED)
-    work = state.newest(DEVELOP)
-    approved = state.newest(kinds.APPROVED)
-    newest = approved or work
-    passed = gates is not None and gates.data["passed"]
+    newest = state.newest(kinds.APPROVED) or state.newest(DEVELOP)
     return {
         "task": state.task,
         "run": state.id,
@@ -57,12 +52,7 @@ def state_facts(state: RunState) -> dict[str, object]:
         "next_step": state.step or None,
         "round": state.round,
         "attempt": state.attempt,
-        "verification": {
-            "gates_passed": passed if gates is not None else None,
-            "tree": gates.data["tree"] if gates is not None else None,
-            "review": review.data["outcome"] if review is not None else None,
-            "ready_for_completion": approved is not None,
-        },
+        "verification": _verification(state),
         "commit": newest.data["commit"] if newest is not None else None,
         "spent": {
             "steps": cost.steps,
@@ -72,6 +62,17 @@ def state_facts(state: RunState) -> dict[str, object]:
         },
         "feedback": state.feedback() or None,
         "updated_at": state.events[-1].at,
+    }
+
+
+def _verification(state: RunState) -> dict[str, object]:
+    """What gates and reviewers said last."""
+    gated, checked = state.newest(kinds.GATED), state.newest(kinds.CHECKED)
+    return {
+        "gates_passed": None if gated is None else kinds.gates(gated)["passed"],
+        "tree": None if gated is None else kinds.gates(gated)["tree"],
+        "review": None if checked is None else kinds.checked(checked)["outcome"],
+        "ready_for_completion": state.newest(kinds.APPROVED) is not None,
     }
 
 
@@ -113,64 +114,58 @@ def _summary(event: Event, state: RunState) -> str:
         for each in state.events
         if (each.data.get("round"), each.data.get("number")) == (event.data["round"], number)
     ]
-    return next((said for said in map(told, reversed(facts)) if said), "")
+    return next((line for line in map(event_summary, reversed(facts)) if line), "")
 
 
-def told(event: Event) -> str:
+def event_summary(event: Event) -> str:
     """What an event says, in a line; empty for one that says nothing by itself."""
-    data = event.data
-    if event.kind == DEVELOP:
-        files = ", ".join(data["files"]) or "nothing"
-        return f"{data['agent']}, attempt {data['attempt']}: changed {files}" + _failed(data)
-    if event.kind == REVIEW:
-        return f"{data['agent']} reviewed tree {data['tree'][:12]}" + _failed(data)
-    if event.kind == kinds.GATED:
-        stopped = [
-            gate["name"]
-            for gate in data["gates"]
-            if gate["required"] and gate["status"] in {"failed", "refused", "skipped"}
-        ]
-        said = f"failed: {', '.join(stopped)}" if stopped else "all required gates passed"
-        return f"{said} on tree {data['tree'][:12]}{_confined(data)}"
-    if event.kind == kinds.ASSEMBLED:
-        return f"{data['role']}'s context {data['outcome']}: {data['tokens']} of {data['window']}"
-    if event.kind == kinds.SIGHTED:
-        return _sighted(data)
-    if event.kind == kinds.CHECKPOINTED:
-        return f"{data['path']} anchors event {data['seq']}"
-    if event.kind == kinds.CHECKED:
-        kind = f" ({data['rejection_type']})" if data["rejection_type"] else ""
-        return f"review {data['outcome']}{kind}"
-    return _of_agent(data["told"]) if event.kind == kinds.TOLD else ""
+    summarise = _SUMMARIES.get(event.kind)
+    return "" if summarise is None else summarise(event)
 
 
-def _of_agent(said: Data) -> str:
-    """What an agent told while it worked, in a line."""
-    if "summary" in said:
-        named = " ".join(str(said.get(key) or "") for key in ("action", "target")).strip()
-        return f"step {said['step']}, {named}: {said['summary']}"
-    if said.get("action") == "answer":
-        limit = f", cut at {said['output_limit']}" if said["cut"] else ""
-        held = "held to the schema" if said["constrained"] else "not held to a schema"
-        spent = f"{said['input_tokens']} tokens in, {said['output_tokens']} out{limit}"
-        return "; ".join((f"{said['model']} answered: {spent}", held, *said["notes"]))
-    if "reason" in said:
-        return f"{said['ignored']} was left out: {said['reason']}"
-    return " ".join(str(said[key]) for key in ("kind", "role", "note") if key in said)
+def _attempt_summary(event: Event) -> str:
+    work = kinds.attempt(event)
+    files = ", ".join(work["files"]) or "nothing"
+    failure = _failure(work.get("error"))
+    return f"{work['agent']}, attempt {work['attempt']}: changed {files}{failure}"
 
 
-def _confined(data: Data) -> str:
-    means = data.get("confined_by")
+def _review_summary(event: Event) -> str:
+    answer = kinds.review_answer(event)
+    return f"{answer['agent']} reviewed tree {answer['tree'][:12]}{_failure(answer.get('error'))}"
+
+
+def _failure(error: str | None) -> str:
+    return f"; failed: {error}" if error else ""
+
+
+def _gates_summary(event: Event) -> str:
+    report = kinds.gates(event)
+    stopped = [
+        gate["name"]
+        for gate in report["gates"]
+        if gate["required"] and gate["status"] in {"failed", "refused", "skipped"}
+    ]
+    result = f"failed: {', '.join(stopped)}" if stopped else "all required gates passed"
+    return f"{result} on tree {report['tree'][:12]}{_confinement(report.get('confined_by'))}"
+
+
+def _confinement(means: str | None) -> str:
     if means is None:
         return ", not confined"
     return ", confined by nothing on this machine" if means == "nothing" else f", {means}"
 
 
-def _sighted(data: Data) -> str:
-    if data["prompt"]:
-        return f"not sent: the prompt quotes {', '.join(_rules(data['prompt']))}"
-    if data["leaks"]:
-        return f"files quote {', '.join(_rules(data['leaks']))}"
+def _context_summary(event: Event) -> str:
+    made = kinds.context(event)
+    return f"{made['role']}'s context {made['outcome']}: {made['tokens']} of {made['window']}"
+
+
+def _blindness_summary(event: Event) -> str:
+    if event.data["prompt"]:
+        return f"not sent: the prompt quotes {', '.join(_rules(event.data['prompt']))}"
+    if event.data["leaks"]:
+        return f"files quote {', '.join(_rules(event.data['leaks']))}"
     return "the developer is blind"
 
 
@@ -178,9 +173,47 @@ def _rules(leaks: Sequence[Data]) -> list[str]:
     return sorted({each["rule"] for each in leaks})
 
 
-def _failed(data: Data) -> str:
-    error = data.get("error")
-    return f"; failed: {error}" if error else ""
+def _checkpoint_summary(event: Event) -> str:
+    return f"{event.data['path']} anchors event {event.data['seq']}"
+
+
+def _check_summary(event: Event) -> str:
+    checked = kinds.checked(event)
+    kind = f" ({checked['rejection_type']})" if checked["rejection_type"] else ""
+    return f"review {checked['outcome']}{kind}"
+
+
+def _agent_summary(event: Event) -> str:
+    """What an agent reported while it worked."""
+    report: Data = event.data["told"]
+    if "summary" in report:
+        named = " ".join(str(report.get(key) or "") for key in ("action", "target")).strip()
+        return f"step {report['step']}, {named}: {report['summary']}"
+    if report.get("action") == "answer":
+        return _answer_summary(report)
+    if "reason" in report:
+        return f"{report['ignored']} was left out: {report['reason']}"
+    return " ".join(str(report[key]) for key in ("kind", "role", "note") if key in report)
+
+
+def _answer_summary(report: Data) -> str:
+    """What a model's answer cost, and whether it was held to a schema."""
+    limit = f", cut at {report['output_limit']}" if report["cut"] else ""
+    schema = "held to the schema" if report["constrained"] else "not held to a schema"
+    cost = f"{report['input_tokens']} tokens in, {report['output_tokens']} out{limit}"
+    return "; ".join((f"{report['model']} answered: {cost}", schema, *report["notes"]))
+
+
+_SUMMARIES: Mapping[str, Callable[[Event], str]] = {
+    DEVELOP: _attempt_summary,
+    REVIEW: _review_summary,
+    kinds.GATED: _gates_summary,
+    kinds.ASSEMBLED: _context_summary,
+    kinds.SIGHTED: _blindness_summary,
+    kinds.CHECKPOINTED: _checkpoint_summary,
+    kinds.CHECKED: _check_summary,
+    kinds.TOLD: _agent_summary,
+}
 
 
 def _yaml(facts: dict[str, object]) -> str:
@@ -223,11 +256,11 @@ def write_snapshots(root: Path, folder: Path, states: Sequence[RunState]) -> Non
         for place, start, event in _attempts(state):
             _write_attempt(root, folder / place, start, kinds.attempt(event)["commit"])
         for place, event in _steps(state):
-            told = event.data["told"]
+            report = event.data["told"]
             edit = RecordedEdit(
-                told["changed"], _side(told.get("before")), _side(told.get("after"))
+                report["changed"], _side(report.get("before")), _side(report.get("after"))
             )
-            here = folder / place / f"step-{told['step']:04}"
+            here = folder / place / f"step-{report['step']:04}"
             if not (here / "edit.json").is_file():
                 _write(root, {here: edit})
 
@@ -235,15 +268,15 @@ def write_snapshots(root: Path, folder: Path, states: Sequence[RunState]) -> Non
 def _attempts(state: RunState) -> Iterator[tuple[str, str, Event]]:
     """Each attempt, the folder of its snapshots, and the commit that it went on from."""
     last: Event | None = None
-    asked: dict[str, int] = {}
+    calls: dict[str, int] = {}
     for event in state.of(DEVELOP):
         work = kinds.attempt(event)
         start = work["base"]
         if last is not None and kinds.attempt(last)["base"] == start:
             start = kinds.attempt(last)["commit"]
         place = f"{state.id}-{work['round']}-{work['number']}"
-        asked[place] = asked.get(place, 0) + 1
-        more = "" if asked[place] == 1 else f"-{asked[place]}"
+        calls[place] = calls.get(place, 0) + 1
+        more = "" if calls[place] == 1 else f"-{calls[place]}"
         yield f"{place}{more}", start, event
         last = event
 
@@ -263,18 +296,9 @@ def _write_attempt(root: Path, place: Path, start: str, commit: str) -> None:
         files = touched(root, start, commit)
     except UsageError:
         return  # git has removed an attempt that nobody needs any more
-    edits = [
-        RecordedEdit(
-            each.path,
-            None if each.old_mode == ABSENT else Side(each.old_mode, each.old_blob),
-            None if each.mode == ABSENT else Side(each.mode, each.blob),
-            each.before,
-        )
-        for each in files
-    ]
-    kept = edits[:MOST_FILES]
-    names = {place / f"{number:04}": edit for number, edit in enumerate(kept, 1)}
-    if not _write(root, names):
+    edits = [_edit_of(each) for each in files]
+    folders = {place / f"{number:04}": edit for number, edit in enumerate(edits[:MOST_FILES], 1)}
+    if not _write(root, folders):
         return
     facts = {
         "start": start,
@@ -283,6 +307,12 @@ def _write_attempt(root: Path, place: Path, start: str, commit: str) -> None:
         "left_out": [each.path for each in edits[MOST_FILES:]],
     }
     _put(listed, _json(facts))
+
+
+def _edit_of(file: Touched) -> RecordedEdit:
+    before = None if file.old_mode == ABSENT else Side(file.old_mode, file.old_blob)
+    after = None if file.mode == ABSENT else Side(file.mode, file.blob)
+    return RecordedEdit(file.path, before, after, file.before)
 
 
 def _write(root: Path, edits: Mapping[Path, RecordedEdit]) -> bool:
@@ -295,17 +325,24 @@ def _write(root: Path, edits: Mapping[Path, RecordedEdit]) -> bool:
     except UsageError:
         return False
     for folder, edit in edits.items():
-        for name, side in (("before", edit.before), ("after", edit.after)):
-            if side is not None and side.blob in texts:
-                _put(folder / name, texts[side.blob])
-        facts = {
-            "path": edit.path,
-            "renamed_from": edit.renamed_from,
-            "before": _facts(edit.before, sizes),
-            "after": _facts(edit.after, sizes),
-        }
-        _put(folder / "edit.json", _json(facts))
+        _write_edit(folder, edit, texts, sizes)
     return True
+
+
+def _write_edit(
+    folder: Path, edit: RecordedEdit, texts: Mapping[str, bytes], sizes: Mapping[str, int]
+) -> None:
+    """Write both sides of an edit as far as they are kept, and then what it was."""
+    for name, side in (("before", edit.before), ("after", edit.after)):
+        if side is not None and side.blob in texts:
+            _put(folder / name, texts[side.blob])
+    facts = {
+        "path": edit.path,
+        "renamed_from": edit.renamed_from,
+        "before": _facts(edit.before, sizes),
+        "after": _facts(edit.after, sizes),
+    }
+    _put(folder / "edit.json", _json(facts))
 
 
 def _facts(side: Side | None, sizes: Mapping[str, int]) -> dict[str, object] | None:
@@ -316,8 +353,8 @@ def _facts(side: Side | None, sizes: Mapping[str, int]) -> dict[str, object] | N
     return {"mode": side.mode, "object": side.blob, "bytes": size, "kept": kept}
 
 
-def _side(told: object) -> Side | None:
-    return Side("100644", told) if isinstance(told, str) else None
+def _side(blob: object) -> Side | None:
+    return Side("100644", blob) if isinstance(blob, str) else None
 
 
 def _json(facts: Mapping[str, object]) -> bytes:
@@ -373,11 +410,11 @@ class Projections:
             EventLogError: Its workflow is not there any more, or is another one by now.
         """
         with self._lock:
-            known = self._runs.get(run_id)
-            if known is None or not _has(events, known.events[-1]):
+            before = self._runs.get(run_id)
+            if before is None or not _has(events, before.events[-1]):
                 found = project_run(events, run_id, self._workflows)
             else:
-                found = self._advanced(known, events)
+                found = self._advanced(before, events)
             if found is not None:
                 self._runs[run_id] = found
             return found
@@ -391,15 +428,15 @@ class Projections:
         found = (self.run(events, run_id) for run_id in by_run(events))
         return [state for state in found if state is not None]
 
-    def _advanced(self, known: RunState, events: Sequence[Event]) -> RunState | None:
-        behind = events[known.events[-1].seq :]
-        fresh = [event for event in behind if event.data.get("run") == known.id]
+    def _advanced(self, before: RunState, events: Sequence[Event]) -> RunState | None:
+        behind = events[before.events[-1].seq :]
+        fresh = [event for event in behind if event.data.get("run") == before.id]
         if not fresh:
-            return known
+            return before
         try:
-            return advance_run(known, fresh, self._workflows)
+            return advance_run(before, fresh, self._workflows)
         except EventLogError:  # its end may tell it without its workflow
-            return project_run(events, known.id, self._workflows)
+            return project_run(events, before.id, self._workflows)
 
 
 def _has(events: Sequence[Event], event: Event) -> bool:

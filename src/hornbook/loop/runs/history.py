@@ -1,6 +1,6 @@
 """What recorded runs say in the graph: how plans were carried out, who is asked, what it cost."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -40,27 +40,33 @@ def past_runs(store: GraphStore, plan: str | None = None) -> list[PastRun]:
     """The recorded runs in the order in which they were begun; with a plan's id, those of it."""
     found: dict[str, PastRun] = {}
     for row in store.rows("runs"):
-        run, source, status, workflow, attempts, tokens, cost, at, ended, commit, asks, by = row
-        known = found.get(run) or PastRun(
-            id=run,
-            plan="",
-            task=None,
-            workflow=workflow,
-            status=status,
-            attempts=int(attempts),
-            tokens=int(tokens),
-            cost=Decimal(cost),
-            started_at=at,
-            ended_at=ended or None,
-            commit=commit or None,
-            question=asks or None,
-        )
-        said = {*known.answered_by, *filter(None, (by,))}
-        known = replace(known, answered_by=tuple(sorted(said)))
+        source, answered_by = row[1], row[-1]
+        run = found.get(row[0]) or _past_run(row)
+        names = {*run.answered_by, *filter(None, (answered_by,))}
+        run = replace(run, answered_by=tuple(sorted(names)))
         of_plan = source.startswith("plan.")
-        found[run] = replace(known, plan=source) if of_plan else replace(known, task=source)
+        found[run.id] = replace(run, plan=source) if of_plan else replace(run, task=source)
     wanted = (run for run in found.values() if plan is None or run.plan == plan)
     return sorted(wanted, key=lambda each: (each.started_at, each.id))
+
+
+def _past_run(row: Sequence[str]) -> PastRun:
+    """The run of a row, without what differs from row to row: its sources and who answered."""
+    run, _, status, workflow, attempts, tokens, cost, at, ended, commit, asks, _ = row
+    return PastRun(
+        id=run,
+        plan="",
+        task=None,
+        workflow=workflow,
+        status=status,
+        attempts=int(attempts),
+        tokens=int(tokens),
+        cost=Decimal(cost),
+        started_at=at,
+        ended_at=ended or None,
+        commit=commit or None,
+        question=asks or None,
+    )
 
 
 def cost_of(runs: Iterable[PastRun]) -> Cost:

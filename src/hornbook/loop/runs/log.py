@@ -73,18 +73,22 @@ class KeptLog:
     def opened(self) -> EventLog | None:
         """The log, opened anew if its file was replaced; None where there was never a plan."""
         state = self._places.state
-        local = not self._database
         with self._lock:
-            if local and not (state / "events.db").exists() and not (state / "plans").is_dir():
+            if not self._database and not _has_plans(state):
                 return None
-            if self._log is not None and local and self._file != _inode(state / "events.db"):
+            file = _inode(state / "events.db") if not self._database else 0
+            if self._log is not None and file != self._file:
                 self._log.close()
                 self._log = None
             if self._log is None:
                 self._places.prepare()
                 self._log = EventLog(state, self._clock, database=self._database, kinds=self._kinds)
-                self._file = _inode(state / "events.db") if local else 0
+                self._file = _inode(state / "events.db") if not self._database else 0
             return self._log
+
+
+def _has_plans(state: Path) -> bool:
+    return (state / "events.db").exists() or (state / "plans").is_dir()
 
 
 def _inode(path: Path) -> int:
@@ -115,9 +119,7 @@ def progress_of(events: Iterable[Event], run: str) -> Progress:
         task = task or str(data.get("task") or "")
         step = str(data.get("step") or step)
         attempt = max(attempt, _number(data.get("attempt")))
-        usage = data.get("usage")
-        if isinstance(usage, dict):
-            tokens += _number(usage.get("input_tokens")) + _number(usage.get("output_tokens"))
+        tokens += _tokens(data.get("usage"))
         listed = data.get("gates")
         if isinstance(listed, list) and listed:
             gates = _gates(listed)
@@ -128,16 +130,24 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
+def _tokens(usage: object) -> int:
+    if not isinstance(usage, dict):
+        return 0
+    return _number(usage.get("input_tokens")) + _number(usage.get("output_tokens"))
+
+
 def _gates(listed: list[object]) -> str:
     """Gates in a few words: those that failed by name, else how many ended how."""
     facts = [each for each in listed if isinstance(each, dict)]
     failed = [str(each.get("name")) for each in facts if each.get("status") in _FAILED]
     if failed:
         return f"{', '.join(failed)} failed"
-    ends = Counter(str(each.get("status")) for each in facts)
-    return ", ".join(
-        f"{ends[name]} {name}" for name in ("passed", "warned", "skipped") if ends[name]
-    )
+    return _counted(Counter(str(each.get("status")) for each in facts))
+
+
+def _counted(statuses: Counter[str]) -> str:
+    named = ("passed", "warned", "skipped")
+    return ", ".join(f"{statuses[name]} {name}" for name in named if statuses[name])
 
 
 _FAILED = frozenset({"failed", "refused"})

@@ -7,9 +7,10 @@ from hornbook.loop.runs.state import RunState, project_run, with_attempts
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.loop.workflow.load import load_workflows, shipped_workflows
 from hornbook.plans import event_keys
+from hornbook.plans import run_kinds as kinds
 from hornbook.plans.log import EventLog
 from hornbook.plans.run_kinds import TRIGGER
-from hornbook.plans.run_records import asked_words
+from hornbook.plans.run_records import question_text
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 
@@ -32,10 +33,10 @@ def spawned_by(run: RunState) -> tuple[str, ...]:
 def outcome_of(run: RunState) -> StepOutcome:
     """How a run stands, as the one who drives it needs to know."""
     if run.ended is not None:
-        reason = run.ended.data["reason"]
+        reason = kinds.ended(run.ended)["reason"]
         return _outcome(run, StepKind.ENDED, run.status, reason)
     if run.is_asking and run.asked is not None:
-        said = asked_words(run.asked)
+        said = question_text(run.asked)
         return _outcome(run, StepKind.ASKING, "asking", said)
     return _outcome(run, StepKind.CONTINUED, run.status, run.step)
 

@@ -65,29 +65,33 @@ class RunState:
     @property
     def workflow(self) -> str:
         """The id of its workflow; empty for the run of a whole plan."""
-        return str(self.begun.data["workflow"])
+        return kinds.started(self.begun)["workflow"]
 
     @property
     def task(self) -> str | None:
         """The id of the task that it is about."""
-        return self.begun.data.get("task")
+        return kinds.started(self.begun).get("task")
 
     @property
     def payload(self) -> Data:
         """What it was begun with."""
-        payload: Data = self.begun.data["payload"]
-        return payload
+        return kinds.started(self.begun)["payload"]
 
     @property
     def agent(self) -> str | None:
         """The agent that was asked for."""
-        return self.begun.data.get("agent")
+        return kinds.started(self.begun).get("agent")
+
+    @property
+    def parent(self) -> str | None:
+        """The run of a whole plan, or of a workflow, that began it."""
+        return kinds.started(self.begun).get("parent")
 
     @property
     def status(self) -> str:
         """How it stands, in a word."""
         if self.ended is not None:
-            return str(self.ended.data["status"])
+            return kinds.ended(self.ended)["status"]
         if self.is_asking:
             return "asking"
         return "waiting" if self.waits_until else "running"
@@ -97,7 +101,9 @@ class RunState:
         """Whether nothing goes on before a person answers."""
         if self.ended is not None or self.asked is None:
             return False
-        if self.asked.kind in {kinds.QUESTION, kinds.PROMOTE} or self.asked.data.get("halts"):
+        if self.asked.kind in {kinds.QUESTION, kinds.PROMOTE}:
+            return True
+        if kinds.signal(self.asked).get("halts"):
             return True
         return self.machine is None or isinstance(self.machine.upcoming, Ended)
 
@@ -154,25 +160,27 @@ class RunState:
 
     def feedback(self) -> str:
         """What the newest attempt was told: by a person, and by a failed gate or a reviewer."""
-        told: list[str] = []
+        answers: list[str] = []
         for event in reversed(self.events):
             if event.kind == kinds.ANSWERED and kinds.answer(event)["asked"] == ESCALATION:
-                told.append(kinds.answer(event)["text"])
-            elif event.kind == kinds.CHECKED and event.data["outcome"] != "approved":
-                return "\n\n".join(filter(None, [*told, str(event.data.get("feedback", ""))]))
+                answers.append(kinds.answer(event)["text"])
+            elif event.kind == kinds.CHECKED and kinds.checked(event)["outcome"] != "approved":
+                feedback = kinds.checked(event).get("feedback", "")
+                return "\n\n".join(filter(None, [*answers, feedback]))
             elif event.kind == kinds.GATED and not kinds.gates(event)["passed"]:
-                return "\n\n".join(filter(None, [*told, gate_feedback(kinds.gates(event))]))
-        return "\n\n".join(told)
+                return "\n\n".join(filter(None, [*answers, gate_feedback(kinds.gates(event))]))
+        return "\n\n".join(answers)
 
-    def rejections(self) -> list[Event]:
+    def rejections(self) -> list[kinds.CheckedData]:
         """The checked reviews that did not approve, oldest first."""
-        return [each for each in self.of(kinds.CHECKED) if each.data["outcome"] != "approved"]
+        checks = map(kinds.checked, self.of(kinds.CHECKED))
+        return [each for each in checks if each["outcome"] != "approved"]
 
-    def open_findings(self) -> list[Data]:
+    def open_findings(self) -> list[kinds.FindingData]:
         """What reviewers found violated so far, each once, oldest first."""
-        found: dict[tuple[str, str], Data] = {}
-        for event in self.rejections():
-            for each in event.data["findings"]:
+        found: dict[tuple[str, str], kinds.FindingData] = {}
+        for checked in self.rejections():
+            for each in checked["findings"]:
                 if each["status"] == "violated":
                     found.setdefault((each["sop_id"], each["message"]), each)
         return list(found.values())
@@ -217,14 +225,15 @@ def project_run(
     if begun is None:
         return None
     state = RunState(run_id, begun.plan, begun, mine, None, keys={e.key: e for e in mine})
-    if not begun.data["workflow"]:
+    if not state.workflow:
         return _all_folded(state, workflows)
     try:
         return _all_folded(replace(state, machine=_begun(state, workflows)), workflows)
     except EventLogError:
-        if not any(event.kind == kinds.ENDED for event in mine):
+        told_by_events = _all_folded(state, workflows)
+        if told_by_events.ended is None:
             raise
-        return _all_folded(state, workflows)
+        return told_by_events
 
 
 def advance_run(
@@ -260,8 +269,11 @@ def _folded(state: RunState, event: Event, workflows: Mapping[str, Workflow]) ->
         return replace(state, waits_until=event.data["until"])
     if event.kind == kinds.ENDED:
         return replace(state, ended=event, asked=None, waits_until=None)
-    if event.kind != kinds.ANSWERED:
-        return state
+    return _answered(state, event, workflows) if event.kind == kinds.ANSWERED else state
+
+
+def _answered(state: RunState, event: Event, workflows: Mapping[str, Workflow]) -> RunState:
+    """The run after a person's word; to an escalation, its workflow begins anew."""
     if kinds.answer(event)["asked"] != ESCALATION:
         return replace(state, asked=None)
     later = replace(state, asked=None, round=state.round + 1)
@@ -280,7 +292,7 @@ def _begun(state: RunState, workflows: Mapping[str, Workflow]) -> WorkflowRun:
     if said and isinstance(payload.get("feedback"), str):
         payload["feedback"] = "\n\n".join([payload["feedback"], *said])
     # As many attempts as there were when it was begun: a setting that changes later is for others.
-    attempts = state.begun.data.get("attempts")
+    attempts = kinds.started(state.begun).get("attempts")
     workflow = workflows[state.workflow]
     return start(workflow if attempts is None else with_attempts(workflow, attempts), payload)
 

@@ -1,5 +1,7 @@
 """The run of a whole plan: starts each task when all that it depends on is done."""
 
+from collections.abc import Sequence
+
 from hornbook.loop.protocol import StepKind, StepOutcome
 from hornbook.loop.runs.lookup import outcome_of
 from hornbook.loop.runs.state import RunState
@@ -20,23 +22,33 @@ def coordinate(services: LoopServices, run: RunState) -> StepOutcome:
     ready = ledger.ready(wanted, run.begun.seq)
     if ready:
         return _started(services, run, ready[0])
-    open_ones = [number for number in wanted if not ledger.done(number)]
-    if not open_ones:
-        for number in wanted:  # also where a run ended by an answer
-            services.worktrees.release(run.plan, f"task.{run.plan}.{number}")
-        said = f"{len(wanted)} of {len(wanted)} tasks are approved."
-        return _ended(services, run, "approved", said)
+    unfinished = [number for number in wanted if not ledger.done(number)]
+    if not unfinished:
+        return _all_approved(services, run, wanted)
     live = [each for each in services.runs(run.plan) if each.ended is None and each.machine]
     if not live:
-        said = f"not done: {', '.join(map(str, open_ones))}; nobody works on it any more."
-        return _ended(services, run, "stopped", said)
+        message = f"not done: {', '.join(map(str, unfinished))}; nobody works on it any more."
+        return _ended(services, run, "stopped", message)
+    message = f"{len(unfinished)} of {len(wanted)} tasks are open"
+    return _all_asking(run, live) or StepOutcome(
+        StepKind.WAITING, run.id, _seconds_to_wait(services, run), "waiting", message
+    )
+
+
+def _all_asking(run: RunState, live: Sequence[RunState]) -> StepOutcome | None:
+    """That a person has to answer, if there is nobody who works meanwhile."""
     asking = [each.id for each in live if each.is_asking]
-    if len(asking) == len(live):
-        said = f"a person has to answer {', '.join(asking)}"
-        return StepOutcome(StepKind.ASKING, run.id, status="asking", message=said)
-    said = f"{len(open_ones)} of {len(wanted)} tasks are open"
-    seconds = _patience(services, run)
-    return StepOutcome(StepKind.WAITING, run.id, seconds, "waiting", said)
+    if len(asking) < len(live):
+        return None
+    message = f"a person has to answer {', '.join(asking)}"
+    return StepOutcome(StepKind.ASKING, run.id, status="asking", message=message)
+
+
+def _all_approved(services: LoopServices, run: RunState, wanted: Sequence[int]) -> StepOutcome:
+    for number in wanted:  # also where a run ended by an answer
+        services.worktrees.release(run.plan, f"task.{run.plan}.{number}")
+    message = f"{len(wanted)} of {len(wanted)} tasks are approved."
+    return _ended(services, run, "approved", message)
 
 
 def follow(services: LoopServices, run: RunState) -> None:
@@ -44,20 +56,20 @@ def follow(services: LoopServices, run: RunState) -> None:
 
     They may have stopped to look while a person was asked.
     """
-    above = run.begun.data.get("parent")
+    above = run.parent
     while above is not None:
         parent = services.run(above)
-        above = parent.begun.data.get("parent")
+        above = parent.parent
         if parent.machine is not None or parent.ended is not None or parent.plan != run.plan:
             continue
         ledger = services.ledger(run.plan)
         for number in ledger.ready(_wanted(parent, ledger), parent.begun.seq):
-            _begin(services, parent, run, number)
+            _begin_child(services, parent, run, number)
 
 
 def _wanted(run: RunState, ledger: Ledger) -> list[int]:
     """The tasks that the run is about, and all that they were split into."""
-    only = run.begun.data.get("only") or [task.number for task in ledger.tasks]
+    only = kinds.started(run.begun).get("only") or [task.number for task in ledger.tasks]
     found: dict[int, None] = {}
     waiting = list(only)
     while waiting:
@@ -70,12 +82,12 @@ def _wanted(run: RunState, ledger: Ledger) -> list[int]:
 
 
 def _started(services: LoopServices, run: RunState, number: int) -> StepOutcome:
-    child = _begin(services, run, run, number)
-    said = f"task {number} is begun as {child}"
-    return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=said)
+    child = _begin_child(services, run, run, number)
+    message = f"task {number} is begun as {child}"
+    return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=message)
 
 
-def _begin(services: LoopServices, plan: RunState, run: RunState, number: int) -> str:
+def _begin_child(services: LoopServices, plan: RunState, run: RunState, number: int) -> str:
     """Begin a task for the run of a plan; `run` is the one who noticed that it is ready."""
     child = services.ledger(run.plan).next_run(number)
     payload = {"plan_slug": run.plan, "tasks": [f"task.{run.plan}.{number}"]}
@@ -93,7 +105,7 @@ def _begin(services: LoopServices, plan: RunState, run: RunState, number: int) -
     return child
 
 
-def _patience(services: LoopServices, run: RunState) -> float:
+def _seconds_to_wait(services: LoopServices, run: RunState) -> float:
     """How long to wait: the longer nothing happened, the longer."""
     last = services.events(run.plan)[-1].at
     return min(LATEST, max(SOONEST, seconds_until(services.clock(), last) / 2))

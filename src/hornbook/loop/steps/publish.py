@@ -38,10 +38,15 @@ def _complete(step: StepRun, payload: Data) -> Result:
         step.once(kinds.PUBLISHED, "published", lambda: {"payload": told})
         return Succeeded()
     work, checked = step.run.newest(DEVELOP), step.run.newest(kinds.CHECKED)
-    if work is None or checked is None or checked.data["tree"] != work.data["tree"]:
+    if work is None or checked is None or not _is_about(checked, work):
         return Erred("there is no accepted review of the newest change.")
     step.once(kinds.APPROVED, "approved", lambda: _approved(step, kinds.attempt(work), checked))
     return Succeeded()
+
+
+def _is_about(checked: Event, work: Event) -> bool:
+    """Whether a review was of the tree that an attempt left."""
+    return kinds.checked(checked)["tree"] == kinds.attempt(work)["tree"]
 
 
 def _approved(step: StepRun, work: kinds.AttemptData, checked: Event) -> Data:
@@ -130,27 +135,29 @@ def _attempts(run: RunState) -> list[dict[str, object]]:
     """What each attempt changed, and what gates and reviewers said to it."""
     found: list[dict[str, object]] = []
     for event in run.of(DEVELOP, kinds.GATED, kinds.CHECKED):
-        data = event.data
         if event.kind == DEVELOP:
+            work = kinds.attempt(event)
             found.append(
                 {
-                    "attempt": data["attempt"],
-                    "agent": data["agent"],
-                    "files": data["files"],
-                    "commit": data["commit"],
-                    "error": data.get("error"),
-                    "log": data.get("log"),
+                    "attempt": work["attempt"],
+                    "agent": work["agent"],
+                    "files": work["files"],
+                    "commit": work["commit"],
+                    "error": work.get("error"),
+                    "log": work.get("log"),
                 }
             )
         elif found and event.kind == kinds.GATED:
-            found[-1]["gates"] = "passed" if data["passed"] else gate_feedback(kinds.gates(event))
+            report = kinds.gates(event)
+            found[-1]["gates"] = "passed" if report["passed"] else gate_feedback(report)
         elif found:
+            checked = kinds.checked(event)
             found[-1]["review"] = {
-                "outcome": data["outcome"],
-                "rejection_type": data["rejection_type"],
-                "feedback": data.get("feedback"),
-                "problems": data["problems"],
-                "record": data["record"],
+                "outcome": checked["outcome"],
+                "rejection_type": checked["rejection_type"],
+                "feedback": checked.get("feedback"),
+                "problems": checked["problems"],
+                "record": checked["record"],
             }
     return found
 

@@ -19,7 +19,7 @@ from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.plans.plan import Plan
-from hornbook.plans.run_records import asked_words
+from hornbook.plans.run_records import question_text
 from hornbook.plans.state import PlanStatus
 from hornbook.plans.store import carried, rewritten, section_diff
 from hornbook.plans.tasks import Ledger
@@ -225,7 +225,7 @@ def ask(step: StepRun) -> Result | Pending:
         successor = step.services.plan(str(action.payload["successor"]))
         if successor.status is PlanStatus.COMMITTED:
             return Succeeded({"feedback": "it was promoted."})
-    return Pending(StepKind.ASKING, asked_words(event), "asking")
+    return Pending(StepKind.ASKING, question_text(event), "asking")
 
 
 def answered(subject: str, text: str) -> Result:

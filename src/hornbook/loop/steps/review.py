@@ -131,10 +131,10 @@ def earlier(run: RunState) -> str:
     if not rejections:
         return ""
     lines = ["", "Earlier reviews of this task said:", ""]
-    for place, event in enumerate(rejections, 1):
-        kind = event.data["rejection_type"] or event.data["outcome"]
-        said = str(event.data.get("feedback", "")).strip() or "nothing"
-        lines.append(f"{place}. {kind}: " + said.replace("\n", "\n   "))
+    for place, checked in enumerate(rejections, 1):
+        kind = checked["rejection_type"] or checked["outcome"]
+        feedback = checked.get("feedback", "").strip() or "nothing"
+        lines.append(f"{place}. {kind}: " + feedback.replace("\n", "\n   "))
     findings = run.open_findings()
     if findings:
         lines += ["", "These findings were open; say of each whether it is mended:", ""]

@@ -185,8 +185,9 @@ def answer_run(
     asks = run.asked.kind in {kinds.QUESTION, kinds.PROMOTE}
     asked = run.asked.kind.rpartition(".")[2] if asks else ESCALATION
     stops = text.strip().lower() == STOP
-    place = {"run": run.id, "round": run.round, "number": run.asked.data["number"]}
-    key = run.key(run.asked.data["number"], "answered" if asks else f"answered-{run.asked.seq}")
+    number = kinds.signal(run.asked)["number"]
+    place = {"run": run.id, "round": run.round, "number": number}
+    key = run.key(number, "answered" if asks else f"answered-{run.asked.seq}")
     if stops:
         data = {
             "run": run.id,
