@@ -161,7 +161,7 @@ def codes_in(source: str) -> Iterator[str]:
             name = (
                 node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
             )
-            texts = node.args if name in {"wrong", "_wrong", "doubtful", "Refused"} else []
+            texts = node.args if name in {"wrong", "_wrong", "doubtful", "ReadingRefused"} else []
         for text in texts:
             value = text.value if isinstance(text, ast.Constant) else None
             tail = ":" if isinstance(node, ast.JoinedStr) else "(?::[a-z_]+)?"
