@@ -1,8 +1,9 @@
 """The change under review, as git has it: merge-base to HEAD, never what anyone claims."""
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from unicodedata import category
 
@@ -138,39 +139,40 @@ def _name(field: bytes) -> str:
 
 def _patches(root: Path, ancestor: str, head: str, files: tuple[FileChange, ...]) -> dict[str, str]:
     """The patch of each changed file, whole; a file that changed its kind has two pieces."""
-    text = _patch(root, ancestor, head)
-    pieces = text.split("\ndiff --git ") if text else []
-    last = len(pieces) - 1
-    whole = [
-        ("" if place == 0 else "diff --git ") + piece + ("" if place == last else "\n")
-        for place, piece in enumerate(pieces)
-    ]
+    whole = _split_patch(_patch(root, ancestor, head))
     if len(whole) == len(files) and not any(_HIDDEN in piece for piece in whole):
         return {each.path: piece for each, piece in zip(files, whole, strict=True)}
-    held = _texts(root, head, ancestor, files)
+    texts = _texts(root, head, ancestor, files)
     found = {}
     for each in files:
         paths = tuple(filter(None, (each.before, each.path)))
         patch = _patch(root, ancestor, head, *paths)
-        if _HIDDEN in patch and all(path in held for path in paths):
+        if _HIDDEN in patch and texts.issuperset(paths):
             patch = _patch(root, ancestor, head, *paths, as_text=True)
         found[each.path] = patch
     return found
 
 
+def _split_patch(text: str) -> list[str]:
+    """The pieces of a patch, one for each file that it names; together they are the patch."""
+    pieces = text.split("\ndiff --git ") if text else []
+    ended = [f"{piece}\n" for piece in pieces[:-1]] + pieces[-1:]
+    return ended[:1] + [f"diff --git {piece}" for piece in ended[1:]]
+
+
+def _paths_of(files: Iterable[FileChange]) -> list[str]:
+    """The names that files have, and those that they had before."""
+    return sorted({path for each in files for path in (each.before, each.path) if path})
+
+
 def _texts(root: Path, head: str, ancestor: str, files: tuple[FileChange, ...]) -> set[str]:
     """Those of the changed files that are text on both sides, whatever attributes say of them."""
-    before, after = files_at(root, ancestor), files_at(root, head)
-    sides: dict[str, list[str]] = {}
-    for each in files:
-        for path in filter(None, (each.before, each.path)):
-            sides[path] = [side[path] for side in (before, after) if path in side]
-    contents = blobs(root, (blob for found in sides.values() for blob in found))
-    return {
-        path
-        for path, found in sides.items()
-        if found and not any(b"\0" in contents[blob] for blob in found)
-    }
+    trees = files_at(root, ancestor), files_at(root, head)
+    paths = _paths_of(files)
+    sides = {path: [tree[path] for tree in trees if path in tree] for path in paths}
+    contents = blobs(root, chain.from_iterable(sides.values()))
+    binary = {blob for blob, content in contents.items() if b"\0" in content}
+    return {path for path, found in sides.items() if found and binary.isdisjoint(found)}
 
 
 def _patch(root: Path, ancestor: str, head: str, *paths: str, as_text: bool = False) -> str:

@@ -109,7 +109,7 @@ def ignored_beside(root: Path, made_by_gates: Callable[[str], bool]) -> tuple[st
         path = os.fsdecode(name)
         parts = path.rstrip("/").split("/")
         own = ".hornbook" in parts or path.endswith(".pyc") or not kept.isdisjoint(parts)
-        if path and not own and not made_by_gates(path.rstrip("/")) and not made_by_gates(path):
+        if path and not own and not any(map(made_by_gates, (path.rstrip("/"), path))):
             found.append(path)
     return tuple(sorted(found))
 

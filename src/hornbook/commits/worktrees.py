@@ -191,14 +191,7 @@ def change_set(
         write(worktree.path, "add", "-u", "--", ":(top)", *outside, environment=environment)
         untracked = _untracked(worktree, environment)
         nested = tuple(path.rstrip("/") for path in untracked if path.endswith("/"))
-        wanted = [
-            path
-            for path in untracked
-            if not path.endswith("/")
-            and not _is_dependency(worktree, path)
-            and not _is_hidden(path)
-            and not _is_made(worktree, path, made_by_gates)
-        ]
+        wanted = [path for path in untracked if _is_work(worktree, path, made_by_gates)]
         if wanted:
             literal = {**environment, "GIT_LITERAL_PATHSPECS": "1"}
             listed = b"\0".join(map(os.fsencode, wanted))
@@ -234,6 +227,16 @@ def _is_made(worktree: Worktree, path: str, made: Callable[[str], bool] | None) 
 
 def _is_hidden(path: str) -> bool:
     return not set(HIDDEN).isdisjoint(path.split("/"))
+
+
+def _is_work(worktree: Worktree, path: str, made_by_gates: Callable[[str], bool] | None) -> bool:
+    """Whether an untracked file is a developer's work, and no nested repository or by-product."""
+    return not (
+        path.endswith("/")
+        or _is_dependency(worktree, path)
+        or _is_hidden(path)
+        or _is_made(worktree, path, made_by_gates)
+    )
 
 
 def _intruding(path: Path) -> tuple[str, ...]:

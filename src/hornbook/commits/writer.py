@@ -105,6 +105,13 @@ def keep_blob(root: Path, data: bytes) -> str:
     return printed.decode("ascii").strip()
 
 
+def _trailer_line(key: str, value: str) -> str:
+    stripped = value.strip()
+    if not stripped or stripped != value or "\n" in value or not key.replace("-", "").isalnum():
+        raise UsageError(f"trailer {key}: {value!r} does not stand on one line: shorten it.")
+    return f"{key}: {value}"
+
+
 def make_commit(
     root: Path,
     tree: str,
@@ -122,16 +129,7 @@ def make_commit(
     Raises:
         UsageError: A trailer does not stand on one line, or git refused.
     """
-    lines = []
-    for key, value in trailers:
-        if (
-            not value
-            or value != value.strip()
-            or "\n" in value
-            or not key.replace("-", "").isalnum()
-        ):
-            raise UsageError(f"trailer {key}: {value!r} does not stand on one line: shorten it.")
-        lines.append(f"{key}: {value}")
+    lines = [_trailer_line(key, value) for key, value in trailers]
     whole = message.strip() + "\n" + ("\n" + "\n".join(lines) + "\n" if lines else "")
     date = when or max((_date(root, each) for each in parents), default=None)
     dates = {} if date is None else {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}

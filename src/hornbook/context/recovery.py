@@ -1,4 +1,14 @@
-"""Recovery: projects a plan's log again and compares it with what lies on disk."""
+"""Recovery: projects a plan's log again and compares it with what lies on disk.
+
+Events are the only truth. `read_log` takes them from the table, or from the export where that knows
+more or the table is damaged; a last line that was cut off in the export is dropped, and any other
+damage of it is an error unless the table is whole. Where both are whole and contradict each other,
+nothing is recovered: a person has to say which is right. From the events every file of the plan
+follows byte for byte (`compact`), and so does what the newest checkpoint should say of its own
+moment. `recover` only compares and reports: same, missing, damaged, or edited by a person. `repair`
+writes anew what differs, after it put a copy of what was there into quarantine, so that nothing is
+lost by a repair that was wrong. Artifacts are no projection and can only be reported.
+"""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -298,13 +298,15 @@ def _tracks(folder: Path) -> list[str]:
     return found
 
 
+def _track_texts(folder: Path) -> dict[str, str]:
+    """The files of a track that are there, by their names."""
+    paths = {file: folder / file for file in TRACK_FILES}
+    return {file: _text(path) for file, path in paths.items() if path.is_file()}
+
+
 def _import_track(memory: Memory, root: Path, folder: Path, name: str, ledger: _Ledger) -> None:
     slug = slug_of(name)
-    texts = {
-        file: _text(folder / TRACKS / name / file)
-        for file in TRACK_FILES
-        if (folder / TRACKS / name / file).is_file()
-    }
+    texts = _track_texts(folder / TRACKS / name)
     hashes = {
         f"{TRACKS}/{name}/{file}": sha256(text.encode()).hexdigest() for file, text in texts.items()
     }
@@ -330,10 +332,12 @@ def _import_track(memory: Memory, root: Path, folder: Path, name: str, ledger: _
         store.view(slug)
         first = next(event for event in log.events(slug) if event.kind == "plan.imported")
     for file, part in PARTS.items():
+        if file not in texts:
+            continue
         path = f"{TRACKS}/{name}/{file}"
-        if file in texts and first.data["files"].get(path) == hashes[path]:
+        if first.data["files"].get(path) == hashes[path]:
             ledger.put(path, "imported", f"plan {slug}: {part}")
-        elif file in texts:
+        else:
             ledger.put(path, "left", f"it changed since plan {slug} was made: edit its plan.md")
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from hornbook.disk import settle
 from hornbook.errors import EventLogError, PlanHeld, UsageError
@@ -28,7 +29,11 @@ HOLDERS = Path("logs", "holders")
 def holding(state: Path, plan: str, doing: str, *, at: str) -> Iterator[None]:
     """Hold a plan for what is being done; within one process it may be nested.
 
-    The lock ends with the process, however that ends.
+    This keeps two commands on one machine from writing the files of a plan at once: a checkpoint
+    and a repair. It is the kernel's lock on a file, which ends with the process however that ends;
+    what stands in the file only tells others who holds it, and is not what decides. Who may work
+    on the tasks of a plan is another question, which the engine's roster answers for all machines
+    of a database: one living worker has the plan's row there.
 
     Raises:
         PlanHeld: Another process holds it.
@@ -77,7 +82,8 @@ def _refuse_second_holder(plan: str, holder: dict[str, object]) -> None:
 
 SCHEMA = 1
 CHECKPOINT = "checkpoint.json"
-KEYS = ("schema", "plan", "seq", "event_hash", "files", "artifacts")
+_KINDS = {"plan": str, "seq": int, "event_hash": str, "files": dict, "artifacts": dict}
+KEYS = ("schema", *_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +171,7 @@ def digest_of(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def read_checkpoint(data: bytes, path: str) -> Checkpoint:
-    """The checkpoint in a file.
-
-    Raises:
-        UsageError: A newer Hornbook wrote it.
-        ValueError: It is none; the message says why.
-    """
+def _checkpoint_facts(data: bytes, path: str) -> dict[str, Any]:  # JSON, not looked at yet
     facts = json.loads(data)
     if not isinstance(facts, dict) or type(facts.get("schema")) is not int:
         raise ValueError("it is no checkpoint")
@@ -179,14 +179,24 @@ def read_checkpoint(data: bytes, path: str) -> Checkpoint:
         raise UsageError(
             f"{path} has schema {facts['schema']}, this Hornbook knows {SCHEMA}: update Hornbook."
         )
+    return facts
+
+
+def read_checkpoint(data: bytes, path: str) -> Checkpoint:
+    """The checkpoint in a file.
+
+    Raises:
+        UsageError: A newer Hornbook wrote it.
+        ValueError: It is none; the message says why.
+    """
+    facts = _checkpoint_facts(data, path)
     missing = [key for key in KEYS if key not in facts]
     if missing:
         raise ValueError(f"it lacks {', '.join(missing)}")
-    kinds = {"plan": str, "seq": int, "event_hash": str, "files": dict, "artifacts": dict}
-    for key, kind in kinds.items():
+    for key, kind in _KINDS.items():
         if type(facts[key]) is not kind:
             raise ValueError(f"`{key}` is {facts[key]!r}, which is no {kind.__name__}")
-    return Checkpoint(**{key: facts[key] for key in kinds})
+    return Checkpoint(**{key: facts[key] for key in _KINDS})
 
 
 QUARANTINE = "quarantine"

@@ -323,8 +323,8 @@ def _tasks(value: object) -> str | None:
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         return f"{value!r} is no list of tasks"
     for place, task in enumerate(value, 1):
-        missing = [name for name in _TASK if name not in task]
-        wrong = f"{missing[0]} is missing" if missing else _parts(task, _TASK)
+        missing = next((name for name in _TASK if name not in task), None)
+        wrong = _parts(task, _TASK) if missing is None else f"{missing} is missing"
         if wrong:
             return f"task {place}: {wrong}"
     return None
@@ -335,11 +335,15 @@ def _artifacts(value: object) -> str | None:
         return f"{value!r} is no list of artifacts"
     for each in value:
         path, digest = each.get("path"), each.get("sha256")
-        if not isinstance(path, str) or not path or path[0] == "/" or ".." in path.split("/"):
+        if not _lies_below_root(path):
             return f"the path {path!r} does not lie below the root"
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
             return f"{path} has the sha256 {digest!r}, which is none"
     return None
+
+
+def _lies_below_root(path: object) -> bool:
+    return isinstance(path, str) and path != "" and path[0] != "/" and ".." not in path.split("/")
 
 
 def _hashes(value: object) -> str | None:

@@ -1,8 +1,14 @@
 """The event log: a table, and beside each plan an export that can be verified and read back.
 
 The table is SQLite at `.hornbook/events.db`, or any database that a URL names. The export
-`plans/<slug>/events.jsonl` has one canonical line for each event. Whichever of the two is behind
-is completed from the other; where they contradict each other nothing is done.
+`plans/<slug>/events.jsonl` has one canonical line for each event. These are two truths on purpose:
+the table numbers events for all who append at once, the export travels with git and can be read
+and verified without us. The lines of the table, one after the other, are the bytes of the export,
+and every row knows where in those bytes its line ends (`ends`). So one comparison of sizes says
+before each append whether the two are level, and nothing is appended while they are not. A process
+that is killed between table and export leaves an export that is a beginning of the table, a clone
+has exports and no table: `sync` completes whichever is a beginning of the other. Where neither is,
+one of them was changed by hand; nothing is done then, and a person is told which line differs.
 """
 
 import contextlib
@@ -105,10 +111,8 @@ def open_database(url: str, default: Path) -> Database:
 class EventLog:
     """Appends events and gives them back, in the order of each plan's log.
 
-    There are two truths, the table and the export beside each plan, and both are written: the
-    table first, in a transaction that numbers the event, then the export. A process that is killed
-    in between leaves an export that is behind, which the next `sync` completes; a clone has only
-    exports, from which `sync` fills the table. Nothing is appended while the two differ.
+    An event is written into the table first, in a transaction that numbers it, then into the
+    export.
 
     `kinds` are the kinds that may be appended: those of plans, and what a caller adds to them.
     """
@@ -252,11 +256,11 @@ class EventLog:
         for _ in range(ATTEMPTS):
             try:
                 with self._database.writing() as connection:
-                    known = self._with_key(connection, plan, key)
-                    if known is not None:
-                        return known, False
+                    same = self._with_key(connection, plan, key)
+                    if same is not None:
+                        return same, False
                     previous, start = self._last(connection, plan)
-                    if after is not None and after != (previous.seq if previous else 0):
+                    if after not in {None, previous.seq if previous else 0}:
                         return None
                     level = self._exported(plan) == start
                     if level:

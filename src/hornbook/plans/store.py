@@ -208,12 +208,11 @@ class PlanStore:
             raise UsageError(f"plan {slug} is {view.state.status}: only a committed one has tasks.")
         if tuple(tasks) == fixed:
             return view
-        changed = [old.number for old, new in zip(fixed, tasks, strict=False) if old != new]
-        if changed or len(tasks) < len(fixed):
-            which = f"task {changed[0]}" if changed else f"task {len(tasks) + 1}"
+        changed = _first_changed(fixed, tasks)
+        if changed is not None:
             raise UsageError(
-                f"{which} of plan {slug} was fixed in another form and never changes: explore a "
-                f"plan that supersedes it (`hornbook explore TOPIC --supersedes {slug}`)."
+                f"task {changed} of plan {slug} was fixed in another form and never changes: "
+                f"explore a plan that supersedes it (`hornbook explore TOPIC --supersedes {slug}`)."
             )
         data = {"tasks": [task_data(task) for task in tasks]}
         return self._append(slug, "tasks.generated", data, event_keys.tasks(data))
@@ -235,14 +234,13 @@ class PlanStore:
             state = project(events)
             if state is None or state.status is not PlanStatus.COMMITTED:
                 raise UsageError(f"plan {slug} is not committed: only a committed one has tasks.")
-            taken = [each for each in state.tasks if each != wanted.get(each.number, each)]
-            if taken:
-                raise UsageError(f"task {taken[0].number} of plan {slug} is another one already.")
-            known = {each.number for each in state.tasks}
-            fresh = [task for number, task in wanted.items() if number not in known]
-            if not fresh:
+            for each in state.tasks:
+                if each != wanted.get(each.number, each):
+                    raise UsageError(f"task {each.number} of plan {slug} is another one already.")
+            tasks = {**{each.number: each for each in state.tasks}, **wanted}
+            if len(tasks) == len(state.tasks):
                 return None
-            data: Data = {"tasks": [task_data(task) for task in (*state.tasks, *fresh)]}
+            data: Data = {"tasks": [task_data(task) for task in tasks.values()]}
             return event_keys.tasks(data), data
 
         with self._log.alone():
@@ -284,21 +282,27 @@ class PlanStore:
         edit = self._edit(state, before)
         if edit is not None:
             problems = _untaken(edit, state)
-            changes = changes_between(state.plan, edit.plan)
-            if not problems and changes:
-                key = event_keys.edited(changes, state.head)
-                self._log.append(slug, "plan.edited", changes, key=key)
-                state = self._log.state(slug) or state
-                path = self._folder / "plans" / slug / PLAN_FILE
-                write_if_changed(path, render(state.plan))
+            state = state if problems else self._with_edit(state, edit)
         write_files(self._folder, before, state)
         if written != state.seq:
             write_run_records(self._folder, self._log.events(slug), after=written)
             self._log.set_projected(slug, state.seq)
         taken = {problem.path for problem in problems}
         left = [f".hornbook/{path}" for path in edited_files(self._folder, state)]
-        told = (*problems, *(_differs(path) for path in left if path not in taken))
-        return PlanView(state, (*told, *map(_set_aside, state.set_aside)))
+        differing = (_differs(path) for path in left if path not in taken)
+        return PlanView(state, (*problems, *differing, *map(_set_aside, state.set_aside)))
+
+    def _with_edit(self, state: PlanState, edit: PlanText) -> PlanState:
+        """The plan after what a person wrote into its file became an event, if it says more."""
+        slug = state.plan.slug
+        changes = changes_between(state.plan, edit.plan)
+        if not changes:
+            return state
+        key = event_keys.edited(changes, state.head)
+        self._log.append(slug, "plan.edited", changes, key=key)
+        state = self._log.state(slug) or state
+        write_if_changed(self._folder / "plans" / slug / PLAN_FILE, render(state.plan))
+        return state
 
     def _edit(self, state: PlanState, before: PlanState | None) -> PlanText | None:
         """What somebody wrote into the plan's file; None if it is ours or laid out differently."""
@@ -369,6 +373,14 @@ def _told(problem: Problem) -> str:
 FEEDBACK = "Feedback that led to this revision:"
 
 
+def _first_changed(fixed: Sequence[PlanTask], tasks: Sequence[PlanTask]) -> int | None:
+    """The number of the first fixed task that is another one, or none, among some tasks."""
+    for old, new in zip(fixed, tasks, strict=False):
+        if old != new:
+            return old.number
+    return len(tasks) + 1 if len(tasks) < len(fixed) else None
+
+
 def rewritten(plan: Plan, answer: str, feedback: str) -> tuple[Plan | None, list[str]]:
     """The plan with the sections of an answer and the feedback, or every reason why not."""
     read = parse(answer, "the answer")
@@ -379,19 +391,23 @@ def rewritten(plan: Plan, answer: str, feedback: str) -> tuple[Plan | None, list
             "The answer has no section of a plan: write `## Execution` or another heading of the "
             f"five ({', '.join(SECTIONS)}), and its text below."
         )
-    wrong += [
-        f"line {each.line}: {each.message}"
-        for each in read.problems
-        if each.code not in LENIENT | {"no_title"}
-    ]
+    wrong += [f"line {each.line}: {each.message}" for each in _section_problems(read)]
     if wrong:
         return None, wrong
-    fresh = {name.lower(): getattr(read.plan, name.lower()) for name in given}
-    changed = replace(plan, **fresh)
+    changed = _with_sections_of(plan, read, given)
     quoted = "\n".join(f"> {line}".rstrip() for line in feedback.strip().split("\n"))
-    kept = changed.coordination.partition(FEEDBACK)[0].rstrip()
-    told = "\n\n".join(filter(None, (kept, f"{FEEDBACK}\n\n{quoted}")))
-    return replace(changed, coordination=told), []
+    before = changed.coordination.partition(FEEDBACK)[0].rstrip()
+    coordination = "\n\n".join(filter(None, (before, f"{FEEDBACK}\n\n{quoted}")))
+    return replace(changed, coordination=coordination), []
+
+
+def _section_problems(read: PlanText) -> list[Problem]:
+    """What is wrong with a text that need not be a whole plan."""
+    return [each for each in read.problems if each.code not in LENIENT | {"no_title"}]
+
+
+def _with_sections_of(plan: Plan, read: PlanText, names: Sequence[str]) -> Plan:
+    return replace(plan, **{name.lower(): getattr(read.plan, name.lower()) for name in names})
 
 
 def section_diff(before: Plan, after: Plan) -> str:
@@ -431,10 +447,10 @@ def with_sections(plan: Plan, text: str, sections: Sequence[str], path: str) -> 
     given = [name for name in sections if name in read.stated]
     if not given and len(sections) == 1 and read.stated.isdisjoint(SECTIONS):
         return replace(plan, **{sections[0].lower(): text.rstrip("\n")})  # type: ignore[arg-type]  # a text section
-    wrong = [each for each in read.problems if each.code not in LENIENT | {"no_title"}]
+    wrong = _section_problems(read)
     problems = [f"{each.path}, line {each.line}: {each.message}" for each in wrong]
     if not given:
         problems.append(f"{path}: it has no section {' or '.join(f'`## {s}`' for s in sections)}.")
     if problems:
         raise ConfigError(problems)
-    return replace(plan, **{name.lower(): getattr(read.plan, name.lower()) for name in given})
+    return _with_sections_of(plan, read, given)

@@ -9,7 +9,7 @@
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hornbook.plans import run_kinds as kinds
@@ -105,22 +105,31 @@ def find_cycle(tasks: Iterable[PlanTask]) -> list[int]:
     """The numbers of tasks that wait for each other, the first of them again at the end."""
     waits = {task.number: task.depends_on for task in tasks}
     done: set[int] = set()
-    for start, wanted in waits.items():
-        trail: list[int] = []
-        pending = [(start, iter(wanted))]
-        while pending:
-            number, rest = pending[-1]
-            if not trail or trail[-1] != number:
-                trail.append(number)
-            following = next((each for each in rest if each not in done and each in waits), None)
-            if following is None:
-                done.add(number)
-                pending.pop()
-                trail.pop()
-            elif following in trail:
-                return [*trail[trail.index(following) :], following]
-            else:
-                pending.append((following, iter(waits[following])))
+    for start in waits:
+        cycle = _cycle_from(start, waits, done)
+        if cycle:
+            return cycle
+    return []
+
+
+def _cycle_from(start: int, waits: Mapping[int, Sequence[int]], done: set[int]) -> list[int]:
+    """A cycle that can be reached from a task; what is on none is added to `done`.
+
+    Depth first, without recursion: `trail` is the way to the task that is looked at, and each on
+    it has its dependencies that were not followed yet in `unfollowed`.
+    """
+    trail = [start]
+    unfollowed = [iter(waits[start])]
+    while trail:
+        following = next((e for e in unfollowed[-1] if e not in done and e in waits), None)
+        if following is None:
+            done.add(trail.pop())
+            unfollowed.pop()
+        elif following in trail:
+            return [*trail[trail.index(following) :], following]
+        else:
+            trail.append(following)
+            unfollowed.append(iter(waits[following]))
     return []
 
 
@@ -259,10 +268,13 @@ class Ledger:
             return (self.approved[number],)
         if number not in self.children:
             return None
-        parts = [self.commits(child) for child in self.children[number]]
-        if any(part is None for part in parts):
-            return None
-        return tuple(dict.fromkeys(commit for part in parts for commit in part or ()))
+        found: list[str] = []
+        for child in self.children[number]:
+            part = self.commits(child)
+            if part is None:
+                return None
+            found += part
+        return tuple(dict.fromkeys(found))
 
     def done(self, number: int) -> bool:
         """Whether a task, or all that it was split into, is approved."""

@@ -168,14 +168,20 @@ def outside_fences(lines: Sequence[str]) -> list[bool]:
     for line in lines:
         found = _FENCE.match(line)
         if not fence:
-            opens = found is not None and not (found[1][0] == "`" and "`" in found[2])
-            fence = found[1] if found is not None and opens else ""
+            fence = _opened_fence(found)
             answer.append(not fence)
             continue
         answer.append(False)
         if found and found[1].startswith(fence) and not found[2].strip():
             fence = ""
     return answer
+
+
+def _opened_fence(found: re.Match[str] | None) -> str:
+    """The marks that open a block; what stands behind backticks may hold none, or it is code."""
+    if found is None or (found[1][0] == "`" and "`" in found[2]):
+        return ""
+    return str(found[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,11 @@
-"""Who works: processes that tell the database that they live, and hold plans."""
+"""Who works: processes that tell the database that they live, and hold plans.
+
+One living worker at a time holds a plan: its name stands in the plan's row of `HOLDS`, which it
+takes in one statement if the row is free, or belongs to a worker that is dead. Nobody has to give
+a plan back for that, so a killed process blocks it no longer than `dead_after` seconds, and on its
+own machine not at all, since the kernel lets go of the lock on a worker's file when it ends. All
+times are the database's, for the clocks of several machines differ.
+"""
 
 import os
 import socket

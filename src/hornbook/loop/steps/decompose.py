@@ -111,14 +111,9 @@ def split(
     A criterion goes to the child whose file it names, any other to the last one, which is done
     when all the others are.
     """
-    ordered = sorted(set(files))
-    groups = list(fewest_groups(ordered, fits) or ())
-    if len(groups) == 1 and len(ordered) > 1:
-        middle = (len(ordered) + 1) // 2
-        groups = [tuple(ordered[:middle]), tuple(ordered[middle:])]
+    groups = sorted(_file_groups(sorted(set(files)), fits))
     if len(groups) < 2:
         return []
-    groups.sort()
     homes = [_home(criterion, groups) for criterion in task.criteria]
     return [
         Child(
@@ -147,6 +142,15 @@ def _described(task: PlanTask, group: Sequence[str]) -> str:
     return "\n\n".join(filter(None, (task.description, only)))
 
 
+def _file_groups(files: list[str], fits: Callable[[Sequence[str]], bool]) -> list[tuple[str, ...]]:
+    """The fewest groups that each fit; halves where all fit together."""
+    groups = list(fewest_groups(files, fits) or ())
+    if len(groups) == 1 and len(files) > 1:
+        middle = (len(files) + 1) // 2
+        return [tuple(files[:middle]), tuple(files[middle:])]
+    return groups
+
+
 def uncovered(
     files: Sequence[str], criteria: Sequence[str], children: Sequence[Child]
 ) -> Iterator[str]:
@@ -158,14 +162,18 @@ def uncovered(
         ("criterion", criteria, [text for child in children for text in child.criteria]),
     )
     for what, wanted, given in pairs:
-        counted, due = Counter(given), Counter(wanted)
-        for each in dict.fromkeys((*wanted, *given)):
-            if counted[each] < due[each]:
-                yield f"The {what} {each!r} belongs to no child: give it to one."
-            elif not due[each]:
-                yield f"The {what} {each!r} is none of the task's: leave it out."
-            elif counted[each] > due[each]:
-                yield f"The {what} {each!r} belongs to {counted[each]} children: give it to one."
+        yield from _not_once(what, wanted, given)
+
+
+def _not_once(what: str, wanted: Sequence[str], given: Sequence[str]) -> Iterator[str]:
+    counted, due = Counter(given), Counter(wanted)
+    for each in dict.fromkeys((*wanted, *given)):
+        if counted[each] < due[each]:
+            yield f"The {what} {each!r} belongs to no child: give it to one."
+        elif not due[each]:
+            yield f"The {what} {each!r} is none of the task's: leave it out."
+        elif counted[each] > due[each]:
+            yield f"The {what} {each!r} belongs to {counted[each]} children: give it to one."
 
 
 def as_tasks(

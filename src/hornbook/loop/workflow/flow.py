@@ -4,7 +4,7 @@ Facts hold at a step when they hold on every way to it. They tell which results 
 whether gates have passed over the newest change, and whether a review of it was accepted.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hornbook.context.templates.context_settings import remedy
@@ -200,31 +200,38 @@ def _check_read(use: Use, facts: Facts, notes: Notebook) -> None:
 
 
 def _check_honesty(placed: PlacedStep, facts: Facts, notes: Notebook) -> None:
-    action, name = placed.step.action, placed.step.name
-    line = placed.line("action")
-    if action.subject == REVIEW:
-        if _GATED not in facts:
-            message = (
-                f"the reviewer can be asked before `{GATES}` passed over the newest change: lead "
-                "every way through it."
-            )
-            notes.wrong(f"review_without_gates:{name}", placed.path, line, message)
-        if _CONTEXT not in facts:
-            message = (
-                "the reviewer can be asked without the rules: lead every way through a "
-                f"successful `{ASSEMBLE}`."
-            )
-            notes.wrong(f"review_without_context:{name}", placed.path, line, message)
-    if action.subject == COMPLETE and _status(placed.step) == APPROVED:
-        held = facts | _said(placed.step.condition)
-        missing = [fact for fact in (_GATED, _REVIEWED, _ACCEPTED, _VERDICT) if fact not in held]
-        if missing:
-            message = (
-                f"a task can be approved without: {', '.join(missing)}. Lead every way through "
-                f"the gates, an accepted review (`{VALIDATE}`) and a condition that its verdict "
-                f"is `{APPROVED}`."
-            )
-            notes.wrong(f"unearned_approval:{name}", placed.path, line, message)
+    if placed.step.action.subject == REVIEW:
+        _check_review(placed, facts, notes)
+    if placed.step.action.subject == COMPLETE and _status(placed.step) == APPROVED:
+        _check_approval(placed, facts | _said(placed.step.condition), notes)
+
+
+def _check_review(placed: PlacedStep, facts: Facts, notes: Notebook) -> None:
+    name, line = placed.step.name, placed.line("action")
+    if _GATED not in facts:
+        message = (
+            f"the reviewer can be asked before `{GATES}` passed over the newest change: lead "
+            "every way through it."
+        )
+        notes.wrong(f"review_without_gates:{name}", placed.path, line, message)
+    if _CONTEXT not in facts:
+        message = (
+            "the reviewer can be asked without the rules: lead every way through a "
+            f"successful `{ASSEMBLE}`."
+        )
+        notes.wrong(f"review_without_context:{name}", placed.path, line, message)
+
+
+def _check_approval(placed: PlacedStep, facts: Facts, notes: Notebook) -> None:
+    missing = [fact for fact in (_GATED, _REVIEWED, _ACCEPTED, _VERDICT) if fact not in facts]
+    if missing:
+        message = (
+            f"a task can be approved without: {', '.join(missing)}. Lead every way through "
+            f"the gates, an accepted review (`{VALIDATE}`) and a condition that its verdict "
+            f"is `{APPROVED}`."
+        )
+        name, line = placed.step.name, placed.line("action")
+        notes.wrong(f"unearned_approval:{name}", placed.path, line, message)
 
 
 def _status(step: Step) -> str | None:
@@ -360,14 +367,22 @@ def _constant(value: object) -> _Constant | None:
         texts = [part for part in value.parts if isinstance(part, str)]
         return _Constant("".join(texts)) if len(texts) == len(value.parts) else None
     if isinstance(value, Mapping):
-        members = {key: _constant(each) for key, each in value.items()}
-        known = {key: each.value for key, each in members.items() if each is not None}
-        return _Constant({**known}) if len(known) == len(members) else None
+        members = _constants(value.values())
+        return None if members is None else _Constant(dict(zip(value, members, strict=True)))
     if isinstance(value, tuple):
-        items = [_constant(each) for each in value]
-        listed = [each.value for each in items if each is not None]
-        return _Constant(listed) if len(listed) == len(items) else None
+        items = _constants(value)
+        return None if items is None else _Constant(items)
     return _Constant(value) if value is None or isinstance(value, int | float) else None
+
+
+def _constants(values: Iterable[object]) -> list[Json] | None:
+    """The values if no expression stands in any of them."""
+    found: list[Json] = []
+    for each in map(_constant, values):
+        if each is None:
+            return None
+        found.append(each.value)
+    return found
 
 
 def _value_problems(operator: str, value: Json, field: Field | None) -> Iterator[str]:

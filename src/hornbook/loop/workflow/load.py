@@ -160,24 +160,30 @@ class _Definition:
 
     # Steps
 
-    def _steps(self) -> tuple[list[PlacedStep], tuple[str, ...]]:
-        nodes = self._given["steps"].items if "steps" in self._given else ()
-        if "steps" in self._given and not nodes:
+    def _step_nodes(self) -> Sequence[Node]:
+        """The steps as they are written, no more than a workflow may have."""
+        if "steps" not in self._given:
+            return ()
+        nodes = self._given["steps"].items
+        if not nodes:
             self._wrong("steps", "there is no step: add one.")
         if len(nodes) > MAX_STEPS:
             self._wrong("steps", f"there are more than {MAX_STEPS} steps: split the workflow.")
-            nodes = nodes[:MAX_STEPS]
+        return nodes[:MAX_STEPS]
+
+    def _steps(self) -> tuple[list[PlacedStep], tuple[str, ...]]:
+        nodes = self._step_nodes()
         read = [
             StepReader(self._notes, f"steps[{place}]").step(node)
             for place, node in enumerate(nodes)
         ]
         placed = [each for each in read if each is not None]
         names = _names(nodes)
-        kept = {**names, **dict.fromkeys(name for each in placed for name in each.step.names)}
+        known = {**names, **dict.fromkeys(name for each in placed for name in each.step.names)}
         sound = self._unique(nodes) and len(placed) == len(nodes)
         sound = self._targets(nodes, tuple(names)) and sound
         self._aliases(placed)
-        check_references(placed, self._notes, tuple(kept))
+        check_references(placed, self._notes, tuple(known))
         if sound and placed and not self._unknown_names():
             check_flow(placed, self._notes)
         return placed, tuple(names)
