@@ -178,10 +178,10 @@ def _go(text: str, path: str) -> Coverage:
         block = _GO_BLOCK.fullmatch(line.strip())
         if block is None:
             raise ValueError(f"line {number} is no block of a Go profile")
-        ran = blocks.get(block[1], (0, False))[1] or int(block[3]) > 0
-        blocks[block[1]] = (int(block[2]), ran)
+        _, ran_before = blocks.get(block[1], (0, False))
+        blocks[block[1]] = (int(block[2]), ran_before or int(block[3]) > 0)
     total = sum(statements for statements, _ in blocks.values())
-    covered = sum(statements for statements, ran in blocks.values() if ran)
+    covered = sum(statements * ran for statements, ran in blocks.values())
     return Coverage(covered, total, path)
 
 

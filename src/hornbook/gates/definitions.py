@@ -157,19 +157,21 @@ class _Merge:
             origins = dict(gate.origins)
             for key, text in _wrong(gate):
                 self._complain(_plain(origins.get(key, "")), text)
-            for other in gate.after:
-                if other not in self.gates:
-                    hint = _nearest(other, self.gates)
-                    text = f"gate `{gate.name}` comes after `{other}`, which is none: {hint}"
-                    self._complain(_plain(origins.get("after", "")), text)
+            for other in (name for name in gate.after if name not in self.gates):
+                hint = _nearest(other, self.gates)
+                text = f"gate `{gate.name}` comes after `{other}`, which is none: {hint}"
+                self._complain(_plain(origins.get("after", "")), text)
+        self._check_order()
+        if self.gates and off >= self.gates.keys():
+            self._complain("gates", "every gate is switched off: leave `gates` out, or keep one.")
+
+    def _check_order(self) -> None:
         try:
             TopologicalSorter({gate.name: gate.after for gate in self.gates.values()}).prepare()
         except CycleError as problem:
             circle = " after ".join(reversed(problem.args[1]))
             origin = dict(self.gates[problem.args[1][0]].origins).get("after", "")
             self._complain(_plain(origin), f"gates wait for each other: {circle}.")
-        if self.gates and off >= self.gates.keys():
-            self._complain("gates", "every gate is switched off: leave `gates` out, or keep one.")
 
 
 def name_prefixes(chosen: Sequence[tuple[str, str]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hornbook.gates.definitions import name_prefixes
@@ -65,15 +65,19 @@ def detect(paths: Iterable[str], read: Read) -> tuple[Stack, ...]:
 
     A gate whose tool shows no sign, neither a configuration nor a dependency, is switched off.
     """
-    files = sorted(path for path in paths if _is_reached(path))
-    found: list[Stack] = []
-    for preset in MANIFESTS:
-        folders = [_folder(path) for path in files if _fits(preset, path, read)]
-        for folder in dict.fromkeys(sorted(folders, key=lambda each: (each.count("/"), each))):
-            if not any(_is_below(folder, stack) for stack in found if stack.preset == preset):
-                signs = _Signs(files, folder, read)
-                found.append(Stack(preset, folder, tuple(_CHANGES[preset](signs))))
+    files = sorted(filter(_is_reached, paths))
+    found = [stack for preset in MANIFESTS for stack in _stacks(preset, files, read)]
     return tuple(sorted(found, key=lambda stack: (stack.folder != ".", stack.folder, stack.preset)))
+
+
+def _stacks(preset: str, files: list[str], read: Read) -> list[Stack]:
+    found: list[Stack] = []
+    folders = {_folder(path) for path in files if _fits(preset, path, read)}
+    for folder in sorted(folders, key=lambda each: (each.count("/"), each)):
+        if not any(_is_below(folder, stack) for stack in found):
+            changes = _CHANGES[preset](_Signs(files, folder, read))
+            found.append(Stack(preset, folder, tuple(changes)))
+    return found
 
 
 def _is_reached(path: str) -> bool:
@@ -138,10 +142,9 @@ class _Signs:
         self._read = read
         here = [path for path in files if _folder(path) in {folder, "."}]
         self._names = {path.rpartition("/")[2] for path in here}
-        shared = [path for path in files if _WORKFLOW.fullmatch(path)]
         self._texts = [
             (path, (read(path) or b"").decode("utf-8", "replace"))
-            for path in (*here, *shared)
+            for path in (*here, *filter(_WORKFLOW.fullmatch, files))
             if _is_sign(path) or _REQUIREMENTS.fullmatch(path.rpartition("/")[2])
         ]
         self.package = _package(self._path("package.json"), read)
@@ -182,6 +185,10 @@ def _python(signs: _Signs) -> Iterable[PresetDifference]:
         yield _off("lint", "ruff")
     if not signs.named("mypy.ini", ".mypy.ini") and not signs.mentioned("mypy"):
         yield _off("types", "mypy")
+    yield from _python_tests(signs)
+
+
+def _python_tests(signs: _Signs) -> Iterable[PresetDifference]:
     pytest = signs.named("pytest.ini", "conftest.py") or signs.mentioned("pytest")
     measured = signs.named(".coveragerc") or any(map(signs.mentioned, ("coverage", "pytest-cov")))
     if not pytest:
@@ -226,10 +233,12 @@ _CHANGES: dict[str, Callable[[_Signs], Iterable[PresetDifference]]] = {
 def block(stacks: Iterable[Stack]) -> str:
     """The `gates:` block of a configuration file for these presets, with comments."""
     chosen = list(stacks)
-    lines = ["# `hornbook gates list` shows every gate and where each of its values comes from."]
     if not chosen:
         return ""
-    lines.append("gates:")
+    lines = [
+        "# `hornbook gates list` shows every gate and where each of its values comes from.",
+        "gates:",
+    ]
     if len(chosen) == 1 and chosen[0].folder == ".":
         lines.append(f"  preset: {chosen[0].preset}")
     else:
@@ -237,15 +246,15 @@ def block(stacks: Iterable[Stack]) -> str:
         for each in chosen:
             lines.append(f"    - preset: {each.preset}")
             lines.append(f"      folder: {json.dumps(each.folder, ensure_ascii=False)}")
-    prefixes = name_prefixes([(each.preset, each.folder) for each in chosen])
-    changes = [
-        (prefix, change)
-        for each, prefix in zip(chosen, prefixes, strict=True)
-        for change in each.changes
-    ]
-    if changes:
-        lines.append("  overrides:")
-    for prefix, change in changes:
-        lines.append(f"    - name: {prefix}{change.gate}")
-        lines.append(f"      {change.key}: {change.value}  # {change.why}")
+    overrides = list(_overrides(chosen))
+    if overrides:
+        lines += ["  overrides:", *overrides]
     return "\n".join([*lines, ""])
+
+
+def _overrides(stacks: Sequence[Stack]) -> Iterator[str]:
+    prefixes = name_prefixes([(each.preset, each.folder) for each in stacks])
+    for stack, prefix in zip(stacks, prefixes, strict=True):
+        for change in stack.changes:
+            yield f"    - name: {prefix}{change.gate}"
+            yield f"      {change.key}: {change.value}  # {change.why}"

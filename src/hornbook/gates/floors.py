@@ -135,7 +135,7 @@ def _followed(path: str, links: Mapping[str, str]) -> str | None:
         if links[link].startswith("/"):
             return None
         path = posixpath.normpath(posixpath.join(posixpath.dirname(link), links[link], rest))
-        if path == ".." or path.startswith("../"):
+        if path.split("/")[0] == "..":
             return None
     return None
 

@@ -134,13 +134,10 @@ class GateShell:
         self, gate: Gate, environment: Mapping[str, str], temporary: str
     ) -> tuple[tuple[str, str], ...]:
         """Where the tools of a gate write what they wrote to the user's folders before."""
-        home = Path(environment.get("HOME") or Path.home())
-        usual = {name: str(home / place) for name, place in _WRITTEN.items()}
-        said = {name: environment.get(name) or usual.get(name) for name in (*usual, *_WHERE_SAID)}
+        own = dict(gate.environment)
         found = dict.fromkeys(_TEMPORARY, temporary)
-        for name, place in said.items():
-            own = name in dict(gate.environment)
-            if place is not None and not own and not self._is_open(Path(place).resolve()):
+        for name, place in _tool_folders(environment).items():
+            if name not in own and not self._is_open(Path(place).resolve()):
                 found[name] = str(self.scratch / name.lower())
         if not self.has_network(gate):
             found |= {name: _OFFLINE[name] for name in _OFFLINE if name not in environment}
@@ -159,8 +156,7 @@ class GateShell:
             found = sorted(Path(each.path) for each in entries if _is_plain(each))
         if len(found) <= _MOST_SEEN:
             return tuple(found)
-        named = {part for value in environment.values() for part in value.split(os.pathsep)}
-        needed = [Path(each) for each in named if each.startswith("/")]
+        needed = _named_paths(environment)
         needed += [each.resolve() for each in (self.tree, *self.shown, *needed)]
         above = {parent for path in needed for parent in (path, *path.parents)}
         return tuple(each for each in found if each in above)
@@ -194,6 +190,19 @@ def gate_shell(
         if shell.means is not Means.NOTHING:
             shell.trial({"PATH": os.environ.get("PATH", os.defpath)})
         yield shell
+
+
+def _tool_folders(environment: Mapping[str, str]) -> dict[str, str]:
+    """Where tools write outside of the tree: as the environment says, or in the home folder."""
+    home = Path(environment.get("HOME") or Path.home())
+    said = {name: environment.get(name) for name in (*_WRITTEN, *_WHERE_SAID)}
+    usual = {name: str(home / place) for name, place in _WRITTEN.items()}
+    return usual | {name: place for name, place in said.items() if place}
+
+
+def _named_paths(environment: Mapping[str, str]) -> list[Path]:
+    named = {part for value in environment.values() for part in value.split(os.pathsep)}
+    return [Path(each) for each in named if each.startswith("/")]
 
 
 def _is_plain(entry: "os.DirEntry[str]") -> bool:

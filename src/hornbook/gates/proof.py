@@ -3,14 +3,14 @@
 import os
 import posixpath
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from hornbook.gates.gate import Gate, GateStatus
+from hornbook.gates.gate import Gate, GateResult, GateStatus
 from hornbook.gates.runner import Progress, run_gate, run_gates, silent
 from hornbook.gates.test_files import companion, is_named_test, is_test, wants_test
 from hornbook.gates.test_output import tools_run
@@ -76,12 +76,14 @@ def injections(gate: Gate, files: Collection[str], read: Read) -> tuple[Injectio
     for named, suffixes in _SUFFIXES:
         if named.search(gate.command):
             return _first(_broken(mine, suffixes, read))
-    found: list[Injection] = []
+    return tuple(_for_every_language(mine, read, folder))
+
+
+def _for_every_language(files: Sequence[str], read: Read, folder: str) -> Iterator[Injection]:
     for suffix in _EVERY:
-        found.extend(_first(_broken(mine, (suffix,), read)))
-        if any(path.endswith(suffix) for path in mine):
-            found.extend(_first(_failing_test(mine, (suffix,), read, folder)))
-    return tuple(found)
+        yield from _first(_broken(files, (suffix,), read))
+        if any(path.endswith(suffix) for path in files):
+            yield from _first(_failing_test(files, (suffix,), read, folder))
 
 
 def _first(found: Injection | None) -> tuple[Injection, ...]:
@@ -139,9 +141,7 @@ def _untested(
     fitting = [path for path in files if path.endswith(suffixes) and wants_test(path)]
     if not fitting:
         return None
-    tests = [path for path in files if is_test(path)]
-    loaded = [path for path in fitting if companion(path, tests) is not None]
-    path = max(loaded or fitting, key=lambda each: (len(read(each)), each))
+    path = _longest_tested(fitting, files, read)
     suffix = posixpath.splitext(path)[1]
     start, step, end = _FUNCTIONS[_SAME_FORM.get(suffix, suffix)]
     there = sum(read(each).count("\n") for each in fitting)
@@ -151,20 +151,28 @@ def _untested(
     return Injection(path, text, f"{path} has {lines} more lines that no test reaches")
 
 
+def _longest_tested(fitting: Sequence[str], files: Sequence[str], read: Read) -> str:
+    tests = list(filter(is_test, files))
+    loaded = [path for path in fitting if companion(path, tests) is not None]
+    return max(loaded or fitting, key=lambda each: (len(read(each)), each))
+
+
 def _failing_test(
     files: Sequence[str], suffixes: tuple[str, ...], read: Read, folder: str
 ) -> Injection | None:
     tests = [path for path in files if path.endswith(suffixes) and is_test(path)]
     model = next(filter(is_named_test, tests), None)
-    place = posixpath.dirname(model) if model is not None else folder
-    suffix = posixpath.splitext(model)[1] if model is not None else suffixes[-1]
+    if model is None:
+        place, name, suffix = folder, "x.test.js", suffixes[-1]
+    else:
+        place, name = posixpath.split(model)
+        suffix = posixpath.splitext(name)[1]
     if suffix == ".py":
         return _test(place, f"test_{NAME}.py", _PYTHON_TEST)
     if suffix == ".go":
         return _go_test(files, model, read)
     if suffix == ".rs":
         return _rust_test(files)
-    name = posixpath.basename(model) if model is not None else "x.test.js"
     ending = re.sub(r"^.*?(?=\.(?:test|spec)\.|_test\.|\.)", "", name)
     return _test(place, NAME + ending, f'throw new Error("{NAME}");\n')
 
@@ -243,16 +251,22 @@ def prove(
     return tuple(found)
 
 
-def _proof(
-    gate: Gate, gates: Sequence[Gate], root: Path, files: Collection[str], logs: Path
-) -> GateProof:
+def _last_stopped(gate: Gate, gates: Sequence[Gate], root: Path, logs: Path) -> GateResult | None:
+    """The last required gate, of this one and those it needs, that stops before any injection."""
     needed = _needed(gate, gates)
-    clean = run_gates([each for each in gates if each.name in needed], root, logs=logs / "clean")
+    clean = run_gates([each for each in gates if each.name in needed], root, logs=logs)
     stopped = [
         each for each in clean.gates if each.status is not GateStatus.PASSED and each.required
     ]
-    if stopped:
-        words = f"{stopped[-1].name} fails without any injected failure: {stopped[-1].message}"
+    return stopped[-1] if stopped else None
+
+
+def _proof(
+    gate: Gate, gates: Sequence[Gate], root: Path, files: Collection[str], logs: Path
+) -> GateProof:
+    stopped = _last_stopped(gate, gates, root, logs / "clean")
+    if stopped is not None:
+        words = f"{stopped.name} fails without any injected failure: {stopped.message}"
         return GateProof(gate.name, ProofVerdict.BROKEN, words)
     wanted = injections(gate, files, lambda path: _text(root / path))
     if not wanted:

@@ -31,18 +31,22 @@ def junit(report: GateReport) -> str:
         skipped=str(sum(gate.status is GateStatus.SKIPPED for gate in report.gates)),
         time=f"{sum(gate.seconds for gate in report.gates):.3f}",
     )
-    facts = (("tree", report.tree), ("base", report.base), ("head", report.head))
-    known = [(name, value) for name, value in facts if value is not None]
-    if known:
-        properties = ET.SubElement(suite, "properties")
-        for name, value in known:
-            ET.SubElement(properties, "property", name=name, value=value)
+    _add_commits(suite, report)
     for gate in report.gates:
         _case(suite, gate)
     ET.indent(suites)
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
     )
+
+
+def _add_commits(suite: ET.Element, report: GateReport) -> None:
+    facts = (("tree", report.tree), ("base", report.base), ("head", report.head))
+    known = [(name, value) for name, value in facts if value is not None]
+    if known:
+        properties = ET.SubElement(suite, "properties")
+        for name, value in known:
+            ET.SubElement(properties, "property", name=name, value=value)
 
 
 def _case(suite: ET.Element, gate: GateResult) -> None:

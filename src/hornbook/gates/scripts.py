@@ -48,6 +48,9 @@ def hollow_script(words: Sequence[str], read: Read, judged: JudgedScript) -> Hol
     return _shell_script(*script, judged, errexit=inner is not None and inner.errexit)
 
 
+_SHORT_FOR_TEST = {"t": "test", "tst": "test"}
+
+
 def recipes(words: Sequence[str], read: Read) -> list[str]:
     """The shell texts that a command runs by naming them: scripts and lines of recipes."""
     name = program_name(words[0])
@@ -66,13 +69,16 @@ def recipes(words: Sequence[str], read: Read) -> list[str]:
 
 def _script_file(words: Sequence[str], inner: Inner | None, read: Read) -> tuple[str, str] | None:
     """The path and the text of the shell script that is run, by a shell or by its path."""
-    path = words[0] if "/" in words[0] and inner is None else inner.file if inner else None
+    path = inner.file if inner is not None else words[0] if "/" in words[0] else None
     text = _text(path, read) if path is not None else None
     if path is None or text is None:
         return None
+    return (path, text) if inner is not None or _names_shell(text) else None
+
+
+def _names_shell(text: str) -> bool:
     shebang = _SHEBANG.match(text)
-    named = shebang is not None and program_name(shebang[1]) in SHELLS
-    return (path, text) if inner is not None or named else None
+    return shebang is not None and program_name(shebang[1]) in SHELLS
 
 
 def _text(path: str, read: Read) -> str | None:
@@ -109,7 +115,7 @@ def _named_script(words: Sequence[str], read: Read) -> tuple[str, str] | None:
     named = named[1:] if named[:1] in (["run"], ["run-script"]) else named
     if not named or not _OTHER_PACKAGE.isdisjoint(words):
         return None
-    script = "test" if named[0] in {"t", "tst"} else named[0]
+    script = _SHORT_FOR_TEST.get(named[0], named[0])
     try:
         text = json.loads(_text("package.json", read) or "{}")["scripts"][script]
     except (ValueError, LookupError, TypeError):
@@ -167,16 +173,15 @@ def _rules(text: str) -> _Rules:
     rules: _Rules = {}
     current: list[str] = []
     for line in re.sub(r"\\\n\s*", " ", text).split("\n"):
-        found = None if line.startswith("\t") else _RULE.fullmatch(line.rstrip())
-        if found is not None:
+        if line.startswith("\t"):
+            for target in current:
+                rules[target][1].append(line.strip())
+        elif found := _RULE.fullmatch(line.rstrip()):
             current = found[1].split()
             for target in current:
                 needs, recipe = rules.setdefault(target, ([], []))
                 needs += found[2].split()
                 recipe += [found[3].strip()] if found[3] else []
-        elif line.startswith("\t"):
-            for target in current:
-                rules[target][1].append(line.strip())
         elif line.strip() and not line.startswith("#"):
             current = []
     return rules
@@ -231,10 +236,10 @@ def named_scripts(command: str) -> Iterator[str]:
             yield from _unfolded(word)
             settings = False
         elif word.startswith("-"):
-            option, _, value = word.partition("=")
-            named = _SETTINGS.fullmatch(option) is not None
-            settings = named and option == word
-            if named and not settings:
+            option, equals, value = word.partition("=")
+            names_file = _SETTINGS.fullmatch(option) is not None
+            settings = names_file and not equals
+            if names_file and equals:
                 yield value
         elif expected and not _PASSED_OVER.fullmatch(word):
             yield from _unfolded(word)

@@ -61,14 +61,21 @@ def _family(path: str) -> str:
     return "jvm" if suffix in {".java", ".kt", ".scala"} else suffix
 
 
-def companion(path: str, tests: Collection[str]) -> str | None:
-    """The first of the tests that belongs to a file by its name: `foo.py` to `test_foo.py`."""
+def _stems(path: str) -> set[str]:
+    """What a test of a file may be named after: the file, and its folder where that says more."""
     folder, name = posixpath.split(path)
     stem = posixpath.splitext(name)[0]
     parent = posixpath.basename(folder)
-    stems = {stem, f"{parent}_{stem}"} if parent else {stem}
-    if stem in {"index", "mod", "lib", "main"} and parent:
-        stems.add(parent)
+    if not parent:
+        return {stem}
+    stands_for_folder = stem in {"index", "mod", "lib", "main"}
+    return {stem, f"{parent}_{stem}", *([parent] if stands_for_folder else [])}
+
+
+def companion(path: str, tests: Collection[str]) -> str | None:
+    """The first of the tests that belongs to a file by its name: `foo.py` to `test_foo.py`."""
+    folder = posixpath.dirname(path)
+    stems = _stems(path)
     for test in sorted(tests):
         test_folder, test_name = posixpath.split(test)
         if not same_kind(path, test) or (path.endswith(".go") and test_folder != folder):
@@ -149,19 +156,22 @@ def weakened(files: Iterable[TestFile]) -> list[str]:
 
 
 def _lost(file: TestFile, there: set[str]) -> Iterator[str]:
-    old, new = file.before or "", file.after or ""
+    old = file.before or ""
     before = _tests(file.path, old)
     gone = [name for name in before if name not in there]
-    if file.after is None:
-        if gone or not before:
-            yield f"{file.path} is removed{_counted(gone)}"
-        return
-    if gone and len(_tests(file.path, new)) < len(before):
-        yield f"{file.path} loses{_counted(gone).removeprefix(' with')}"
-    more = _skips(file.path, new) - _skips(file.path, old)
+    if file.after is not None:
+        yield from _weakened(file.path, old, file.after, gone)
+    elif gone or not before:
+        yield f"{file.path} is removed{_counted(gone)}"
+
+
+def _weakened(path: str, old: str, new: str, gone: list[str]) -> Iterator[str]:
+    if gone and len(_tests(path, new)) < len(_tests(path, old)):
+        yield f"{path} loses{_counted(gone).removeprefix(' with')}"
+    more = _skips(path, new) - _skips(path, old)
     if more > 0:
         marks = "mark that keeps" if more == 1 else "marks that keep"
-        yield f"{file.path} has {more} more {marks} tests from running or failing"
+        yield f"{path} has {more} more {marks} tests from running or failing"
 
 
 def _counted(names: list[str]) -> str:

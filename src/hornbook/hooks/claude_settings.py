@@ -85,25 +85,34 @@ def _add(hooks: dict[str, Any], event: str) -> bool:  # as above
     entry = hook_entry(event)
     ours = [hook for hook in _commands(groups, name) if _calls_us(hook, event)]
     if ours:
-        lacks = "onFailure" in entry and any("onFailure" not in hook for hook in ours)
-        for hook in ours if lacks else ():
-            hook["onFailure"] = "block"
-        return lacks
+        return _add_on_failure(ours) if "onFailure" in entry else False
     matcher = {"matcher": "*"} if event in _MATCHED else {}
     groups.append({**matcher, "hooks": [entry]})
     return True
 
 
+def _add_on_failure(hooks: list[dict[str, Any]]) -> bool:  # as above
+    """Make the hooks block when they fail; whether anything changed."""
+    if all("onFailure" in hook for hook in hooks):
+        return False
+    for hook in hooks:
+        hook["onFailure"] = "block"
+    return True
+
+
 def _commands(groups: object, name: str) -> list[dict[str, Any]]:  # as above
     """The hooks of an event, whatever they match."""
-    listed = groups if isinstance(groups, list) else [None]
-    inner = [group.get("hooks") if isinstance(group, dict) else None for group in listed]
-    found = [hook for hooks in inner for hook in (hooks if isinstance(hooks, list) else [None])]
-    usable = [hook for hook in found if isinstance(hook, dict)]
-    if len(usable) < len(found):
-        shape = "a list of objects, each with a list `hooks` of objects"
-        raise UsageError(f"{SETTINGS}: `hooks.{name}` must be {shape}: mend it first.")
-    return usable
+    found: list[dict[str, Any]] = []
+    for group in _objects(groups, name):
+        found += _objects(group.get("hooks"), name)
+    return found
+
+
+def _objects(listed: object, name: str) -> list[dict[str, Any]]:  # as above
+    if isinstance(listed, list) and all(isinstance(each, dict) for each in listed):
+        return listed
+    shape = "a list of objects, each with a list `hooks` of objects"
+    raise UsageError(f"{SETTINGS}: `hooks.{name}` must be {shape}: mend it first.")
 
 
 def _calls_us(hook: dict[str, Any], event: str) -> bool:  # as above

@@ -72,15 +72,20 @@ def _undecided(what: str, scope: WriteScope) -> Denial | None:
     return Denial("read_only", None, reason)
 
 
-def _judge_write(effect: Effect, scope: WriteScope) -> Denial | None:
-    text = effect.text
+def _known_part(effect: Effect, scope: WriteScope) -> tuple[str, str]:
+    """The path that is written as far as it is known, and how it is written."""
     how = "into" if UNKNOWN in effect.how else effect.how
-    if not text:
+    if UNKNOWN not in effect.text or _names_state(effect.text, scope):
+        return effect.text, how
+    # Of a path whose end is not known, the folder is; something in it is written.
+    known, slash, _ = effect.text.partition(UNKNOWN)[0].rpartition("/")
+    return (known or "/", "into") if slash else (effect.text, how)
+
+
+def _judge_write(effect: Effect, scope: WriteScope) -> Denial | None:
+    if not effect.text:
         return None
-    if UNKNOWN in text and not _names_state(text, scope):
-        # Of a path whose end is not known, the folder is; something in it is written.
-        known, slash, _ = text.partition(UNKNOWN)[0].rpartition("/")
-        text, how = (known or "/", "into") if slash else (text, how)
+    text, how = _known_part(effect, scope)
     if UNKNOWN in text or (effect.folder is None and not text.startswith("/")):
         return _judge_unknown(text, scope)
     path = os.path.join(effect.folder or "/", text)
@@ -106,15 +111,20 @@ def _judge_matches(pattern: str, how: str, scope: WriteScope) -> Denial | None:
     return _first_denial(scope.judge(each, how) for each in matches)
 
 
+def _judge_named(folder: str | None, paths: Iterable[str], scope: WriteScope) -> Denial | None:
+    """The denial of a path that inline code names; in a folder that is not known, none."""
+    if folder is None:
+        return None
+    absolute = (os.path.join(folder or "/", os.path.expanduser(path)) for path in paths)
+    return _first_denial(map(scope.judge, absolute))
+
+
 def _judge_code(effect: Effect, scope: WriteScope) -> Denial | None:
     """The denial of inline code: the paths it names, our folders, or a role that only reads."""
     from hornbook.shell.guard import inline_code  # noqa: PLC0415  # its regexes take start-up time
 
     code = effect.text
-    named = inline_code.written(code) if effect.folder is not None else []
-    denial = _first_denial(
-        scope.judge(os.path.join(effect.folder or "/", os.path.expanduser(path))) for path in named
-    )
+    denial = _judge_named(effect.folder, inline_code.written(code), scope)
     if denial is not None:
         return denial
     writes = inline_code.seems_to_write(code)
@@ -137,15 +147,14 @@ def _names_state(text: str, scope: WriteScope) -> bool:
 
 def refusal(arguments: Sequence[str], role: str) -> str | None:
     """The command as it is called if this role may not run it, else None."""
-    words = _words(arguments)
-    command = words[0] if words else ""
+    command, *words = _words(arguments) or [""]
     records = role == "planner"
     if command in _FOR_PEOPLE or (command in _RECORDS and not records):
         return command
     if command == "query" and any("mutation" in each for each in arguments):
         return "query with a mutation"
     options = [each for each in arguments if each.startswith("-")]
-    part = _closed_part(command, [*words[1:2], *options], records=records)
+    part = _closed_part(command, [*words[:1], *options], records=records)
     return None if part is None else f"{command} {part}"
 
 

@@ -119,8 +119,8 @@ def _sections(text: str, where: str) -> list[Unit]:
 def _entries(text: str, where: str, title: str) -> list[Unit]:
     """The entries of a record, newest first: those are what a session goes on with."""
     between = next((each for each in (_NOTE, _ENTRY_HEADING) if each.search(text)), _BLANK_LINES)
-    pieces = [piece.strip() for piece in between.split(text) if piece.strip()]
-    entries = [piece for piece in pieces if not piece.startswith("# ")]
+    pieces = (piece.strip() for piece in between.split(text))
+    entries = [piece for piece in pieces if piece and not piece.startswith("# ")]
     first = [(where, f"## {title}")] if entries else []
     return first + [(where, entry) for entry in reversed(entries)]
 

@@ -33,8 +33,7 @@ def refusal(
         return f"{STATE}/{LAST_GATES} cannot be read: run `hornbook gates run` again."
     if last["passed"] or not _is_this_tree(last, root, work_tree):
         return None
-    failed = _failed(last.get("gates"))
-    names = f" ({', '.join(failed)})" if failed else ""
+    names = _failed(last.get("gates"))
     return f"The last gate run for this tree failed{names}: mend that and run `hornbook gates run`."
 
 
@@ -51,10 +50,12 @@ def _is_this_tree(
     return now is None or now == last.get("fingerprint")
 
 
-def _failed(gates: object) -> list[str]:
+def _failed(gates: object) -> str:
+    """The first names of the gates that failed, in brackets."""
     listed = gates if isinstance(gates, list) else []
-    return [
+    names = [
         str(gate.get("name"))
         for gate in listed
         if isinstance(gate, dict) and gate.get("status") in {"failed", "refused"}
-    ][:_MOST_NAMES]
+    ]
+    return f" ({', '.join(names[:_MOST_NAMES])})" if names else ""

@@ -178,9 +178,9 @@ def landlock(confinement: Confinement, scratch: Path, *, apart: bool) -> dict[st
         "apart": apart,
     }
     if hidden:
-        shown = [path.resolve() for path in (confinement.folder, *confinement.kept)]
-        inside = [path for path in shown if not set(hidden).isdisjoint(path.parents)]
-        order["read"] = sorted({*map(str, _without(hidden)), *map(str, inside)})
+        shown = (path.resolve() for path in (confinement.folder, *confinement.kept))
+        inside = (path for path in shown if not set(hidden).isdisjoint(path.parents))
+        order["read"] = sorted(map(str, {*_without(hidden), *inside}))
         order["list"] = ["/"]
     return order
 
@@ -203,11 +203,12 @@ def _landlock_lacks(confinement: Confinement, machine: Machine) -> Iterator[str]
     if inside:
         kept = ", ".join(path.name for path in inside)
         yield f"Landlock cannot keep {kept} from being written inside of a writable folder."
-    if not confinement.network and not machine.apart:
-        if machine.landlock >= _TCP_FROM:
-            yield "Landlock takes TCP away, not UDP: install bubblewrap for no network at all."
-        else:
-            yield "this kernel's Landlock cannot take the network away: install bubblewrap."
+    if confinement.network or machine.apart:
+        return
+    if machine.landlock >= _TCP_FROM:
+        yield "Landlock takes TCP away, not UDP: install bubblewrap for no network at all."
+    else:
+        yield "this kernel's Landlock cannot take the network away: install bubblewrap."
 
 
 def _works(bubblewrap_program: str) -> bool:

@@ -41,9 +41,9 @@ def unwrapped(words: list[str]) -> list[str]:
     """The words of what is really run: without `env`, `timeout`, `xargs` and their like."""
     while words:
         inner = inner_command(words)
-        if inner is not None and inner.script is not None:
-            return ["sh", "-c", inner.script]
         if inner is not None:
+            if inner.script is not None:
+                return ["sh", "-c", inner.script]
             words = words[inner.start :] or [":"]
             words = [_VERSION.sub("", words[0]), *words[1:]]
         elif words[0].startswith("python", words[0].rfind("/") + 1) and words[1:2] == ["-m"]:
@@ -78,13 +78,7 @@ def _has_c(words: list[str]) -> bool:
 
 
 def _shell_arguments(words: list[str]) -> Inner:
-    flags, options, rest = "", set(), list(words)
-    while rest and re.match(r"[-+](?!-$)", rest[0]):
-        word = rest.pop(0)
-        if word.startswith("-") and not word.startswith("--"):
-            flags += word[1:]
-        if re.fullmatch(r"[-+](?!-).*o", word) and rest:
-            options.add(rest.pop(0))
+    flags, options, rest = _shell_options(words)
     given = next((word for word in rest if word != "--"), None)
     return Inner(
         script=given if "c" in flags else None,
@@ -93,6 +87,18 @@ def _shell_arguments(words: list[str]) -> Inner:
         pipefail="pipefail" in options,
         checks_only="n" in flags and "c" not in flags,
     )
+
+
+def _shell_options(words: list[str]) -> tuple[str, set[str], list[str]]:
+    """The one-letter flags that are set, the options named by `-o`, and the words behind them."""
+    flags, options, rest = "", set(), list(words)
+    while rest and re.match(r"[-+](?!-$)", rest[0]):
+        word = rest.pop(0)
+        if word.startswith("-") and not word.startswith("--"):
+            flags += word[1:]
+        if re.fullmatch(r"[-+](?!-).*o", word) and rest:
+            options.add(rest.pop(0))
+    return flags, options, rest
 
 
 _BARE_INFORMATION = (["--version"], ["version"], ["-V"], ["--help"], ["-h"])

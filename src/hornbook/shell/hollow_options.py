@@ -1,7 +1,7 @@
 """Options with which a check checks nothing: dry runs, ignored errors, empty selections."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hornbook.shell.programs import program_name
@@ -114,16 +114,24 @@ def empty_run(words: Sequence[str], gate: str, variables: Mapping[str, str]) -> 
     )
 
 
-def _named_option(tool: str, given: list[str], gate: str) -> Hollow | None:
-    """An option that is known to take the check out of a tool."""
-    tables = [_OF_ANY_TOOL, _OPTIONS.get(tool, {})]
+def _option_tables(tool: str, given: list[str], gate: str) -> Iterator[Mapping[str, str]]:
+    yield _OF_ANY_TOOL
+    yield _OPTIONS.get(tool, {})
     tests = "test" in gate.lower()
     if tests:
-        tables.append(_IN_TEST_GATES.get(tool, {}))
+        yield _IN_TEST_GATES.get(tool, {})
     if tests or not {"test", "verify"}.isdisjoint(given):
-        tables.append(_FOR_TESTS.get(tool, {}))
-    said = [each for table in tables for each in table.items()]
-    known = {option: does for does, options in said for option in options.split()}
+        yield _FOR_TESTS.get(tool, {})
+
+
+def _named_option(tool: str, given: list[str], gate: str) -> Hollow | None:
+    """An option that is known to take the check out of a tool."""
+    known = {
+        option: does
+        for table in _option_tables(tool, given, gate)
+        for does, options in table.items()
+        for option in options.split()
+    }
     for word in given:
         option = _letter_of_make(word) if tool == "make" and word not in known else word
         if option in known:

@@ -174,13 +174,15 @@ class _Walk:
         """Change the folder; one that cannot be known is None from then on."""
         if apart:
             return
-        places = [each for each in rest if each.text[:1] != "-" or each.text == "-"]
-        if not places and name != "popd":
-            self._folder = self._home
-        elif name == "popd" or places[0].wild or places[0].text == "-":
+        if name == "popd":
             self._folder = None
+            return
+        place = next((each for each in rest if each.text == "-" or each.text[:1] != "-"), None)
+        if place is None:
+            self._folder = self._home
         else:
-            self._folder = self._joined(places[0].text)
+            unknown = place.wild or place.text == "-"
+            self._folder = None if unknown else self._joined(place.text)
 
     def _joined(self, path: str) -> str | None:
         if UNKNOWN in path:

@@ -183,7 +183,7 @@ def _unknown_text(node: Node) -> Iterator[Told]:
     first, last = (words(part) if part.type == "command" else [] for part in (parts[0], parts[-1]))
     if len(parts) == 2 and _name(first) in {"echo", "printf", "cat"}:
         return
-    if _name(last) in SHELLS and not any("c" in each for each in last[1:]):
+    if _name(last) in SHELLS and "c" not in "".join(last[1:]):
         yield f"| {source(parts[-1])}", "runs a text that is not known", "write the command itself"
 
 

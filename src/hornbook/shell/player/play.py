@@ -198,10 +198,12 @@ class Played:
 
     def _piped(self, parts: list[Node], shell: Shell, where: Where) -> int:
         """The parts side by side, each in a subshell; the last one's status counts, or any."""
-        negated = parts[0].type == "negated_command"
-        if negated:
-            parts = [parts[0].children[-1], *parts[1:]]
-            where = replace(where, negated=not where.negated)
+        if parts[0].type != "negated_command":
+            return self._pipe_status(parts, shell, where)
+        plain = [parts[0].children[-1], *parts[1:]]
+        return int(not self._pipe_status(plain, shell, replace(where, negated=not where.negated)))
+
+    def _pipe_status(self, parts: list[Node], shell: Shell, where: Where) -> int:
         *before, last = parts
         name = _leading(last)
         results = [
@@ -216,8 +218,7 @@ class Played:
             results.append(self._inner(Inner(fed), shell, around))
         for place, result in enumerate(results):
             shell.values[f"PIPESTATUS[{place}]"] = str(result)
-        status = next(filter(None, reversed(results)), 0) if shell.pipefail else results[-1]
-        return int(not status) if negated else status
+        return next(filter(None, reversed(results)), 0) if shell.pipefail else results[-1]
 
     def _negated(self, node: Node, shell: Shell, where: Where) -> int:
         inner = replace(where, negated=not where.negated, tested=True)
