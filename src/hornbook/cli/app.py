@@ -107,11 +107,15 @@ def app(here: click.Context, root: str | None) -> None:
     here.obj = root
 
 
-def run() -> None:
-    """Run the command line; 0 done, 1 found something or refused, 2 usage or configuration."""
+def _write_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def run() -> None:
+    """Run the command line; 0 done, 1 found something or refused, 2 usage or configuration."""
+    _write_utf8()
     try:
         app(prog_name="hornbook")
     except ConfigError as error:

@@ -155,22 +155,26 @@ def write_packets(
     return written
 
 
+def _packets_answer(packet: "Packet", packets: "list[Packet]") -> dict[str, object]:
+    made_for = packet.made_for
+    shown = packets[0] if len(packets) == 1 else packet
+    answer: dict[str, object] = {
+        **plain_facts(shown.context),
+        "files": made_for.files,
+        "base": made_for.base,
+        "head": made_for.head,
+        "model": made_for.model,
+        "findings": made_for.findings,
+    }
+    if len(packets) > 1:
+        answer["packets"] = [plain_facts(each.context) for each in packets]
+    return answer
+
+
 def print_context(packet: "Packet", packets: "list[Packet]", *, as_json: bool, quiet: bool) -> None:
     """Print what was assembled, or why it was not; `quiet` keeps the text itself back."""
     if as_json:
-        made_for = packet.made_for
-        shown = packets[0] if len(packets) == 1 else packet
-        answer: dict[str, object] = {
-            **plain_facts(shown.context),
-            "files": made_for.files,
-            "base": made_for.base,
-            "head": made_for.head,
-            "model": made_for.model,
-            "findings": made_for.findings,
-        }
-        if len(packets) > 1:
-            answer["packets"] = [plain_facts(each.context) for each in packets]
-        print_json(answer)
+        print_json(_packets_answer(packet, packets))
         return
     if not packet.made_for.files:
         note("nothing changed: there is nothing to review")

@@ -80,21 +80,15 @@ def show(report: "GateReport", form: str) -> None:
         _print_report(report)
 
 
+def _result_row(gate: "GateResult") -> tuple[str, ...]:
+    required = "required" if gate.required else "optional"
+    seconds = f"{gate.seconds:.1f} s" if gate.log else ""
+    return _styled(gate.status), gate.name, required, seconds, gate.message
+
+
 def _print_report(report: "GateReport") -> None:
-    columns(
-        [
-            (
-                _styled(gate.status),
-                gate.name,
-                "required" if gate.required else "optional",
-                f"{gate.seconds:.1f} s" if gate.log else "",
-                gate.message,
-            )
-            for gate in report.gates
-        ],
-        heads=("status", "gate", "", "time", "what"),
-        whole=1,
-    )
+    rows = [_result_row(gate) for gate in report.gates]
+    columns(rows, heads=("status", "gate", "", "time", "what"), whole=1)
     for gate in report.gates:
         if gate.output and gate.status not in {"passed", "skipped"}:
             console().print(harmless(f"{gate.name}:"), style="bold", markup=False)

@@ -37,17 +37,21 @@ def show(root: str | None, entity_id: str, *, as_json: bool) -> None:
     write(f"{thing.id}\n")
     columns(thing.triples, heads=("predicate", "object"))
     if family:
-        write("derived from it\n")
-        rows = [
-            (each, name, value)
-            for each, said in family.items()
-            for name, values in said.items()
-            for value in values
-            if value != entity_id
-        ]
-        columns(rows, heads=("entity", "predicate", "object"), whole=1)
+        _print_family(family, entity_id)
     if text:
         write(harmless(text) if sys.stdout.isatty() else text)
+
+
+def _print_family(family: dict[str, dict[str, list[str]]], entity_id: str) -> None:
+    write("derived from it\n")
+    rows = [
+        (each, name, value)
+        for each, said in family.items()
+        for name, values in said.items()
+        for value in values
+        if value != entity_id
+    ]
+    columns(rows, heads=("entity", "predicate", "object"), whole=1)
 
 
 @click.command()

@@ -10,7 +10,7 @@ from hornbook.cli.output import columns, console, counted, note, plain_facts, pr
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
-    from hornbook.context.recovery import Recovery
+    from hornbook.context.recovery import FileFound, Recovery
     from hornbook.workspace import Workspace
 
 
@@ -75,17 +75,19 @@ def _check(work: "Workspace", slug: str | None, *, as_json: bool) -> None:
     sys.exit(0 if passed else 1)
 
 
+def _difference(file: "FileFound") -> str:
+    if file.state == "same":
+        return f" {file.expected}"
+    return f": expected {file.expected}, found {file.found or 'nothing'}"
+
+
 def _print_recovery(found: "Recovery") -> None:
     write(f"{found.plan} at event {found.seq} ({found.event_hash}), from the {found.source}\n")
     for each in found.core:
         if each.sha256 is not None:
             write(f"  core {each.path} {each.sha256}\n")
     for file in (*found.files, *found.artifacts):
-        if file.state == "same":
-            write(f"  same {file.path} {file.expected}\n")
-        else:
-            there = file.found or "nothing"
-            write(f"  {file.state} {file.path}: expected {file.expected}, found {there}\n")
+        write(f"  {file.state} {file.path}{_difference(file)}\n")
     for told in found.notes:
         note(told)
     if not found.passed:

@@ -12,6 +12,7 @@ from hornbook.cli.output import Styled, columns, console, counted, harmless, not
 
 if TYPE_CHECKING:
     from hornbook.loop.runs.book import Attempt, RunBook, RunReport
+    from hornbook.loop.runs.state import RunLine
     from hornbook.plans.events import Event
 
 STYLES = {
@@ -33,6 +34,15 @@ def _book(root: str | None) -> "Iterator[RunBook]":
         yield book
 
 
+def _run_row(line: "RunLine") -> tuple[str, ...]:
+    status = Styled(line.status, STYLES.get(line.status, ""))
+    return status, line.id, _subject(line), line.step, line.message
+
+
+def _subject(line: "RunLine") -> str:
+    return line.task or f"plan.{line.plan}"
+
+
 @click.group(invoke_without_command=True)
 @json_option
 @click.pass_context
@@ -48,16 +58,7 @@ def runs(here: click.Context, *, as_json: bool) -> None:
     if not lines:
         note("no run yet: begin one with `hornbook execute SLUG`")
         return
-    rows = [
-        (
-            Styled(line.status, STYLES.get(line.status, "")),
-            line.id,
-            line.task or f"plan.{line.plan}",
-            line.step,
-            line.message,
-        )
-        for line in lines
-    ]
+    rows = [_run_row(line) for line in lines]
     columns(rows, heads=("status", "run", "about", "next step", "why"), whole=1)
     # the run of a plan waits for those of its tasks: they are answered
     asking = [line.id for line in lines if line.status == "asking" and line.workflow != "plan"]
@@ -143,8 +144,7 @@ def _facts(report: "RunReport") -> dict[str, object]:
 
 def _print_report(report: "RunReport") -> None:
     line, out = report.line, console()
-    about = line.task or f"plan.{line.plan}"
-    out.print(f"[bold]{line.id}[/bold]: {about}, {line.workflow}", highlight=False)
+    out.print(f"[bold]{line.id}[/bold]: {_subject(line)}, {line.workflow}", highlight=False)
     write(f"{line.status}{': ' + harmless(line.message) if line.message else ''}\n")
     for attempt in report.attempts:
         _print_attempt(attempt)

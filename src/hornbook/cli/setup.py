@@ -1,6 +1,7 @@
 """The command that makes a repository a workspace: init."""
 
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -22,6 +23,16 @@ class HooksAnswer(TypedDict):
 
     path: str
     added: list[str]
+
+
+def _print_made(made: list[str], hooked: "HooksAnswer | None") -> None:
+    for path in made:
+        write(f"created {path}\n")
+    if not made:
+        write("nothing to create: this is a workspace already\n")
+    if hooked is not None:
+        events = ", ".join(hooked["added"]) or "nothing: they are there already"
+        write(f"added hooks to {hooked['path']}: {events}\n")
 
 
 @click.command()
@@ -54,9 +65,7 @@ def init(root: str | None, stack: str, *, examples: bool, hooks: str | None, as_
         with progress_bar() as progress:
             report = work.ingest(progress=progress)
         reserve = work.reserve_report()
-        formats: dict[str, int] = {}
-        for entry in work.snapshot().catalog.entries:
-            formats[entry.tool] = formats.get(entry.tool, 0) + 1
+        formats = dict(Counter(entry.tool for entry in work.snapshot().catalog.entries))
     if as_json:
         answer = {"created": made, "formats": formats, "problems": report.problems}
         written = bool(gates) and CONFIG_PATH in made
@@ -64,13 +73,7 @@ def init(root: str | None, stack: str, *, examples: bool, hooks: str | None, as_
         more = {} if hooked is None else {"hooks": hooked}
         print_json({**answer, "reserve": reserve_answer(reserve), "gates": told, **more})
         return
-    for path in made:
-        write(f"created {path}\n")
-    if not made:
-        write("nothing to create: this is a workspace already\n")
-    if hooked is not None:
-        events = ", ".join(hooked["added"]) or "nothing: they are there already"
-        write(f"added hooks to {hooked['path']}: {events}\n")
+    _print_made(made, hooked)
     found = ", ".join(f"{count} {tool}" for tool, count in sorted(formats.items()))
     write(f"found {report.documents} documents ({found or 'no rule files yet'})\n")
     print_problems(report.problems)

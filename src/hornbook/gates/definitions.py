@@ -87,14 +87,12 @@ class _Merge:
 
     def take_presets(self, choices: tuple[PresetChoice, ...]) -> None:
         """The gates of the presets; of several, the names begin with the preset's."""
-        known = [choice for choice in choices if self._is_known(choice)]
+        known = list(filter(self._is_known, choices))
         chosen = [(choice.preset, choice.folder) for choice in known]
         for choice, prefix in zip(known, name_prefixes(chosen), strict=True):
             place = place_of(choice.places, "folder")
+            origin = f"preset {choice.preset}" if choice.folder == "." else place
             for gate in preset_gates(choice.preset):
-                origins = dict(gate.origins) | {"folder": place}
-                if choice.folder == ".":
-                    origins["folder"] = f"preset {choice.preset}"
                 name = prefix + gate.name
                 if name in self.gates:
                     self._complain(place, f"preset `{choice.preset}` stands twice for that folder.")
@@ -104,7 +102,7 @@ class _Merge:
                     name=name,
                     folder=choice.folder,
                     after=tuple(prefix + other for other in gate.after),
-                    origins=tuple(origins.items()),
+                    origins=tuple({**dict(gate.origins), "folder": origin}.items()),
                 )
 
     def _is_known(self, choice: PresetChoice) -> bool:

@@ -153,7 +153,7 @@ class GateShell:
         Where there is very much, those alone that the environment or we name.
         """
         with os.scandir(TMP) as entries:
-            found = sorted(Path(each.path) for each in entries if _is_plain(each))
+            found = sorted(Path(each.path) for each in filter(_is_plain, entries))
         if len(found) <= _MOST_SEEN:
             return tuple(found)
         needed = _named_paths(environment)

@@ -55,16 +55,20 @@ def recipes(words: Sequence[str], read: Read) -> list[str]:
     """The shell texts that a command runs by naming them: scripts and lines of recipes."""
     name = program_name(words[0])
     if name in _MAKES:
-        folder, file, targets = _make_arguments(words[1:])
-        rules = _makefile(folder, file, read)
-        lines = [_lines_of(target, rules, set()) for target in _wanted(targets, rules)]
-        return [_shell_line(line) for each in lines for line in each if line != _UNKNOWN]
+        return _make_recipes(words, read)
     if name in _PACKAGE_RUNNERS:
         script = _named_script(words[1:], read)
     else:
         inner = inner_shell(list(words)) if name in SHELLS else None
         script = _script_file(words, inner, read)
     return [script[1]] if script is not None else []
+
+
+def _make_recipes(words: Sequence[str], read: Read) -> list[str]:
+    folder, file, targets = _make_arguments(words[1:])
+    rules = _makefile(folder, file, read)
+    lines = [_lines_of(target, rules, set()) for target in _wanted(targets, rules)]
+    return [_shell_line(line) for each in lines for line in each if line != _UNKNOWN]
 
 
 def _script_file(words: Sequence[str], inner: Inner | None, read: Read) -> tuple[str, str] | None:

@@ -121,8 +121,9 @@ def _entries(text: str, where: str, title: str) -> list[Unit]:
     between = next((each for each in (_NOTE, _ENTRY_HEADING) if each.search(text)), _BLANK_LINES)
     pieces = (piece.strip() for piece in between.split(text))
     entries = [piece for piece in pieces if piece and not piece.startswith("# ")]
-    first = [(where, f"## {title}")] if entries else []
-    return first + [(where, entry) for entry in reversed(entries)]
+    if not entries:
+        return []
+    return [(where, each) for each in (f"## {title}", *reversed(entries))]
 
 
 def _checkpoint(path: Path) -> str:

@@ -171,9 +171,9 @@ def _mounts(confinement: Confinement) -> list[tuple[str, str]]:
 def landlock(confinement: Confinement, scratch: Path, *, apart: bool) -> dict[str, object]:
     """The order for the launcher; what is hidden is left out of what may be read."""
     hidden = [path.resolve() for path in confinement.hidden if path.exists()]
-    writable = [path.resolve() for path in confinement.writable]
+    writable = [str(path.resolve()) for path in (*confinement.writable, scratch)]
     order: dict[str, object] = {
-        "write": [str(path) for path in (*writable, scratch.resolve())] + list(_DEVICES),
+        "write": [*writable, *_DEVICES],
         "network": confinement.network,
         "apart": apart,
     }
@@ -199,9 +199,11 @@ def _without(hidden: Iterable[Path]) -> Iterator[Path]:
 
 def _landlock_lacks(confinement: Confinement, machine: Machine) -> Iterator[str]:
     writable = {path.resolve() for path in confinement.writable}
-    inside = [path for path in confinement.kept if writable.intersection(path.resolve().parents)]
+    inside = [
+        path.name for path in confinement.kept if not writable.isdisjoint(path.resolve().parents)
+    ]
     if inside:
-        kept = ", ".join(path.name for path in inside)
+        kept = ", ".join(inside)
         yield f"Landlock cannot keep {kept} from being written inside of a writable folder."
     if confinement.network or machine.apart:
         return

@@ -166,10 +166,14 @@ def _living(command: "subprocess.Popen[bytes] | None") -> set[int]:
     ended = {process for process in mine if known[process][1]}
     # The command itself is waited for by whoever started it, which wants its status.
     own = command.pid if command is not None else 0
-    for process in ended - {own}:
-        if parents[process] == os.getpid():
-            _reap(process)
+    _reap_children({process: parents[process] for process in ended - {own}})
     return mine - ended
+
+
+def _reap_children(parents: dict[int, int]) -> None:
+    for process, parent in parents.items():
+        if parent == os.getpid():
+            _reap(process)
 
 
 def _processes() -> Iterator[tuple[int, tuple[int, bool]]]:

@@ -177,7 +177,7 @@ class _Walk:
         if name == "popd":
             self._folder = None
             return
-        place = next((each for each in rest if each.text == "-" or each.text[:1] != "-"), None)
+        place = next((each for each in rest if not _is_option(each.text)), None)
         if place is None:
             self._folder = self._home
         else:
@@ -267,6 +267,10 @@ class _Walk:
                 self._write(root, "found", names)
 
     _FOLLOWED = {"eval": _eval, "trap": _trap, "git": _git, "find": _find}  # noqa: RUF012  # constant
+
+
+def _is_option(text: str) -> bool:
+    return text[:1] == "-" and text != "-"
 
 
 def _is_stream(text: str) -> bool:

@@ -269,9 +269,7 @@ class _Reader:
 
     def _is_assignment(self, word: Word) -> bool:
         first = word[0]
-        found = None
-        if "=" in first.text and first.kind == "text" and not first.quoted:
-            found = re.match(_ASSIGNMENT, first.text)
+        found = _assignment_start(first)
         if found is None:
             return False
         rest = WordPiece("text", first.text[found.end() :], quoted=False)
@@ -525,6 +523,13 @@ class _Reader:
             raise ShellSyntax("`$'` does not end")
         self._at = end + 1
         return re.sub(_ANSI, _ansi_character, self._text[start:end])
+
+
+def _assignment_start(piece: WordPiece) -> re.Match[str] | None:
+    """The name and the sign of an assignment, if a word that begins with this piece is one."""
+    if "=" not in piece.text or piece.kind != "text" or piece.quoted:
+        return None
+    return re.match(_ASSIGNMENT, piece.text)
 
 
 def _ansi_character(found: re.Match[str]) -> str:

@@ -117,12 +117,13 @@ def _finished(marked: str, home: str) -> WordText:
     characters = list(_characters(marked))
     if not any(special for _, special in characters):
         return WordText("".join(character for character, _ in characters))
-    # In a pattern a mark that means only itself stands in brackets.
-    pattern = (
-        character if special or character not in _WILD else f"[{character}]"
-        for character, special in characters
-    )
-    return WordText("".join(pattern), wild=True)
+    return WordText("".join(map(_in_pattern, characters)), wild=True)
+
+
+def _in_pattern(marked: tuple[str, bool]) -> str:
+    """A character of a pattern: a mark that means only itself stands in brackets."""
+    character, special = marked
+    return character if special or character not in _WILD else f"[{character}]"
 
 
 def _characters(marked: str) -> Iterator[tuple[str, bool]]:

@@ -177,10 +177,14 @@ def _other_path(node: Node) -> Iterator[Told]:
         yield source(node), "puts other programs in the place of the checks", remedy
 
 
+def _command_words(node: Node) -> list[str]:
+    return words(node) if node.type == "command" else []
+
+
 def _unknown_text(node: Node) -> Iterator[Told]:
     """A shell at the end of a pipe runs what nobody has read, unless the text stands there."""
     parts = [child for child in node.children if child.is_named]
-    first, last = (words(part) if part.type == "command" else [] for part in (parts[0], parts[-1]))
+    first, last = _command_words(parts[0]), _command_words(parts[-1])
     if len(parts) == 2 and _name(first) in {"echo", "printf", "cat"}:
         return
     if _name(last) in SHELLS and "c" not in "".join(last[1:]):

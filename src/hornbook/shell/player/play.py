@@ -253,10 +253,7 @@ class Played:
         parts = {each.type: each for each in heredoc.children}
         text = source(parts["heredoc_body"]) if "heredoc_body" in parts else ""
         if "pipeline" in parts:
-            reader = next(each for each in parts["pipeline"].children if each.is_named)
-            if _leading(reader) in SHELLS:
-                return self._inner(Inner(text), shell, where)
-            return self._piped([body, reader], shell, where)
+            return self._heredoc_piped(body, text, parts["pipeline"], shell, where)
         right = heredoc.child_by_field_name("right")
         around = replace(where, tested=where.tested or right is not None)
         status = self._fed(body, text, shell, around)
@@ -264,6 +261,12 @@ class Played:
         if right is None or (status == 0) != (sign == "&&"):
             return status
         return self._run(right, shell, replace(where, quiet=sign == "||"))
+
+    def _heredoc_piped(self, body: Node, text: str, pipe: Node, shell: Shell, where: Where) -> int:
+        reader = next(each for each in pipe.children if each.is_named)
+        if _leading(reader) in SHELLS:
+            return self._inner(Inner(text), shell, where)
+        return self._piped([body, reader], shell, where)
 
     def _fed(self, body: Node, text: str, shell: Shell, where: Where) -> int:
         """A command that is given a text, which a shell runs."""
@@ -384,7 +387,7 @@ class Played:
         if where.failed and not _tries_again(meant, where):
             return usual
         name = program_name(meant[0])
-        if where.mild and kind is ProgramKind.JUDGE and name not in _RUNNERS:
+        if _is_mild(kind, name, where):
             kind = ProgramKind.QUESTION
         if where.quiet and (kind is ProgramKind.QUESTION or name in PASSIVE):
             return 0
@@ -548,6 +551,10 @@ def _variables(node: Node) -> tuple[tuple[str, str], ...]:
     given = words(node) if node.type == "command" else []
     carried = (word.partition("=") for word in given if re.match(ASSIGNMENT, word))
     return (*before, *((name, value) for name, _, value in carried))
+
+
+def _is_mild(kind: ProgramKind, name: str, where: Where) -> bool:
+    return where.mild and kind is ProgramKind.JUDGE and name not in _RUNNERS
 
 
 def _tries_again(meant: list[str], where: Where) -> bool:
