@@ -205,6 +205,10 @@ class _Call:
         forms = read_forms(printed.text)
         return _answered(printed, forms), forms.problems
 
+    def _last_words(self, printed: PrintedAnswer) -> str:
+        errors = self._errors.read_text("utf-8", errors="replace") if self._errors.exists() else ""
+        return tail(errors if errors.strip() else printed.text)
+
     def _failure(self, finished: Finished, printed: PrintedAnswer) -> str | None:
         """Why there is no answer. An exit code alone says nothing where the output says more."""
         if finished.timed_out:
@@ -215,8 +219,7 @@ class _Call:
         if printed.text and not (self._profile.output is Output.TEXT and finished.code != 0):
             return None
         ended = "its keeper was killed" if finished.code is None else ended_by(finished.code)
-        errors = self._errors.read_text("utf-8", errors="replace") if self._errors.exists() else ""
-        words = tail(errors if errors.strip() else printed.text)
+        words = self._last_words(printed)
         return f"{ended}: {words}" if printed.text else f"it answered nothing ({ended}): {words}"
 
 

@@ -1,7 +1,7 @@
 """Who develops and who reviews: agents by name, each with a model."""
 
 import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -96,10 +96,7 @@ def choose_agents(
     reviewing = _candidates(own, second, models, "reviewing")
     planning = _candidates(own, second, models, "planning")
     mine = _best(developing)
-    theirs = _best(reviewing)
-    if mine is not None:
-        others = (each for each in reviewing.values() if not _same(each, mine))
-        theirs = next(others, theirs)
+    theirs = _best_beside(mine, reviewing)
     alone = first == second != SCRIPTED and (mine is None or _same(theirs, mine))
 
     def chosen(name: str, best: Endpoint | None, able: Mapping[str, Endpoint]) -> ChosenAgent:
@@ -156,6 +153,20 @@ def _profile(own: Mapping[str, OwnCommand], name: str) -> Profile | None:
     return shipped(name) if name in SHIPPED else None
 
 
+def _best_beside(other: Endpoint | None, able: Mapping[str, Endpoint]) -> Endpoint | None:
+    """The first that is not the other's model; where there is none, the best."""
+    if other is None:
+        return _best(able)
+    return next((each for each in able.values() if not _same(each, other)), _best(able))
+
+
+def _no_agent(name: str, others: Iterable[str]) -> UsageError:
+    known = sorted(others)
+    near = get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
+    return UsageError(f"no agent {name!r}: {hint}")
+
+
 def _agent(
     own: Mapping[str, OwnCommand],
     name: str,
@@ -169,10 +180,7 @@ def _agent(
         return ScriptedAgent(workplace.script or Script(), workplace.logs)
     profile = _profile(own, name)
     if profile is None:
-        known = sorted({*RESERVED, *own, *builders} - ({EMBEDDED} - builders.keys()))
-        near = get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
-        raise UsageError(f"no agent {name!r}: {hint}")
+        raise _no_agent(name, {*RESERVED, *own, *builders} - ({EMBEDDED} - builders.keys()))
     if shutil.which(profile.program) is None:
         raise UsageError(
             f"agent {name}: {profile.program} is not installed or not on PATH: {profile.install}."

@@ -138,13 +138,16 @@ KEYS = (
 )
 
 
+def _unknown_keys(entry: dict[object, object], where: str) -> list[str]:
+    unknown = (key for key in entry if key not in KEYS)
+    return [f"{where}: unknown key `{key}`: {_hint(str(key), KEYS)}" for key in unknown]
+
+
 def _act(entry: object, where: str, problems: list[str]) -> Act:
     if not isinstance(entry, dict):
         problems.append(f"{where} is no mapping: write `task: …`.")
         return Act()
-    problems += [
-        f"{where}: unknown key `{key}`: {_hint(str(key), KEYS)}" for key in entry if key not in KEYS
-    ]
+    problems += _unknown_keys(entry, where)
     values = _Values(entry, where, problems)
     operations = entry.get("do")
     return Act(

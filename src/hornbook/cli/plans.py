@@ -113,6 +113,10 @@ def plans(here: click.Context, *, as_json: bool) -> None:
     if not views:
         note("no plan yet: begin one with `hornbook explore TOPIC`")
         return
+    _print_plans(views, active)
+
+
+def _print_plans(views: "list[PlanView]", active: str | None) -> None:
     rows = [_plan_row(view, active) for view in views]
     columns(rows, heads=("status", "", "plan", "title", "tasks", "since"), whole=2)
     open_ones = [view.plan.slug for view in views if not view.plan.committed]

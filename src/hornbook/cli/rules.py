@@ -267,18 +267,12 @@ def tokens(files: tuple[str, ...], counter: str | None, *, as_json: bool) -> Non
     counted = [(file, count(_bytes_of(file).decode("utf-8", "replace"))) for file in files]
     total = sum(number for _, number in counted)
     if as_json:
-        print_json(
-            {
-                "counter": count.name,
-                "files": [{"path": path, "tokens": number} for path, number in counted],
-                "total": total,
-            }
-        )
+        listed = [{"path": path, "tokens": number} for path, number in counted]
+        print_json({"counter": count.name, "files": listed, "total": total})
         return
-    for path, number in counted:
+    rows = [*counted, ("total", total)] if len(counted) > 1 else counted
+    for path, number in rows:
         write(f"{number:>8}  {path}\n")
-    if len(counted) > 1:
-        write(f"{total:>8}  total\n")
     if count.name == "heuristic":
         note("four characters a token: JSON, base64 and non-Latin scripts can have twice as many")
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hornbook.loop.runs.book import Attempt, RunBook, RunReport
     from hornbook.loop.runs.state import RunLine
     from hornbook.plans.events import Event
+    from hornbook.plans.run_records import Spent
 
 STYLES = {
     "approved": "green",
@@ -60,6 +61,10 @@ def runs(here: click.Context, *, as_json: bool) -> None:
         return
     rows = [_run_row(line) for line in lines]
     columns(rows, heads=("status", "run", "about", "next step", "why"), whole=1)
+    _note_asking(lines)
+
+
+def _note_asking(lines: "list[RunLine]") -> None:
     # the run of a plan waits for those of its tasks: they are answered
     asking = [line.id for line in lines if line.status == "asking" and line.workflow != "plan"]
     if asking:
@@ -142,15 +147,18 @@ def _facts(report: "RunReport") -> dict[str, object]:
     }
 
 
+def _cost(spent: "Spent") -> str:
+    reported = f", {spent.cost:.2f} as reported" if spent.cost else ""
+    return f"{counted(spent.steps, 'step')}, {spent.tokens} tokens, {spent.seconds:.1f} s{reported}"
+
+
 def _print_report(report: "RunReport") -> None:
     line, out = report.line, console()
     out.print(f"[bold]{line.id}[/bold]: {_subject(line)}, {line.workflow}", highlight=False)
     write(f"{line.status}{': ' + harmless(line.message) if line.message else ''}\n")
     for attempt in report.attempts:
         _print_attempt(attempt)
-    cost = report.spent
-    told = f"{counted(cost.steps, 'step')}, {cost.tokens} tokens, {cost.seconds:.1f} s"
-    write(f"\nspent: {told}{f', {cost.cost:.2f} as reported' if cost.cost else ''}\n")
+    write(f"\nspent: {_cost(report.spent)}\n")
     if report.commit:
         write(f"commit: {report.commit}\n")
     if report.spawned:

@@ -66,10 +66,10 @@ def init(root: str | None, stack: str, *, examples: bool, hooks: str | None, as_
             report = work.ingest(progress=progress)
         reserve = work.reserve_report()
         formats = dict(Counter(entry.tool for entry in work.snapshot().catalog.entries))
+    written = CONFIG_PATH in made
     if as_json:
         answer = {"created": made, "formats": formats, "problems": report.problems}
-        written = bool(gates) and CONFIG_PATH in made
-        told = {"block": gates, "written": written} if stack != "none" else None
+        told = {"block": gates, "written": bool(gates) and written} if stack != "none" else None
         more = {} if hooked is None else {"hooks": hooked}
         print_json({**answer, "reserve": reserve_answer(reserve), "gates": told, **more})
         return
@@ -79,7 +79,7 @@ def init(root: str | None, stack: str, *, examples: bool, hooks: str | None, as_
     print_problems(report.problems)
     print_reserve(reserve)
     if stack != "none":
-        _print_gates(stack, gates, written=CONFIG_PATH in made)
+        _print_gates(stack, gates, written=written)
     write("next: `hornbook why FILE` says which rules bind a file\n")
 
 

@@ -28,7 +28,7 @@ def expanded(root: Path, files: Collection[str]) -> list[str]:
         UsageError: A glob matches no file.
     """
     globs = {file for file in files if is_glob(file) and not (root / file).exists()}
-    found = {file for file in files if file not in globs}
+    found = set(files) - globs
     present = _files_below(root) if globs else []
     for pattern in sorted(globs):
         matched = matching(pattern, present)

@@ -1,7 +1,7 @@
 """Whether a plan is fit to be carried out: every reason why not, with its line."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hornbook.context.prompt import Reason
@@ -62,9 +62,11 @@ def success_criteria(mission: str) -> list[Criterion]:
         if text is not None:
             listed = True
             found += [_criterion(text, number)] if text.strip() else []
-        elif line.strip() and line[0] not in " \t":
+        elif not line.strip():
+            continue
+        elif line[0] not in " \t":
             listed = False
-        elif line.strip() and listed and found:
+        elif listed and found:
             found[-1] = _criterion(f"{found[-1].text} {line.strip()}", found[-1].line)
     return found
 
@@ -143,14 +145,22 @@ def _check_scope(read: PlanText, problems: Problems, files: Collection[str]) -> 
         elif each.glob is None:
             problems.error(line, "bad_scope_glob", each.fault)
     _check_overlaps(read, scope, matched, problems)
-    reached = scope.files(files)
-    if scope.of("IN") and not any(_reaches(each, scope, reached) for each in scope.of("IN")):
+    if _reaches_nothing(scope, files):
         message = "Nothing is in scope: no file matches what is IN, and none is named to be made."
         problems.error(read.lines.get("Constraints"), "nothing_in_scope", message)
 
 
+def _reaches_nothing(scope: PlanScope, files: Collection[str]) -> bool:
+    wanted, reached = scope.of("IN"), scope.files(files)
+    return bool(wanted) and not any(_reaches(each, scope, reached) for each in wanted)
+
+
 def _matched(each: ScopeGlob, files: Collection[str]) -> set[str]:
     return set() if each.glob is None else set(filter(each.glob.matches, files))
+
+
+def _matched_by(globs: Iterable[ScopeGlob], matched: Mapping[ScopeGlob, set[str]]) -> set[str]:
+    return set().union(*(matched[each] for each in globs))
 
 
 def _check_overlaps(
@@ -159,17 +169,17 @@ def _check_overlaps(
     matched: Mapping[ScopeGlob, set[str]],
     problems: Problems,
 ) -> None:
-    protected = set().union(*(matched[each] for each in scope.of("DO NOT TOUCH")))
-    taken = protected.union(*(matched[each] for each in scope.of("OUT")))
+    protected = _matched_by(scope.of("DO NOT TOUCH"), matched)
+    taken = protected | _matched_by(scope.of("OUT"), matched)
     others = {each.text: each.kind for each in scope.globs if each.kind != "IN"}
     for each in scope.of("IN"):
         line = read.constraint_lines.get((each.kind, each.text))
-        if each.text in others or (matched[each] and matched[each] <= taken):
+        held = matched[each]
+        if each.text in others or (held and held <= taken):
             by = others.get(each.text, "OUT or DO NOT TOUCH")
             message = f"`{each.text}` is IN, and {by} takes all of it out again: decide."
             problems.error(line, "scope_conflict", message)
-        elif matched[each] & protected:
-            count = len(matched[each] & protected)
+        elif count := len(held & protected):
             message = f"{count} of the files in `{each.text}` must not be touched: that wins."
             problems.warning(line, "scope_overlap", message)
 
@@ -187,23 +197,28 @@ def _names_a_file(text: str, scope: PlanScope) -> bool:
     )
 
 
+def _folders(files: Collection[str]) -> set[str]:
+    return {path[: path.index("/", start)] for path in files for start in _slashes(path)}
+
+
 def _check_files(
     read: PlanText, listed: TaskList, problems: Problems, files: Collection[str]
 ) -> None:
     """Whether every file that tasks or sections name is there, or is to be made."""
     scope = PlanScope(read.plan.constraints)
     first = read.lines.get("Execution", 1)
-    folders = {path[: path.index("/", start)] for path in files for start in _slashes(path)}
-    known = {*files, *folders, *(path for task in listed.tasks for path in task.creates)}
-    named = [(task, path) for task in listed.tasks for path in task.files]
-    for task, path in named:
+    folders = _folders(files)
+    known = {*files, *folders}.union(*(task.creates for task in listed.tasks))
+    for task in listed.tasks:
         line = first + task.line - 1
-        if path not in known and not _matches_some(path, files):
-            problems.error(line, "file_missing", _missing(path))
-        elif not _WILD & set(path) and path not in folders and not scope.holds(path):
-            message = f"`{path}` is a file of task {task.number} but out of the plan's scope."
-            problems.error(line, "file_out_of_scope", message)
-    _check_mentions(read, problems, known.union(path for _, path in named))
+        for path in task.files:
+            in_scope = path in folders or not _WILD.isdisjoint(path) or scope.holds(path)
+            if path not in known and not _matches_some(path, files):
+                problems.error(line, "file_missing", _missing(path))
+            elif not in_scope:
+                message = f"`{path}` is a file of task {task.number} but out of the plan's scope."
+                problems.error(line, "file_out_of_scope", message)
+    _check_mentions(read, problems, known.union(*(task.files for task in listed.tasks)))
 
 
 def _check_mentions(read: PlanText, problems: Problems, known: Collection[str]) -> None:
@@ -240,11 +255,17 @@ def _check_criteria(read: PlanText, problems: Problems, gates: Collection[str] |
         if not each.tied:
             message = f"`{each.text}` is tied to nothing: end it with `(gate: name)` or `(human)`."
             problems.error(line, "criterion_untied", message)
-        for gate in each.gates:
-            if gates is not None and gate not in gates:
-                known = ", ".join(sorted(gates)) or "none"
-                message = f"There is no gate `{gate}`: there are {known}."
-                problems.error(line, "unknown_gate", message)
+        for message in _unknown_gates(each, gates):
+            problems.error(line, "unknown_gate", message)
+
+
+def _unknown_gates(criterion: Criterion, gates: Collection[str] | None) -> Iterator[str]:
+    if gates is None:
+        return
+    known = ", ".join(sorted(gates)) or "none"
+    for gate in criterion.gates:
+        if gate not in gates:
+            yield f"There is no gate `{gate}`: there are {known}."
 
 
 def _check_sizes(

@@ -281,9 +281,7 @@ def recover(state: Path, slug: str, log: EventLog | str) -> tuple[Recovery, LogR
     kept, fault = _checkpoint(root, slug)
     notes = [*reading.notes, *_checkpoint_notes(slug, kept, fault)]
     found = _compared(kept, reading.events, notes) if kept is not None else None
-    files = [
-        _compared_file(root, path, text, reading.events) for path, text in sorted(now.files.items())
-    ]
+    files = [_compared_file(root, *each, reading.events) for each in sorted(now.files.items())]
     files.append(_compared_file(root, _export_path(slug), reading.text, ()))
     if fault or (found and not found.matches):
         files.append(_compared_file(root, now.path, now.text, ()))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from hornbook.context.prompt import Part, Unit
 from hornbook.context.templates.context_settings import (
@@ -41,7 +42,8 @@ def step_parts(
     if settings.inherit_context is InheritContext.FULL:
         parts += inherited
     elif settings.inherit_context is InheritContext.SUBSET:
-        parts += [part for part in (_subset(each, concerns) for each in inherited) if part.units]
+        subsets = (_subset(each, concerns) for each in inherited)
+        parts += filter(attrgetter("units"), subsets)
     if settings.accumulate_data and outputs:
         parts.append(_accumulated(settings, outputs))
     if settings.fresh_context is FreshContext.ENABLED:

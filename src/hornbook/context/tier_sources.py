@@ -81,6 +81,13 @@ def _gate_output(places: Places) -> Iterator[Unit]:
             )
 
 
+def _since_compaction(log: list[Line], spool: list[Line]) -> list[Line]:
+    compacted = (_time(each) for each in spool if each.get("kind") in COMPACTED)
+    since = max(compacted, default="")
+    entries = log + [each for each in spool if each.get("kind") == "guard_denied"]
+    return sorted((each for each in entries if _time(each) > since), key=_time)
+
+
 def _work_log(places: Places) -> Iterator[Unit]:
     """What the newest session did since its conversation was compacted."""
     folder = places.state / "logs" / "sessions"
@@ -88,11 +95,7 @@ def _work_log(places: Places) -> Iterator[Unit]:
     newest = max(logs, key=lambda name: max(map(_time, logs[name]), default=""), default=None)
     if newest is None:
         return
-    spool = _lines(places.state / "spool" / f"{newest}.jsonl")
-    compacted = (_time(each) for each in spool if each.get("kind") in COMPACTED)
-    since = max(compacted, default="")
-    entries = logs[newest] + [each for each in spool if each.get("kind") == "guard_denied"]
-    recent = sorted((each for each in entries if _time(each) > since), key=_time)
+    recent = _since_compaction(logs[newest], _lines(places.state / "spool" / f"{newest}.jsonl"))
     if recent:
         lines = map(_log_line, recent[-MOST_ENTRIES:])
         yield Unit.hashed(f"work_log.{newest}", "## Work log\n\n" + "\n".join(lines) + "\n")

@@ -287,16 +287,10 @@ def _skipped(gate: Gate, results: Mapping[str, GateResult]) -> GateResult | None
     return GateResult(gate.name, gate.required, GateStatus.SKIPPED, message=words)
 
 
-def run_gate(
-    gate: Gate, root: Path, logs: Path, stop: int | None = None, *, wrap: Wrap | None = None
-) -> GateResult:
-    """Run one gate and judge how it ended."""
-    folder = (root / gate.folder).resolve()
-    if not folder.is_dir() or not folder.is_relative_to(root.resolve()):
-        return _failed(gate, f"its folder {gate.folder} is no folder below {root}")
-    candidates = places(gate.command, gate.creates) if gate.threshold is not None else ()
-    before = stamps(folder, candidates)
-    log = logs / f"{_file_name(gate.name)}.log"
+def _run_logged(
+    gate: Gate, folder: Path, log: Path, stop: int | None, wrap: Wrap | None
+) -> tuple[Finished, str]:
+    """How the command of a gate ended, and its output, which is kept in the log."""
     # Another run may write at the same time: each writes a file of its own, the last one stays.
     own = draft_of(log)
     given = environment(os.environ, dict(gate.environment))
@@ -313,6 +307,20 @@ def run_gate(
         own.replace(log)
     finally:
         own.unlink(missing_ok=True)
+    return finished, output
+
+
+def run_gate(
+    gate: Gate, root: Path, logs: Path, stop: int | None = None, *, wrap: Wrap | None = None
+) -> GateResult:
+    """Run one gate and judge how it ended."""
+    folder = (root / gate.folder).resolve()
+    if not folder.is_dir() or not folder.is_relative_to(root.resolve()):
+        return _failed(gate, f"its folder {gate.folder} is no folder below {root}")
+    candidates = places(gate.command, gate.creates) if gate.threshold is not None else ()
+    before = stamps(folder, candidates)
+    log = logs / f"{_file_name(gate.name)}.log"
+    finished, output = _run_logged(gate, folder, log, stop, wrap)
     problem, told = _problem(gate, folder, finished, output), ""
     if problem is None and gate.threshold is not None:
         named = named_places(gate.command, gate.creates)

@@ -151,7 +151,7 @@ def refusal(arguments: Sequence[str], role: str) -> str | None:
     records = role == "planner"
     if command in _FOR_PEOPLE or (command in _RECORDS and not records):
         return command
-    if command == "query" and any("mutation" in each for each in arguments):
+    if command == "query" and "mutation" in "\n".join(arguments):
         return "query with a mutation"
     options = [each for each in arguments if each.startswith("-")]
     part = _closed_part(command, [*words[:1], *options], records=records)

@@ -251,10 +251,14 @@ def _questions(
         added = [path for path in found.paths if is_rule_file(path) and not _is_record(path)]
         if added:
             yield f"the base has no rules and the change brings some ({', '.join(added)})"
-    texts = filter(tree.has, found.paths)
-    unseen = [path for path in texts if path not in changed and grammar_of(path) is not None]
+    unseen = _unreadable_sources(found, tree, changed)
     if unseen:
         yield f"source files that nobody can read, because they hold NUL bytes: {', '.join(unseen)}"
+
+
+def _unreadable_sources(found: Change, tree: CommitTree, changed: Mapping[str, str]) -> list[str]:
+    texts = filter(tree.has, found.paths)
+    return [path for path in texts if path not in changed and grammar_of(path) is not None]
 
 
 def _is_record(path: str) -> bool:

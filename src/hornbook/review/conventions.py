@@ -158,8 +158,8 @@ class Conventions:
         except BadGlob:
             return
         blobs = git.files_at(self._places.root, judgement.head)
-        cited = {finding.path for finding in judgement.findings if finding.path in blobs}
-        chosen = sorted(path for path in cited if path and glob.matches(path))[:MOST_EVIDENCE]
+        cited = {finding.path for finding in judgement.findings if finding.path}
+        chosen = sorted(filter(glob.matches, cited & blobs.keys()))[:MOST_EVIDENCE]
         contents = git.blobs(self._places.root, [blobs[path] for path in chosen])
         for path in chosen:
             yield SeenIn(path, sha256(contents[blobs[path]]).hexdigest())

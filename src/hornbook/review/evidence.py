@@ -12,7 +12,7 @@ search that proves absence stands in for both when the rule is said to be kept.
 """
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -154,6 +154,10 @@ class Resolved:
     warnings: tuple[tuple[str, str], ...] = ()
 
 
+def _is_empty(entry: SopEntry) -> bool:
+    return is_blank(entry.evidence) and not entry.citations and entry.search is None
+
+
 def resolve(
     entry: SopEntry,
     rule: JudgedRule,
@@ -168,7 +172,7 @@ def resolve(
     """
     if entry.status is Status.NOT_APPLICABLE:
         return Resolved((), tuple(_no_reason(entry.evidence)))
-    if is_blank(entry.evidence) and not entry.citations and entry.search is None:
+    if _is_empty(entry):
         return Resolved((), (("no_evidence", "The evidence is blank: cite path:line."),))
     pointers = find(entry.evidence, tree.has)
     places = (*entry.citations, *pointers.places)
@@ -193,6 +197,15 @@ def _no_reason(evidence: str) -> Iterator[tuple[str, str]]:
         yield "no_evidence", f"{evidence.strip()!r} is no reason: say why it does not apply."
 
 
+def _quotes_not_there(quotes: Iterable[str], cited: Sequence[str]) -> Iterator[str]:
+    for quote in quotes:
+        if not any(_squeezed(quote) in text for text in cited):
+            yield (
+                f"no cited line holds {_short(quote)}: text in backticks must stand on the "
+                "lines that are cited, whitespace aside."
+            )
+
+
 def _not_there(entry: SopEntry, pointers: Pointers, tree: Tree) -> Iterator[str]:
     """Everything that is cited and not there."""
     cited: list[str] = []
@@ -204,12 +217,8 @@ def _not_there(entry: SopEntry, pointers: Pointers, tree: Tree) -> Iterator[str]
         cited.append(_squeezed("\n".join(tree.lines(place.path)[place.start - 1 : place.end])))
         if place.quote and _squeezed(place.quote) not in cited[-1]:
             yield f"{shown(place)} does not hold {_short(place.quote)}: quote what is there."
-    for quote in pointers.quotes if cited else ():
-        if not any(_squeezed(quote) in text for text in cited):
-            yield (
-                f"no cited line holds {_short(quote)}: text in backticks must stand on the "
-                "lines that are cited, whitespace aside."
-            )
+    if cited:
+        yield from _quotes_not_there(pointers.quotes, cited)
     if pointers.too_many:
         yield (
             f"it cites more than {MOST} places, or has more than {LONGEST_EVIDENCE} characters: "

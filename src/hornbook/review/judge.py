@@ -1,7 +1,8 @@
 """Derives the outcome of a change from its reviews, its gates and what the change itself says."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from hornbook.gates.gate import GateReport, GateResult, GateStatus
 from hornbook.review.evidence import shown
@@ -116,7 +117,7 @@ def judge(case: Case, briefs: Sequence[ReviewBrief]) -> Judgement:
         feedback="\n\n".join(dict.fromkeys(review.feedback for review in reviews)),
         patterns=_patterns(reviews) if outcome is Ruling.APPROVED else (),
         disagreements=tuple(_disagreements(checked)),
-        notes=tuple(note for each in checked for note in each.notes),
+        notes=tuple(chain.from_iterable(each.notes for each in checked)),
         warnings=tuple(dict.fromkeys(_warnings(case, checked, together))),
         rules=case.rules,
         base=case.base,
@@ -265,17 +266,21 @@ def _evidence_of(entry: SopEntry) -> str:
     return " ".join(filter(None, (said, f"[search for {entry.search.pattern!r} in {where}]")))
 
 
-def _disagreements(checked: Sequence[CheckedReview]) -> Iterator[str]:
-    """Where reviewers over the same rules differ."""
+def _statuses_by_rule(checked: Sequence[CheckedReview]) -> dict[str, dict[str, str]]:
+    """What each reviewer says of each rule, in the order of the rules' ids."""
     statuses: dict[str, dict[str, str]] = {}
     for each, entry in _entries(checked):
         statuses.setdefault(entry.sop_id, {})[each.brief.name] = entry.status
-    verdicts = {
-        each.brief.name: str(each.review.verdict) for each in checked if each.review is not None
-    }
-    about = {rule_id: statuses[rule_id] for rule_id in sorted(statuses)}
+    return dict(sorted(statuses.items()))
+
+
+def _disagreements(checked: Sequence[CheckedReview]) -> Iterator[str]:
+    """Where reviewers over the same rules differ."""
+    about = _statuses_by_rule(checked)
     if len({each.brief.rule_ids for each in checked}) == 1:
-        about["verdict"] = verdicts
+        about["verdict"] = {
+            each.brief.name: str(each.review.verdict) for each in checked if each.review is not None
+        }
     for what, answers in about.items():
         if len(set(answers.values())) > 1:
             yield f"{what}: " + ", ".join(f"{name} says {said}" for name, said in answers.items())
@@ -318,14 +323,17 @@ def _stopping(gates: Sequence[GateResult]) -> str:
     return ", ".join(failed) or "they say so themselves"
 
 
+def _rules_of(entries: Iterable[SopEntry], case: Case) -> list[JudgedRule]:
+    ids = {entry.sop_id for entry in entries}
+    return [rule for rule in case.rules if rule.id in ids]
+
+
 def _coverage_line(case: Case, checked: Sequence[CheckedReview]) -> str:
     if not case.rules:
         return "no rule binds these files, so there was none to answer"
-    statuses: dict[str, set[Status]] = {}
-    for _, entry in _entries(checked):
-        statuses.setdefault(entry.sop_id, set()).add(entry.status)
-    answered = [rule for rule in case.rules if rule.id in statuses]
-    violated = [rule for rule in answered if Status.VIOLATED in statuses[rule.id]]
+    entries = [entry for _, entry in _entries(checked)]
+    answered = _rules_of(entries, case)
+    violated = _rules_of((each for each in entries if each.status is Status.VIOLATED), case)
     blocking = sum(case.standard.blocks(rule.severity) for rule in violated)
     flagged = len(violated) - blocking
     text = f"{len(answered)} of {len(case.rules)} rules are answered"

@@ -144,15 +144,19 @@ def _broken(text: str, problem: Exception) -> UnreadableReview:
         return UnreadableReview("it is nested too deeply: a review has four levels.")
     if not isinstance(problem, json.JSONDecodeError):
         return UnreadableReview(f"it is not JSON ({problem}).")
+    return UnreadableReview(_syntax_error(text, problem))
+
+
+def _syntax_error(text: str, problem: json.JSONDecodeError) -> str:
     where = f"line {problem.lineno}, column {problem.colno}"
     comma = _TRAILING_COMMA.match(text, text.rfind(",", 0, problem.pos + 1))
     if comma is not None and comma.end() >= problem.pos:
-        return UnreadableReview(f"trailing comma before `{comma[1]}`, {where}: remove it.")
+        return f"trailing comma before `{comma[1]}`, {where}: remove it."
     if problem.pos >= len(text.rstrip()) or problem.msg.startswith("Unterminated"):
-        return UnreadableReview(f"it ends in the middle, {where}: the answer was cut off.")
+        return f"it ends in the middle, {where}: the answer was cut off."
     if text[problem.pos : problem.pos + 1] == "'":
-        return UnreadableReview(f"single quotes, {where}: JSON has double quotes.")
-    return UnreadableReview(f"it is not JSON, {where}: {problem.msg[:1].lower()}{problem.msg[1:]}.")
+        return f"single quotes, {where}: JSON has double quotes."
+    return f"it is not JSON, {where}: {problem.msg[:1].lower()}{problem.msg[1:]}."
 
 
 Choice = TypeVar("Choice", bound=StrEnum)

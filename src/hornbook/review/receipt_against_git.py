@@ -119,6 +119,13 @@ def prompt_warnings(receipts: Sequence[Receipt]) -> Iterator[ReviewProblem]:
         yield ReviewProblem("told_besides", None, said)
 
 
+def _other_sections(receipt: Receipt, context: Context) -> list[str]:
+    theirs = {name: section.get("sha256") for name, section in _sections(receipt)}
+    ours = {section.name: section.sha256 for section in context.sections}
+    changed = [name for name in ours if theirs.get(name) != ours[name]]
+    return changed + sorted(theirs.keys() - ours.keys())
+
+
 def prompt_differences(receipt: Receipt, context: Context) -> Iterator[str]:
     """Why the receipt is not of the prompt that this version of Hornbook makes of the change."""
     if context.text is None:
@@ -127,9 +134,6 @@ def prompt_differences(receipt: Receipt, context: Context) -> Iterator[str]:
         return
     if {receipt.get("prompt_sha256"), receipt.get("sha256")} == {context.sha256}:
         return
-    theirs = {name: section.get("sha256") for name, section in _sections(receipt)}
-    ours = {section.name: section.sha256 for section in context.sections}
-    others = [name for name in ours if theirs.get(name) != ours[name]]
-    others += sorted(theirs.keys() - ours.keys())
+    others = _other_sections(receipt, context)
     where = f" in {', '.join(others)}" if others else ""
     yield f"The prompt is not the one that the change gives: it differs{where}; {PROMPT_AGAIN}"

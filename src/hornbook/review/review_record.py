@@ -134,9 +134,9 @@ def _facts(judged: JudgedReview, occasion: Occasion, at: str) -> dict[str, objec
             }
             for rule in judgement.rules
         ],
-        "findings": [asdict(finding) for finding in judgement.findings],
-        "problems": [asdict(problem) for problem in judgement.problems],
-        "warnings": [asdict(warning) for warning in judgement.warnings],
+        "findings": list(map(asdict, judgement.findings)),
+        "problems": list(map(asdict, judgement.problems)),
+        "warnings": list(map(asdict, judgement.warnings)),
         "feedback": judgement.feedback,
         "gates": asdict(judged.gates) if judged.gates is not None else None,
         "reviews": [

@@ -451,9 +451,9 @@ def left_out(chosen: Sequence[str], bound: Sequence[str]) -> UnsearchedFiles:
     missing = [path for path in bound if path not in chosen]
     if len(missing) == len(bound):
         return UnsearchedFiles(tuple(missing), ())
-    wanted = {_kind(path) for path in chosen}
-    free = [path for path in missing if _kind(path) in NO_CODE - wanted]
-    return UnsearchedFiles(tuple(path for path in missing if path not in free), tuple(free))
+    may_stay_out = NO_CODE - set(map(_kind, chosen))
+    free = tuple(path for path in missing if _kind(path) in may_stay_out)
+    return UnsearchedFiles(tuple(path for path in missing if path not in free), free)
 
 
 def _kind(path: str) -> str:

@@ -142,6 +142,11 @@ def _size(edit: ProposedEdit) -> str:
     return f"{grown:+d} lines"
 
 
+def _refusal(report: GateReport) -> str | None:
+    refused = (gate.message for gate in report.gates if gate.status is GateStatus.REFUSED)
+    return next(refused, None) or None
+
+
 def _run(record: StepRecord, at: StepSituation) -> StepRecord:
     name = record.given.get("name", "all").strip()
     wanted = () if name == "all" else (name,)
@@ -149,9 +154,7 @@ def _run(record: StepRecord, at: StepSituation) -> StepRecord:
     if not {gate.name for gate in report.gates}.issuperset(wanted):
         known = ", ".join(gate.name for gate in verified(at.records).gates)
         raise EditRefused(f"no check {name!r}; there are: {known or 'none'}.")
-    judged = _judged(record, report)
-    refused = (gate.message for gate in report.gates if gate.status is GateStatus.REFUSED)
-    return replace(judged, error=next(refused, None) or None)
+    return replace(_judged(record, report), error=_refusal(report))
 
 
 def _clear(record: StepRecord, at: StepSituation) -> StepRecord:

@@ -249,20 +249,26 @@ def wrong_reason(test: FailedTest, files: Sequence[str]) -> str | None:
     return f"it fails with {test.reason or 'no reason in the output'}"
 
 
+def _unfit_failures(
+    task: StepTask, verification: Verification, changed: Sequence[str]
+) -> Iterator[str]:
+    for test in _failures_since(verification):
+        if not _is_in(test.file, changed):
+            yield f"{test.id} failed in a file that was not changed"
+        elif reason := wrong_reason(test, task.files):
+            yield f"{test.id} fails for a wrong reason: {reason}"
+
+
 def _red_obstacles(task: StepTask, verification: Verification, changed: Sequence[str]) -> list[str]:
     """Why tests that were to be written do not show yet that the feature is missing."""
-    tests = [gate for gate in verification.gates if is_test_gate(gate)]
+    tests = list(filter(is_test_gate, verification.gates))
     if not tests:
         return ["no gate runs tests: that they fail cannot be proved; escalate"]
     others = (gate for gate in verification.failing if gate not in tests)
     found = [f"{gate.name} fails: {_failure_of(gate)}" for gate in others]
     for gate in tests:
         found += [f"not collected: {each}" for each in read_tests(gate.output).uncollected]
-    for test in _failures_since(verification):
-        if not _is_in(test.file, changed):
-            found.append(f"{test.id} failed in a file that was not changed")
-        elif reason := wrong_reason(test, task.files):
-            found.append(f"{test.id} fails for a wrong reason: {reason}")
+    found += _unfit_failures(task, verification, changed)
     if not new_failures(task, verification, changed):
         found.append("no new test fails: write tests that fail until the feature is there")
     return found

@@ -363,11 +363,11 @@ def related_by_imports(worktree: ScopedWorktree, files: Sequence[str]) -> list[s
     """The files that import one of `files`, or are imported by one, as far as their names tell."""
     stems = {PurePosixPath(path).stem for path in files}
     named = {word for path in files for word in _imported_by(worktree, path)}
-    others = (path for path in worktree.files() if path not in files)
     return [
         path
-        for path in others
-        if PurePosixPath(path).stem in named or stems & _imported_by(worktree, path)
+        for path in worktree.files()
+        if path not in files
+        and (PurePosixPath(path).stem in named or stems & _imported_by(worktree, path))
     ]
 
 
@@ -394,21 +394,22 @@ def _imported_by(worktree: ScopedWorktree, path: str) -> set[str]:
     return {word for line in _IMPORTS.findall(text) for word in _WORD.findall(line)}
 
 
+def _heading_names(words: str) -> set[str]:
+    return {words, _slug(words), words.split(maxsplit=1)[0].rstrip(":.")}
+
+
 def _section(specification: str, wanted: str) -> str:
     """The section whose heading is, or whose id starts, `wanted`; else the lines that name it."""
     heads = list(_HEADING.finditer(specification))
     for index, head in enumerate(heads):
-        words = head[2].lower()
-        if wanted.lower() not in {words, _slug(words), words.split()[0].rstrip(":.")}:
-            continue
-        level = len(head[1])
-        end = next((each.start() for each in heads[index + 1 :] if len(each[1]) <= level), None)
-        return specification[head.start() : end].strip()
+        if wanted.lower() in _heading_names(head[2].lower()):
+            after = (each.start() for each in heads[index + 1 :] if len(each[1]) <= len(head[1]))
+            return specification[head.start() : next(after, None)].strip()
     naming = [line for line in specification.split("\n") if wanted.lower() in line.lower()]
     if naming:
         return "\n".join(naming)
-    names = ", ".join(_slug(head[2].lower()) for head in heads[:20])
-    raise EditRefused(f"no section {wanted!r} in the specification; there are: {names or 'none'}.")
+    names = ", ".join(_slug(head[2].lower()) for head in heads[:20]) or "none"
+    raise EditRefused(f"no section {wanted!r} in the specification; there are: {names}.")
 
 
 def _slug(heading: str) -> str:

@@ -279,6 +279,16 @@ class LoadedItem:
         return not self.pinned and step - self.record.step > EXPIRES_AFTER_STEPS
 
 
+def _without_cleared(items: list[LoadedItem], record: StepRecord) -> list[LoadedItem]:
+    """The items without the one that the record names; without any if it names none."""
+    return [item for item in items if record.given.get("item", item.key) != item.key]
+
+
+def _with_loaded(items: list[LoadedItem], fresh: LoadedItem) -> list[LoadedItem]:
+    others = [item for item in items if item.key != fresh.key]
+    return [*_within(others, LOADED_ITEMS - 1), fresh]
+
+
 def loaded_items(records: Iterable[StepRecord], step: int) -> tuple[LoadedItem, ...]:
     """What is loaded when `step` is asked, oldest first.
 
@@ -287,13 +297,11 @@ def loaded_items(records: Iterable[StepRecord], step: int) -> tuple[LoadedItem, 
     items: list[LoadedItem] = []
     for record in records:
         items = [item for item in items if not item.expired(record.step)]
-        given = record.given
         if record.action == "clear_context" and record.error is None:
-            items = [item for item in items if given.get("item", item.key) != item.key]
+            items = _without_cleared(items, record)
         if record.loads is not None:
-            others = [item for item in items if item.key != record.loads]
-            fresh = LoadedItem(record.loads, record, given.get("pinned") == "true")
-            items = [*_within(others, LOADED_ITEMS - 1), fresh]
+            fresh = LoadedItem(record.loads, record, record.given.get("pinned") == "true")
+            items = _with_loaded(items, fresh)
     return tuple(item for item in items if not item.expired(step))
 
 

@@ -99,19 +99,23 @@ class StepStore:
         write_whole(place / "after", edit.after)
         write_whole(place / "edit.json", json.dumps(asdict(edit.change)).encode())
 
+    def _before_edit(self, step: int) -> dict[str, bytes | None]:
+        """The file that an edit of this step changed, as it was; empty if there was no edit."""
+        edit = self.snapshot(step) / "edit.json"
+        if not edit.is_file():
+            return {}
+        before = edit.parent / "before"
+        path: str = json.loads(edit.read_bytes())["path"]
+        return {path: before.read_bytes() if before.is_file() else None}
+
     def restore(self, worktree: ScopedWorktree, records: Sequence[StepRecord]) -> tuple[str, ...]:
         """Make the worktree what the log says, and return the files that were not.
 
         An edit whose step was not recorded is undone; edits that were recorded and are lost, as
         the worktree was reset, are made again.
         """
-        wanted: dict[str, bytes | None] = {}
         last = max((record.step for record in records), default=0)
-        torn = self.snapshot(last + 1) / "edit.json"
-        if torn.is_file():
-            before = torn.parent / "before"
-            path = json.loads(torn.read_bytes())["path"]
-            wanted[path] = before.read_bytes() if before.is_file() else None
+        wanted = self._before_edit(last + 1)
         for record in records:
             if record.change is not None:
                 after = self.snapshot(record.step) / "after"

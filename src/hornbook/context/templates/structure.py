@@ -140,7 +140,7 @@ class _Walk:
 
     def _unknown(self, child: Element, parent: Element, allowed: Sequence[str]) -> _Told:
         owners = [kind for kind, names in CHILD_TASKS.items() if child.name in names]
-        homes = [name for name, shape in SHAPES.items() if child.name in shape.children]
+        homes = _homes(child)
         if parent.name == "task" and owners:
             message = f"<{child.name}> belongs to a task of type {owners[0]}, not {self.kind}."
         elif homes and parent.name not in homes:
@@ -151,13 +151,18 @@ class _Walk:
         return f"unknown_element:{child.name}", child.line, message
 
 
+def _homes(element: Element) -> list[str]:
+    """The elements that this one may stand in."""
+    return [name for name, shape in SHAPES.items() if element.name in shape.children]
+
+
 def _attribute_findings(element: Element, shape: Shape) -> Iterator[_Told]:
-    given = {name for name, _ in element.attributes}
+    given = [name for name, _ in element.attributes]
     for name, attribute in shape.attributes.items():
         if attribute.required and name not in given:
             message = f"<{element.name}> has no attribute `{name}`: add it."
             yield f"missing_attribute:{name}", element.line, message
-    for name in (name for name, _ in element.attributes):
+    for name in given:
         if name not in shape.attributes:
             hint = remedy(name, shape.attributes)
             message = f"<{element.name}> has no attribute `{name}`: {hint}"

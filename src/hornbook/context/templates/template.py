@@ -6,6 +6,7 @@ loop, no command and no reference to another file.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from textwrap import dedent
 
 from hornbook.context.templates.context_settings import (
@@ -92,8 +93,8 @@ def load_template(data: bytes | str, *, continuation: bool = False) -> LoadedTem
         return _refused(TemplateFinding(f"unknown_element:{root.name}", "", root.line, message))
     task = _typed_task(root, "task", _kind(root) or "task", continuation=continuation)
     tasks = [task, *task.descendants()]
-    errors = tuple(error for each in tasks for error in each.errors())
-    warnings = tuple(warning for each in tasks for warning in each.warnings())
+    errors = tuple(chain.from_iterable(each.errors() for each in tasks))
+    warnings = tuple(chain.from_iterable(each.warnings() for each in tasks))
     return LoadedTemplate(None if errors else _built(task), task.operator, errors, warnings)
 
 
@@ -219,8 +220,8 @@ def _built(task: _Task) -> TaskTemplate | None:
         description=_child_text(element, "description") or "",
         settings=settings,
         role=_child_text(element, "role"),
-        inputs=tuple(_input(each) for each in _listed(element, "inputs")),
-        prompt=tuple(_part(each) for each in _listed(element, "prompt")),
+        inputs=tuple(map(_input, _listed(element, "inputs"))),
+        prompt=tuple(map(_part, _listed(element, "prompt"))),
         output_schema=_child_text(element, "output_schema"),
         children=tuple(child for child in children if child is not None),
     )

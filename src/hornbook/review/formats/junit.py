@@ -1,5 +1,6 @@
 """A judgement as a JUnit report: a test case for each rule, for the review and for its outcome."""
 
+from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from hornbook.review.formats.plain_text import one_line, plain
@@ -65,17 +66,22 @@ def _about(problem: ReviewProblem) -> str:
     return f"{problem.sop_id}: " if problem.sop_id else ""
 
 
-def _rule(suite: ET.Element, rule_id: str, judgement: Judgement) -> None:
-    findings = [each for each in judgement.findings if each.sop_id == rule_id]
-    case = _case(suite, rule_id)
-    for path in [each.path for each in findings if each.path][:1]:
-        case.set("file", one_line(path))
+def _add_findings(case: ET.Element, findings: Sequence[Finding], judgement: Judgement) -> None:
     disputed = len({each.status for each in findings}) > 1
     for finding in findings:
         if disputed and finding.status == "not_applicable":
             _output(case, f"not applicable, says one reviewer: {finding.message}")
         else:
             _add_finding(case, finding, judgement)
+
+
+def _rule(suite: ET.Element, rule_id: str, judgement: Judgement) -> None:
+    findings = [each for each in judgement.findings if each.sop_id == rule_id]
+    case = _case(suite, rule_id)
+    path = next((each.path for each in findings if each.path), None)
+    if path:
+        case.set("file", one_line(path))
+    _add_findings(case, findings, judgement)
     if not findings and judgement.outcome is not Ruling.APPROVED:
         _element(case, "error", "not_judged", "The review has no accepted answer for this rule.")
 
