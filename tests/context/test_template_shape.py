@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from hornbook.context.templates.context_settings import SUBTYPES, Operator, effective
 from hornbook.context.templates.roles import SHIPPED, shipped_template
-from hornbook.context.templates.structure import (
+from hornbook.context.templates.template import (
     CHILD_TASKS,
     NAME_PATTERN,
     SHAPES,
     Attribute,
     Shape,
     TextShape,
+    load_template,
 )
-from hornbook.context.templates.template import load_template
 from tests.kit.paths import PACKAGE
 
 FOLDER = PACKAGE / "context" / "templates"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.context.templates.context_settings import Operator
-from hornbook.context.templates.structure import SHAPES
 from hornbook.context.templates.template import (
+    SHAPES,
     LoadedTemplate,
     PromptPart,
     TaskInput,

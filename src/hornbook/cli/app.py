@@ -18,16 +18,17 @@ _MODULES = {
     "context": ("size", "context"),
     "reviews": ("review", "reviews", "conventions"),
     "gates": ("gates",),
-    "plans": ("explore", "plan", "promote", "plans", "decide", "risk", "tasks"),
+    "plans": (
+        *("explore", "plan", "promote", "plans", "decide", "risk", "tasks"),
+        *("propose", "design", "spec"),
+    ),
     "memory": ("checkpoint", "recover", "invariants"),
     "execute": ("execute", "resume", "auto", "worker"),
     "runs": ("runs", "answer"),
     "definition_checks": ("template", "workflow"),
     "graph": ("show", "history", "query", "sparql", "export"),
-    "serve": ("serve",),
-    "mcp_command": ("mcp",),
+    "serve": ("serve", "mcp"),
     "hook": ("hook",),
-    "deprecated": ("propose", "design", "spec"),
 }
 # Commands by what people want; `hornbook --help` and docs/index.md show them in this order.
 GROUPS = {

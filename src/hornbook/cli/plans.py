@@ -1,4 +1,7 @@
-"""Commands about plans: explore, plan, promote, plans, decide, risk, tasks."""
+"""Commands about plans: explore, plan, promote, plans, decide, risk, tasks.
+
+At the end stand those of an older pipeline that still work: propose, design, spec.
+"""
 
 import sys
 from pathlib import Path
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 STATUS_STYLE = {"exploring": "bold yellow", "committed": "green", "superseded": "dim"}
 
-from_option = click.option(
+_from_option = click.option(
     "--from",
     "source",
     metavar="FILE",
@@ -35,7 +38,7 @@ from_option = click.option(
 )
 
 
-def text_from(source: str | None) -> str | None:
+def _text_from(source: str | None) -> str | None:
     """The text of the file that `--from` names.
 
     Raises:
@@ -55,7 +58,7 @@ def text_from(source: str | None) -> str | None:
 
 @click.command()
 @click.argument("topic")
-@from_option
+@_from_option
 @click.option("--supersedes", metavar="SLUG", help="The plan that it replaces once committed.")
 @json_option
 @root_of
@@ -68,21 +71,21 @@ def explore(
     """
     with opened(root) as work:
         book = work.plan_book()
-        view = book.explore(topic, text_from(source), path=source or "", supersedes=supersedes)
-        tell_change(book, view, "exploring", as_json=as_json)
+        view = book.explore(topic, _text_from(source), path=source or "", supersedes=supersedes)
+        _tell_change(book, view, "exploring", as_json=as_json)
 
 
 @click.command()
 @click.argument("title")
-@from_option
+@_from_option
 @json_option
 @root_of
 def plan(root: str | None, title: str, source: str | None, *, as_json: bool) -> None:
     """Make a plan and commit to it at once."""
     with opened(root) as work:
         book = work.plan_book()
-        view = book.commit(title, text_from(source), path=source or "")
-        tell_change(book, view, "committed", as_json=as_json)
+        view = book.commit(title, _text_from(source), path=source or "")
+        _tell_change(book, view, "committed", as_json=as_json)
 
 
 @click.command()
@@ -93,7 +96,7 @@ def promote(root: str | None, slug: str | None, *, as_json: bool) -> None:
     """Commit to an exploration; its text is frozen."""
     with opened(root) as work:
         book = work.plan_book()
-        tell_change(book, book.promote(slug), "committed", as_json=as_json)
+        _tell_change(book, book.promote(slug), "committed", as_json=as_json)
 
 
 @click.group(invoke_without_command=True)
@@ -108,7 +111,7 @@ def plans(here: click.Context, *, as_json: bool) -> None:
     with opened(here.obj) as work:
         views, active = work.plans(), active_plan(work.places.state)
     if as_json:
-        print_json({"plans": [facts(view, active) for view in views]})
+        print_json({"plans": [_facts(view, active) for view in views]})
         return
     if not views:
         note("no plan yet: begin one with `hornbook explore TOPIC`")
@@ -148,9 +151,9 @@ def show(root: str | None, slug: str | None, *, as_json: bool) -> None:
         book = work.plan_book()
         view, active = book.view(slug), book.active()
     if as_json:
-        print_json(facts(view, active))
+        print_json(_facts(view, active))
         return
-    tell_problems(view)
+    _tell_problems(view)
     write(render(view.plan))
     _print_notes(view)
 
@@ -163,7 +166,7 @@ def use(root: str | None, slug: str, *, as_json: bool) -> None:
     """Make a plan the active one."""
     with opened(root) as work:
         book = work.plan_book()
-        tell_change(book, book.use(slug), "active", as_json=as_json)
+        _tell_change(book, book.use(slug), "active", as_json=as_json)
 
 
 @plans.command("check")
@@ -270,7 +273,7 @@ def tasks(root: str | None, slug: str | None, *, as_json: bool) -> None:
     sys.exit(0 if all(each.size.fits for each in sized) else 1)
 
 
-def facts(view: "PlanView", active: str | None) -> dict[str, object]:
+def _facts(view: "PlanView", active: str | None) -> dict[str, object]:
     """A plan as JSON, with the names that the source documents give its parts."""
     from dataclasses import asdict
 
@@ -293,12 +296,12 @@ def facts(view: "PlanView", active: str | None) -> dict[str, object]:
     }
 
 
-def tell_change(book: "PlanBook", view: "PlanView", done: str, *, as_json: bool) -> None:
+def _tell_change(book: "PlanBook", view: "PlanView", done: str, *, as_json: bool) -> None:
     """Say what became of a plan."""
     if as_json:
-        print_json(facts(view, book.active()))
+        print_json(_facts(view, book.active()))
         return
-    tell_problems(view)
+    _tell_problems(view)
     write(f"{done}: {view.plan.slug} (.hornbook/plans/{view.plan.slug}/plan.md)\n")
     empty = [
         name
@@ -309,7 +312,7 @@ def tell_change(book: "PlanBook", view: "PlanView", done: str, *, as_json: bool)
         note(f"{', '.join(empty)} is empty: `hornbook plans check` says what is missing")
 
 
-def tell_problems(view: "PlanView") -> None:
+def _tell_problems(view: "PlanView") -> None:
     """Say what is wrong with a plan's files."""
     for each in view.problems:
         line = "" if each.line is None else f":{each.line}"
@@ -401,4 +404,77 @@ def import_tracks(root: str | None, folder: str, *, as_json: bool) -> None:
     write(f"{counted(len(done.plans), 'plan')}: {', '.join(done.plans) or 'none'}\n")
 
 
-COMMANDS = (explore, plan, promote, plans, decide, risk, tasks)
+_reason_option = click.option(
+    "--reason", metavar="T", default="", help="Why a committed plan changes."
+)
+
+
+@click.command()
+@click.argument("topic")
+@_from_option
+@json_option
+@root_of
+def propose(root: str | None, topic: str, source: str | None, *, as_json: bool) -> None:
+    """Deprecated: begin an exploration, as `explore` does."""
+    note("Use /explore or /plan instead")
+    with opened(root) as work:
+        book = work.plan_book()
+        view = book.explore(topic, _text_from(source), path=source or "")
+        _tell_change(book, view, "exploring", as_json=as_json)
+
+
+@click.command()
+@slug_argument
+@_from_option
+@_reason_option
+@json_option
+@root_of
+def design(
+    root: str | None, slug: str | None, source: str | None, reason: str, *, as_json: bool
+) -> None:
+    """Deprecated: show or take a plan's execution section."""
+    note("Design is now part of /plan")
+    _show_or_rewrite(root, slug, source, reason, ("Execution",), as_json=as_json)
+
+
+@click.command()
+@slug_argument
+@_from_option
+@_reason_option
+@json_option
+@root_of
+def spec(
+    root: str | None, slug: str | None, source: str | None, reason: str, *, as_json: bool
+) -> None:
+    """Deprecated: show or take a plan's mission and constraints."""
+    note("Specs are now part of /plan")
+    _show_or_rewrite(root, slug, source, reason, ("Mission", "Constraints"), as_json=as_json)
+
+
+def _show_or_rewrite(  # what `design` and `spec` take
+    root: str | None,
+    slug: str | None,
+    source: str | None,
+    reason: str,
+    names: tuple[str, ...],
+    *,
+    as_json: bool,
+) -> None:
+    from hornbook.plans.text import section_text
+
+    with opened(root) as work:
+        book = work.plan_book()
+        text = _text_from(source)
+        if text is None:
+            view = book.view(slug)
+        else:
+            view = book.rewrite(slug, text, names, path=source or "", reason=reason)
+        active = book.active()
+    if as_json:
+        print_json(_facts(view, active))
+        return
+    _tell_problems(view)
+    write("\n".join(section_text(view.plan, name) for name in names))
+
+
+COMMANDS = (explore, plan, promote, plans, decide, risk, tasks, propose, design, spec)

@@ -1,4 +1,4 @@
-"""The command that serves the graph over HTTP."""
+"""The commands that serve the graph: over HTTP, and to an agent over MCP on stdin and stdout."""
 
 import signal
 import socket
@@ -81,4 +81,26 @@ def _refuse_taken(host: str, port: int) -> None:
             ) from problem
 
 
-COMMANDS = (serve,)
+@click.command()
+@click.option("--ingest", is_flag=True, help="Read what changed into the graph first.")
+@root_of
+def mcp(root: str | None, *, ingest: bool) -> None:
+    """Answer an agent over MCP on stdin and stdout.
+
+    It ends when stdin ends.
+    """
+    from hornbook.serve.mcp.stdio import serve_stdio
+    from hornbook.workspace import Workspace
+
+    with Workspace.open(root) as work:
+        place = str(work.root)
+
+    def prepare() -> None:
+        with Workspace.open(place) as work:
+            report = work.ingest()
+        note(f"{report.documents} documents, {len(report.problems)} problems")
+
+    serve_stdio(place, prepare if ingest else None)
+
+
+COMMANDS = (serve, mcp)

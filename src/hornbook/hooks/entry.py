@@ -151,15 +151,15 @@ def _post_tool_use_failure(payload: Payload, root: str, around: HookEnvironment)
 
 
 def _pre_compact(payload: Payload, root: str, around: HookEnvironment) -> HookAnswer:
-    from hornbook.hooks.compaction import before
+    from hornbook.hooks.session_events import before_compaction
 
-    return HookAnswer(told=before(payload, root, around.checkpoint))
+    return HookAnswer(told=before_compaction(payload, root, around.checkpoint))
 
 
 def _post_compact(payload: Payload, root: str, _around: HookEnvironment) -> HookAnswer:
-    from hornbook.hooks.compaction import after
+    from hornbook.hooks.session_events import after_compaction
 
-    after(payload, root)
+    after_compaction(payload, root)
     return HookAnswer()
 
 
@@ -171,9 +171,9 @@ def _session_start(payload: Payload, root: str, _around: HookEnvironment) -> Hoo
 
 
 def _stop(payload: Payload, root: str, around: HookEnvironment) -> HookAnswer:
-    from hornbook.hooks.stop import refusal
+    from hornbook.hooks.session_events import stop_refusal
 
-    reason = refusal(payload, root, around.work_tree)
+    reason = stop_refusal(payload, root, around.work_tree)
     if reason is None:
         return HookAnswer()
     return HookAnswer(out=json.dumps({"decision": "block", "reason": reason}) + "\n")

@@ -7,15 +7,34 @@ like the line itself, a writer tells its targets. A program that nobody knows ha
 What a text cannot tell is an effect too, with `UNKNOWN` in it; who asks decides what comes of that.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 from hornbook.shell.cheap_tuple import NamedTuple
 from hornbook.shell.guard.syntax import ENTER, LEAVE, Command, Redirect, Word, read
-from hornbook.shell.guard.words import UNKNOWN, WordText, arguments, texts
-from hornbook.shell.programs import INTERPRETERS, SHELLS, WRAPPERS, WRITERS, program_name
+from hornbook.shell.guard.words import UNKNOWN, Arguments, WordText, arguments, texts
+from hornbook.shell.programs import (
+    AWKS,
+    INLINE_CODE,
+    INTERPRETERS,
+    SAME_INTERPRETER,
+    SHELLS,
+    WRAPPERS,
+    WRITERS,
+    program_name,
+)
 
 # ruff: noqa: PLC0415  # what only some commands need is loaded with them: start-up time
 
+EACH = "\x01"
+"""Stands for each file that `find` finds."""
+
+_FIND_FILTERS = frozenset(
+    ["-path", "-not", "!", "-o", "-or", "-regex", "-newer", "-prune", "-maxdepth", "-mindepth"]
+)
+_FIND_NAMES = frozenset(["-name", "-iname"])
+_FIND_LISTS = frozenset(["-fprint", "-fls", "-fprintf", "-fprint0"])
+_FIND_RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _DEEPEST = 8
 _MOST_WRAPPERS = 12
@@ -161,8 +180,6 @@ class _Walk:
 
     def _interpreter(self, name: str, rest: Sequence[WordText], body: str | None) -> None:
         if name.rstrip("0123456789.") in INTERPRETERS:
-            from hornbook.shell.guard.interpreters import interpreted
-
             use = interpreted(name, rest, body)
             if use.hornbook is not None:
                 self.found.append(Effect("hornbook", "\n".join(use.hornbook)))
@@ -244,8 +261,6 @@ class _Walk:
         self._folder = outer
 
     def _find(self, rest: Sequence[WordText]) -> None:
-        from hornbook.shell.guard.find import EACH, find_search
-
         search = find_search(rest)
         self._writes([(each, "file") for each in search.lists])
         if search.deletes:
@@ -285,3 +300,99 @@ def _body(redirects: Sequence[Redirect], expand: Callable[[Word], list[WordText]
         if redirect.body:
             return redirect.body[0]
     return None
+
+
+class FindSearch(NamedTuple):
+    """What a `find` does: where it looks, and what it does with what it finds.
+
+    `names` are the patterns that a name must fit, None where other tests decide too.
+    """
+
+    roots: list[WordText]
+    names: tuple[str, ...] | None
+    deletes: bool
+    lists: list[WordText]
+    commands: list[list[WordText]]
+
+
+def find_search(rest: Sequence[WordText]) -> FindSearch:
+    """What the arguments of `find` say."""
+    plain = [each.text for each in rest]
+    start = next((n for n, text in enumerate(plain) if text[:1] in {"-", "(", "!"}), len(plain))
+    tests = rest[start:]
+    names = tuple(found[0].text for found in _words_behind(_FIND_NAMES, tests))
+    commands = map(_find_command, _words_behind(_FIND_RUNS, tests))
+    return FindSearch(
+        roots=list(rest[:start]) or [WordText(".")],
+        names=names if _FIND_FILTERS.isdisjoint(plain[start:]) else None,
+        deletes="-delete" in plain,
+        lists=[found[0] for found in _words_behind(_FIND_LISTS, tests)],
+        commands=list(filter(None, commands)),
+    )
+
+
+def _words_behind(
+    options: frozenset[str], tests: Sequence[WordText]
+) -> Iterator[Sequence[WordText]]:
+    """The words behind each of these options."""
+    return (tests[n:] for n in range(1, len(tests)) if tests[n - 1].text in options)
+
+
+def _find_command(rest: Sequence[WordText]) -> list[WordText]:
+    end = next((n for n, each in enumerate(rest) if each.text in {";", "+"}), len(rest))
+    return [WordText(each.text.replace("{}", EACH), each.wild) for each in rest[:end]]
+
+
+class Interpreted(NamedTuple):
+    """What an interpreter is given: inline code, files to edit, or our own command's arguments."""
+
+    language: str
+    code: Sequence[WordText] = ()
+    edited: Sequence[WordText] = ()
+    hornbook: Sequence[str] | None = None
+
+
+def interpreted(name: str, rest: Sequence[WordText], body: str | None) -> Interpreted:
+    """What an interpreter does; `body` is the text that it can read."""
+    language = name.rstrip("0123456789.")
+    language = SAME_INTERPRETER.get(language, language)
+    if language in AWKS:
+        return _awk(rest)
+    found = arguments(rest, f"{INLINE_CODE[language]} -m -W -X -I -r", until_operand=True)
+    if [each.text for each in found.values("-m")] == ["hornbook"]:
+        return Interpreted(language, hornbook=_behind_module(rest))
+    return Interpreted(
+        language, _inline_code(language, found, rest, body), _edited_in_place(language, rest)
+    )
+
+
+def _inline_code(
+    language: str, found: Arguments, rest: Sequence[WordText], body: str | None
+) -> Sequence[WordText]:
+    if language == "deno":
+        return rest[1:] if rest and rest[0].text == "eval" else []
+    code = found.values(*INLINE_CODE[language].split())
+    if code or found.has("-m") or not body:
+        return code
+    reads_stdin = [each.text for each in found.operands] in ([], ["-"])
+    return [WordText(body)] if reads_stdin else []
+
+
+def _behind_module(rest: Sequence[WordText]) -> list[str]:
+    """The arguments of a Python module: all that stands behind its name is its own."""
+    plain = [each.text for each in rest]
+    named = next(n for n, text in enumerate(plain) if text.endswith("hornbook"))
+    return plain[named + 1 :]
+
+
+def _edited_in_place(language: str, rest: Sequence[WordText]) -> list[WordText]:
+    """The files that `perl -i` and `ruby -i` edit."""
+    in_place = any(re.match(r"-[a-zA-Z0]*i", each.text) for each in rest)
+    edits = in_place and language in {"perl", "ruby"}
+    return arguments(rest, "-e -E -I -M").operands if edits else []
+
+
+def _awk(rest: Sequence[WordText]) -> Interpreted:
+    found = arguments(rest, "-F -v -f -i")
+    in_place = any(each.text == "inplace" for each in found.values("-i"))
+    return Interpreted("awk", found.operands[:1], found.operands[1:] if in_place else ())
