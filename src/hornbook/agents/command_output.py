@@ -25,6 +25,16 @@ class PrintedAnswer:
     files: tuple[str, ...] | None
 
 
+def _usage(profile: Profile, objects: list[dict[str, object]]) -> Usage:
+    costs = _numbers(objects, profile.cost)
+    return Usage(
+        int(sum(_numbers(objects, profile.input_tokens))),
+        int(sum(_numbers(objects, profile.output_tokens))),
+        int(sum(_numbers(objects, profile.steps))),
+        sum(costs) if costs else None,
+    )
+
+
 def read_printed(profile: Profile, printed: str, folder: str) -> PrintedAnswer:
     """What a command's output says, by its profile; paths are made relative to the folder."""
     if profile.output is Output.TEXT:
@@ -32,13 +42,7 @@ def read_printed(profile: Profile, printed: str, folder: str) -> PrintedAnswer:
     objects = list(_objects(printed, profile.output))
     if not objects:
         return PrintedAnswer("", f"it printed no JSON: {tail(printed)}", Usage(), None)
-    costs = _numbers(objects, profile.cost)
-    usage = Usage(
-        int(sum(_numbers(objects, profile.input_tokens))),
-        int(sum(_numbers(objects, profile.output_tokens))),
-        int(sum(_numbers(objects, profile.steps))),
-        sum(costs) if costs else None,
-    )
+    usage = _usage(profile, objects)
     named = [str(each) for reading in profile.files for each in _values_at(objects, reading)]
     files = tuple(sorted({_relative(path, folder) for path in named})) if profile.files else None
     return PrintedAnswer(

@@ -330,11 +330,15 @@ class ScriptedAgent:
 
 def _develop(act: Act, assignment: Assignment) -> str:
     folder = Path(assignment.folder)
-    if act.do is not None or act.answer is not None:
-        operations = act.do or ()
-        for name, details in operations:
-            _perform(folder, name, dict(details))
-        return act.answer or f"Did {len(operations)} operations."
+    if act.do is None and act.answer is None:
+        return _do_default_work(folder, assignment)
+    operations = act.do or ()
+    for name, details in operations:
+        _perform(folder, name, dict(details))
+    return act.answer or f"Did {len(operations)} operations."
+
+
+def _do_default_work(folder: Path, assignment: Assignment) -> str:
     wanted = sorted({*assignment.files, *tests_for(assignment)})
     work = default_work(assignment, {path: _read(folder / path) for path in wanted})
     for path, text in work.items():

@@ -48,18 +48,17 @@ def check_template(file: str, *, as_json: bool) -> None:
 
     loaded = load_template(_start_of(file, MAX_BYTES))
     root = loaded.template
+    tasks = [("task", root), *root.descendants()] if root else []
     if as_json:
-        children = root.descendants() if root else ()
         print_json(
             {
                 "operator": loaded.operator,
                 "effective": asdict(root.settings) if root else None,
-                "children": {path: asdict(child.settings) for path, child in children},
+                "children": {path: asdict(child.settings) for path, child in tasks[1:]},
                 **_problems(loaded),
             }
         )
     else:
-        tasks = [("task", root), *root.descendants()] if root else []
         rows = [_task_row(*each) for each in tasks]
         title = f"{file}: {loaded.operator or 'no operator'}"
         _print(title, loaded, rows, heads=TASK_HEADS, place="task")

@@ -259,15 +259,18 @@ def _facts(seen: "ObservedRun") -> dict[str, object]:
 
 
 def _print_end(ended: "Execution") -> None:
+    verdict = "approved" if ended.approved else "not approved"
+    said = f": {harmless(ended.root.message)}" if ended.root.message else ""
+    write(f"{ended.root.run}: {verdict}{said} ({_cost(ended)})\n")
+
+
+def _cost(ended: "Execution") -> str:
     steps = sum(each.run.steps for each in ended.runs)
     tokens = sum(each.progress.tokens for each in ended.runs)
     # the run of the plan only waits for those of its tasks
     working = [each for each in ended.runs if each.run.parent] or ended.runs
     spent = sum(each.run.spent for each in working)
-    cost = f"{counted(steps, 'step')}, {tokens} tokens, {spent:.1f} seconds"
-    verdict = "approved" if ended.approved else "not approved"
-    said = f": {harmless(ended.root.message)}" if ended.root.message else ""
-    write(f"{ended.root.run}: {verdict}{said} ({cost})\n")
+    return f"{counted(steps, 'step')}, {tokens} tokens, {spent:.1f} seconds"
 
 
 COMMANDS = (execute, resume, auto, worker)

@@ -3,12 +3,17 @@
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hornbook.cli.options import FILE_NAME, json_option, root_of
 from hornbook.cli.output import columns, harmless, note, print_json, write, write_bytes
 from hornbook.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from hornbook.graph.snapshot import EntityTriples
+    from hornbook.workspace import Workspace
 
 
 @click.command()
@@ -20,13 +25,11 @@ def show(root: str | None, entity_id: str, *, as_json: bool) -> None:
 
     A revision is shown with its text, a plan with what it led to.
     """
-    from hornbook.vocabulary.predicates import CONTENT_HASH
     from hornbook.workspace import Workspace
 
     with Workspace.open(root) as work:
         thing = work.snapshot().thing(entity_id)
-        digest = next((value for name, value in thing.triples if name == CONTENT_HASH.name), None)
-        text = work.text_of(digest).decode("utf-8", "replace") if digest else None
+        text = _revision_text(work, thing)
         family = work.snapshot().plan_family(entity_id)
         family.pop(entity_id, None)
     if as_json:
@@ -40,6 +43,13 @@ def show(root: str | None, entity_id: str, *, as_json: bool) -> None:
         _print_family(family, entity_id)
     if text:
         write(harmless(text) if sys.stdout.isatty() else text)
+
+
+def _revision_text(work: "Workspace", thing: "EntityTriples") -> str | None:
+    from hornbook.vocabulary.predicates import CONTENT_HASH
+
+    digest = next((value for name, value in thing.triples if name == CONTENT_HASH.name), None)
+    return work.text_of(digest).decode("utf-8", "replace") if digest else None
 
 
 def _print_family(family: dict[str, dict[str, list[str]]], entity_id: str) -> None:

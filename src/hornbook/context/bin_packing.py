@@ -9,7 +9,7 @@ of the others that fits, the largest choices first, and what is left is grouped 
 order of the items decides between equal answers, so that the same items give the same groups.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import TypeVar
 
@@ -75,10 +75,15 @@ def _into(
     if number == 0:
         return None
     first, others = items[0], items[1:]
-    for size in range(len(others), -1, -1):
-        for chosen in combinations(others, size):
-            if fitting((first, *chosen)):
-                rest = _into(tuple(o for o in others if o not in chosen), number - 1, fitting)
-                if rest is not None:
-                    return ((first, *chosen), *rest)
+    for chosen in _subsets(others):
+        if fitting((first, *chosen)):
+            rest = _into(tuple(o for o in others if o not in chosen), number - 1, fitting)
+            if rest is not None:
+                return ((first, *chosen), *rest)
     return None
+
+
+def _subsets(items: tuple[T, ...]) -> Iterator[tuple[T, ...]]:
+    """Every choice among the items, the largest first."""
+    for size in range(len(items), -1, -1):
+        yield from combinations(items, size)

@@ -160,20 +160,20 @@ def _living(command: "subprocess.Popen[bytes] | None") -> set[int]:
         command.poll()
     if not Path("/proc/self/stat").exists():
         return _group(command) if command is not None else set()
+    return _descendants(0 if command is None else command.pid)
+
+
+def _descendants(own: int) -> set[int]:
+    """Our descendants that still run; all that ended are reaped, but for our `own` command."""
     known = dict(_processes())
     parents = {process: parent for process, (parent, _) in known.items()}
     mine = {process for process in parents if _descends(process, parents)}
     ended = {process for process in mine if known[process][1]}
     # The command itself is waited for by whoever started it, which wants its status.
-    own = command.pid if command is not None else 0
-    _reap_children({process: parents[process] for process in ended - {own}})
-    return mine - ended
-
-
-def _reap_children(parents: dict[int, int]) -> None:
-    for process, parent in parents.items():
-        if parent == os.getpid():
+    for process in ended - {own}:
+        if parents[process] == os.getpid():
             _reap(process)
+    return mine - ended
 
 
 def _processes() -> Iterator[tuple[int, tuple[int, bool]]]:

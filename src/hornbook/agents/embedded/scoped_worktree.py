@@ -398,13 +398,17 @@ def _heading_names(words: str) -> set[str]:
     return {words, _slug(words), words.split(maxsplit=1)[0].rstrip(":.")}
 
 
+def _section_end(head: re.Match[str], later: Sequence[re.Match[str]]) -> int | None:
+    level = len(head[1])
+    return next((each.start() for each in later if len(each[1]) <= level), None)
+
+
 def _section(specification: str, wanted: str) -> str:
     """The section whose heading is, or whose id starts, `wanted`; else the lines that name it."""
     heads = list(_HEADING.finditer(specification))
     for index, head in enumerate(heads):
         if wanted.lower() in _heading_names(head[2].lower()):
-            after = (each.start() for each in heads[index + 1 :] if len(each[1]) <= len(head[1]))
-            return specification[head.start() : next(after, None)].strip()
+            return specification[head.start() : _section_end(head, heads[index + 1 :])].strip()
     naming = [line for line in specification.split("\n") if wanted.lower() in line.lower()]
     if naming:
         return "\n".join(naming)

@@ -82,8 +82,6 @@ def current_state(view: View, shown: Sequence[StepRecord]) -> dict[str, object]:
 def _fix_violation(view: View) -> dict[str, object]:
     violation = view.task.violation or _from_gates(view)
     path = violation.file_path or next(iter(view.files), "")
-    text = view.files.get(path)
-    line = violation.line or _line_in(view, path)
     return {
         "violation": {
             "id": violation.id,
@@ -99,10 +97,19 @@ def _fix_violation(view: View) -> dict[str, object]:
         },
         "file_content": {
             "path": path,
-            "content": None if text is None else FittedText(numbered(text), line and line - 1),
+            "content": _around(view, path, violation.line),
         },
         **_other_files(view, path),
     }
+
+
+def _around(view: View, path: str, line: int | None) -> FittedText | None:
+    """The text of a file around the line of a violation, None if the file is not there."""
+    text = view.files.get(path)
+    if text is None:
+        return None
+    line = line or _line_in(view, path)
+    return FittedText(numbered(text), line and line - 1)
 
 
 def _from_gates(view: View) -> RuleViolation:
