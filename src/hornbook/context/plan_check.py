@@ -212,10 +212,10 @@ def _check_files(
     for task in listed.tasks:
         line = first + task.line - 1
         for path in task.files:
-            in_scope = path in folders or not _WILD.isdisjoint(path) or scope.holds(path)
+            is_pattern = not _WILD.isdisjoint(path)
             if path not in known and not _matches_some(path, files):
                 problems.error(line, "file_missing", _missing(path))
-            elif not in_scope:
+            elif not (is_pattern or path in folders or scope.holds(path)):
                 message = f"`{path}` is a file of task {task.number} but out of the plan's scope."
                 problems.error(line, "file_out_of_scope", message)
     _check_mentions(read, problems, known.union(*(task.files for task in listed.tasks)))

@@ -156,13 +156,14 @@ def has_tests(
     if strictness is Strictness.OFF:
         return None
     edited = [file.path for file in files if file.is_edited]
-    code = [path for path in edited if wants_test(path) and path not in self_tested]
+    code = list(filter(wants_test, edited))
+    checked = [path for path in code if path not in self_tested]
     problems = [
         f"{path} has no test of its name, and no test changed with it"
-        for path in _untested(code, list(filter(is_test, edited)), present)
+        for path in _untested(checked, list(filter(is_test, edited)), present)
     ]
     required = strictness is Strictness.REQUIRED
-    count = sum(map(wants_test, edited))
+    count = len(code)
     said = f"all changed code has tests ({count})" if count else "no code changed"
     result = _result(TESTS, problems, "without a test", said, required=required)
     return _told_weaker(result, weaker) if weaker else result

@@ -257,6 +257,11 @@ ACCOUNTS: dict[str, Callable[[str], Iterator[Account]]] = {
 }
 
 
+def _said_by_code(tools: Sequence[str], code: int | None) -> list[str]:
+    """The tools whose exit code says that no test ran."""
+    return [name for name in tools if code == 5 and name in {"pytest", "unittest"}]
+
+
 def problem_with_tests(
     command: str, code: int | None, output: str, read: Read | None = None
 ) -> str | None:
@@ -269,9 +274,7 @@ def problem_with_tests(
     text = plain(output)
     named = tools_run(command, read)
     known = {name: list(ACCOUNTS[name](text)) for name in named or ACCOUNTS}
-    empty = _without_a_run(known)
-    if code == 5 and not empty:
-        empty = [name for name in named if name in {"pytest", "unittest"}]
+    empty = _without_a_run(known) or _said_by_code(named, code)
     if empty and (named or not any(map(_any_ran, known.values()))):
         return f"no tests ran ({empty[0]}): a run without a test proves nothing."
     return _silent_or_failed(known) if code == 0 and named else None

@@ -61,8 +61,7 @@ def counts(judgement: Judgement) -> str:
     parts = [counted(len(rules), "rule") if rules else "no rule binds this change"]
     parts += (
         f"{states[status]} {STATUS_WORDS.get(status, status)}"
-        for status in (*STATUS_ORDER, "not_judged")
-        if states[status]
+        for status in filter(states.get, (*STATUS_ORDER, "not_judged"))
     )
     parts += (f"{counted(number, noun)}{how}" for number, noun, how in besides if number)
     return ", ".join(parts)
