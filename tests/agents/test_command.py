@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.agents.assignment import Answer, Assignment, Limits, Role, Subtask, nowhere
-from hornbook.agents.command import CommandAgent
+from hornbook.agents.command import AgentSurroundings, CommandAgent
 from hornbook.agents.command_output import (
     LONGEST,
     RATE_LIMITED,
@@ -23,7 +23,6 @@ from hornbook.agents.command_output import (
 )
 from hornbook.agents.crew import Workplace, choose_agents
 from hornbook.agents.profile import Profile, own_profile, shipped
-from hornbook.agents.role_confinement import AgentSurroundings
 from hornbook.agents.script import Script
 from hornbook.errors import ConfigError, UsageError
 from hornbook.process.confinement import Machine

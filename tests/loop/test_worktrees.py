@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.agents.role_confinement import AgentSurroundings
+from hornbook.agents.command import AgentSurroundings
 from hornbook.commits.change import links
 from hornbook.commits.git_tampering import broken
 from hornbook.commits.worktrees import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hornbook.agents.assignment import Role
-from hornbook.agents.role_confinement import AgentSurroundings, confinement_of
+from hornbook.agents.command import AgentSurroundings, confinement_of
 from hornbook.gates.gate import Gate, GateStatus
 from hornbook.gates.gate_confinement import GateShell
 from hornbook.gates.runner import run_gates

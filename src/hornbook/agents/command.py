@@ -1,4 +1,4 @@
-"""An agent that is a command line: called by its profile, confined, and never believed."""
+"""An agent that is a command line: called by its profile, confined by its role, never believed."""
 
 import os
 import re
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
+from typing import Self
 
 from hornbook.agents.assignment import Answer, Assignment, Record, Role
 from hornbook.agents.command_output import (
@@ -21,15 +22,67 @@ from hornbook.agents.command_output import (
     tail,
 )
 from hornbook.agents.profile import Profile
-from hornbook.agents.role_confinement import AgentSurroundings, confinement_of
+from hornbook.commits.trees import top_of
+from hornbook.commits.writer import common_folder
 from hornbook.disk import temporary_folder
-from hornbook.process.confinement import Confined, Machine, confine, this_machine
+from hornbook.process.confinement import Confined, Confinement, Machine, confine, this_machine
 from hornbook.process.shell_command import Finished, ended_by, environment, run_command
 from hornbook.settings.settings import Output, PromptBy
 
+RULE_FOLDERS = (".hornbook", ".semspec")
 LONGEST_COMMAND = 120_000
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _FIELD = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSurroundings:
+    """Where a worktree lies: the workspace's root, the top of its repository and its git folder.
+
+    `blind` is whether a developer must not read rules: then it cannot read the history either,
+    since that holds them too.
+    """
+
+    root: Path
+    top: Path
+    history: Path
+    blind: bool = True
+
+    @classmethod
+    def of(cls, root: Path, *, blind: bool) -> Self:
+        """Those of a workspace.
+
+        Raises:
+            UsageError: The root is in no repository.
+        """
+        return cls(root.resolve(), top_of(root), common_folder(root), blind=blind)
+
+
+def confinement_of(
+    role: Role,
+    folder: Path,
+    surroundings: AgentSurroundings | None = None,
+    *,
+    worktree: Path | None = None,
+    state: Sequence[Path] = (),
+    shown: Sequence[Path] = (),
+) -> Confinement:
+    """What a role may do in a folder of a worktree.
+
+    A developer writes the worktree, everyone else nothing. `state` is where the agent keeps its
+    own log-in and sessions, which stays writable; `shown` must be readable wherever it lies.
+    """
+    whole = worktree or folder
+    around = [] if surroundings is None else [surroundings.top, surroundings.history]
+    if role is not Role.DEVELOPER:
+        return Confinement(folder, tuple(state), (*around, whole, *shown))
+    hidden: list[Path] = []
+    if surroundings is not None and surroundings.blind:
+        hidden = [surroundings.root / name for name in RULE_FOLDERS]
+        hidden.append(surroundings.history)
+        around.remove(surroundings.history)
+    kept = (*around, whole / ".git", *shown)
+    return Confinement(folder, (whole, *state), kept, tuple(hidden))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from hornbook.agents.assignment import Agent
-from hornbook.agents.command import CommandAgent
+from hornbook.agents.command import AgentSurroundings, CommandAgent
 from hornbook.agents.profile import Profile, own_profile, shipped
-from hornbook.agents.role_confinement import AgentSurroundings
 from hornbook.agents.script import Script
 from hornbook.agents.scripted_agent import ScriptedAgent
 from hornbook.errors import UsageError

@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 
 from hornbook.agents.assignment import Agent, Answer, Assignment, Record, Role, nowhere
+from hornbook.agents.command import AgentSurroundings
 from hornbook.agents.crew import ChosenAgent, Crew, Workplace, choose_agents
-from hornbook.agents.role_confinement import AgentSurroundings
 from hornbook.agents.script import Script, parse_script
 from hornbook.context.templates.roles import instructions
 from hornbook.disk import now

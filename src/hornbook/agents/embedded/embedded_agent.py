@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment, Record, Role
+from hornbook.agents.command import RULE_FOLDERS
 from hornbook.agents.embedded.developer import CALL_SECONDS, EmbeddedDeveloper
 from hornbook.agents.embedded.model_call import Ask, RateLimited, RateLimiter, withholding
 from hornbook.agents.embedded.step_context import MOST_TOKENS
 from hornbook.agents.model_endpoint import ModelEndpoint
-from hornbook.agents.role_confinement import RULE_FOLDERS
 from hornbook.errors import UsageError
 from hornbook.gates.gate import GateReport
 from hornbook.gates.gate_confinement import bounds_in_run, with_confinement
