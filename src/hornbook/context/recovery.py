@@ -21,6 +21,7 @@ from hornbook.disk import sweep_drafts
 from hornbook.errors import DatabaseAway, DatabaseFailed, EventLogError, NotFound, UsageError
 from hornbook.plans.checkpoint import (
     Checkpoint,
+    Compaction,
     checkpoint_path,
     compact,
     digest_of,
@@ -263,6 +264,11 @@ class Recovery:
         )
 
 
+def _compared_files(root: Path, slug: str, now: Compaction, reading: LogReading) -> list[FileFound]:
+    files = [_compared_file(root, *each, reading.events) for each in sorted(now.files.items())]
+    return [*files, _compared_file(root, _export_path(slug), reading.text, ())]
+
+
 def recover(state: Path, slug: str, log: EventLog | str) -> tuple[Recovery, LogReading]:
     """What the log of a plan gives, compared with what is there. Nothing is written.
 
@@ -281,8 +287,7 @@ def recover(state: Path, slug: str, log: EventLog | str) -> tuple[Recovery, LogR
     kept, fault = _checkpoint(root, slug)
     notes = [*reading.notes, *_checkpoint_notes(slug, kept, fault)]
     found = _compared(kept, reading.events, notes) if kept is not None else None
-    files = [_compared_file(root, *each, reading.events) for each in sorted(now.files.items())]
-    files.append(_compared_file(root, _export_path(slug), reading.text, ()))
+    files = _compared_files(root, slug, now, reading)
     if fault or (found and not found.matches):
         files.append(_compared_file(root, now.path, now.text, ()))
     artifacts = kept.artifacts if kept is not None else now.artifacts

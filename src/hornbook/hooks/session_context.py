@@ -116,9 +116,13 @@ def _sections(text: str, where: str) -> list[Unit]:
     return units + [(f"{where}, {name}", piece) for name, piece in named]
 
 
+def _separator(text: str) -> re.Pattern[str]:
+    return next((each for each in (_NOTE, _ENTRY_HEADING) if each.search(text)), _BLANK_LINES)
+
+
 def _entries(text: str, where: str, title: str) -> list[Unit]:
     """The entries of a record, newest first: those are what a session goes on with."""
-    between = next((each for each in (_NOTE, _ENTRY_HEADING) if each.search(text)), _BLANK_LINES)
+    between = _separator(text)
     pieces = (piece.strip() for piece in between.split(text))
     entries = [piece for piece in pieces if piece and not piece.startswith("# ")]
     if not entries:

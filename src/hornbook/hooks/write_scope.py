@@ -99,6 +99,10 @@ def _below(root: str, path: str) -> str | None:
     return path[len(prefix) :] if path.startswith(prefix) else None
 
 
+def _is_real_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
 def files_below(folder: str, most: int) -> Iterator[str]:
     """The files and links below a folder, at most so many; links are not followed."""
     left = most
@@ -151,7 +155,7 @@ class WriteScope(NamedTuple):
         """
         if is_device(path) or self._changes_nothing(path, how):
             return None
-        if how in {"tree", "found"} and os.path.isdir(path) and not os.path.islink(path):
+        if how in {"tree", "found"} and _is_real_folder(path):
             return self._judge_tree(path, names)
         name = _SOME_FILE if how == "into" else how.partition(":")[2]
         inside = bool(name) and (how == "into" or os.path.isdir(path))
