@@ -104,7 +104,7 @@ class Engine:
             limit=options.run_seconds,
             tell=tell,
         )
-        self._durable = Durable(self._url, self.roster.worker, self._legs.run, scope.queues)
+        self._durable = Durable(self._url, self.roster.worker, self._leg, scope.queues)
         self._legs.durable = self._durable
         self._legs.enqueue = self._enqueue
         self._closing = threading.Event()
@@ -141,6 +141,14 @@ class Engine:
         self.roster.leave()
         self._database.dispose()
         return ended
+
+    def _leg(self, run: str, number: int, first: str, text: str, spent: float) -> dict[str, object]:
+        """A leg of a run; one that outlives the engine closes what it opened once more."""
+        try:
+            return self._legs.run(run, number, first, text, spent)
+        finally:
+            if self._closing.is_set():
+                self._database.dispose()
 
     def begin(self, request: Request) -> None:
         """Begin a run, or have it begun already."""

@@ -85,6 +85,7 @@ def connect(url: sql.URL) -> sql.Engine:
     try:
         make_tables(engine, _TABLES)
     except sql.exc.DBAPIError as problem:
+        engine.dispose()
         shown = url.render_as_string(hide_password=True)
         raise EngineError(f"the database {shown} cannot be used: {problem.orig}") from problem
     return engine
