@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from hornbook.graph.catalog_view import FileAnswer
     from hornbook.loop.memory import Memory
     from hornbook.loop.plan_book import PlanBook
-    from hornbook.loop.runs.book import RunBook
     from hornbook.loop.runs.history import PastRun
+    from hornbook.loop.runs.run_book import RunBook
     from hornbook.plans.plan import PlanDecision
     from hornbook.plans.reader import PlanReader
     from hornbook.plans.store import PlanView
@@ -358,7 +358,7 @@ class Workspace(Repository):
 
     def run_book(self) -> RunBook:
         """The runs of the workspace's plans, to be listed, answered and followed; to be closed."""
-        from hornbook.loop.runs.book import RunBook  # noqa: PLC0415  # start-up
+        from hornbook.loop.runs.run_book import RunBook  # noqa: PLC0415  # start-up
 
         return RunBook(self.places, self.settings)
 

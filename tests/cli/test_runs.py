@@ -10,9 +10,9 @@ from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
 from hornbook.loop.engine.plan_engine import Execution, ObservedRun
 from hornbook.loop.engine.runs import EngineRun, RunPhase
-from hornbook.loop.runs.book import RunBook
 from hornbook.loop.runs.files import event_summary
 from hornbook.loop.runs.log import Progress
+from hornbook.loop.runs.run_book import RunBook
 from hornbook.plans.events import Event
 from tests.kit.commands import expect
 from tests.kit.fakes import fails, reviews, writes

@@ -260,7 +260,7 @@ def test_a_run_whose_settings_confine_no_gate_warns_of_it(tmp_path: Path, server
     stage = Stage(repository(tmp_path, config=config, **{"try.py": TRY}))
     assert stage.go().status == "approved"
     assert stage.newest("gates.ran").data["confined_by"] is None
-    from hornbook.loop.runs.book import RunBook
+    from hornbook.loop.runs.run_book import RunBook
 
     with Workspace.open(tmp_path) as work:
         report = RunBook(work.places, work.settings).report("run-1")

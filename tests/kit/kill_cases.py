@@ -19,8 +19,8 @@ from typing import Any  # what commands print is JSON
 import yaml
 
 from hornbook.disk import sweep
-from hornbook.loop.runs.book import breaches
 from hornbook.loop.runs.files import Projections, write_task_files
+from hornbook.loop.runs.run_book import breaches
 from hornbook.loop.workflow.load import shipped_workflows
 from hornbook.plans.events import Event, read_lines, verify
 from hornbook.plans.log import EventLog

@@ -8,7 +8,7 @@ from hornbook import Workspace
 from hornbook.agents.assignment import Role
 from hornbook.loop.loop import open_loop
 from hornbook.loop.protocol import Loop, StepKind, StepOutcome
-from hornbook.loop.runs.book import breaches
+from hornbook.loop.runs.run_book import breaches
 from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
 from hornbook.plans.run_kinds import kinds_for

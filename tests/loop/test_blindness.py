@@ -10,7 +10,7 @@ from hornbook.agents.assignment import Answer
 from hornbook.agents.embedded.model_call import withholding
 from hornbook.agents.rule_leaks import RuleTexts
 from hornbook.loop.protocol import StepKind
-from hornbook.loop.runs.book import RunBook
+from hornbook.loop.runs.run_book import RunBook
 from tests.kit.fakes import reviews, writes
 from tests.kit.loops import CONFIG, GREET, PLAN, RULE, Stage, repository
 

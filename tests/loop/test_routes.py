@@ -14,7 +14,7 @@ from hornbook import Workspace
 from hornbook.agents.assignment import Answer, Assignment, Subtask, Usage
 from hornbook.errors import UsageError
 from hornbook.loop.protocol import StepKind, StepOutcome
-from hornbook.loop.runs.book import breaches
+from hornbook.loop.runs.run_book import breaches
 from hornbook.plans.events import Event, read_lines, verify
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import PlanTask

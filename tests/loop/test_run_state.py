@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.loop.loop import EFFECTS
-from hornbook.loop.runs.book import breaches
+from hornbook.loop.runs.run_book import breaches
 from hornbook.loop.runs.state import with_attempts
 from hornbook.loop.steps.decompose import Child, as_tasks, children_in, split, uncovered
 from hornbook.loop.workflow.load import shipped_workflow

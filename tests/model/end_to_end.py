@@ -14,7 +14,7 @@ import pytest
 
 from hornbook.agents.embedded.progress import LoopRules
 from hornbook.agents.rule_leaks import RuleTexts
-from hornbook.loop.runs.book import breaches
+from hornbook.loop.runs.run_book import breaches
 from hornbook.plans.events import verify
 from hornbook.review.judgement import Ruling
 from hornbook.review.printed_review import review_schema

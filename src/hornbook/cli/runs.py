@@ -11,7 +11,7 @@ from hornbook.cli.options import json_option, root_of
 from hornbook.cli.output import Styled, columns, console, counted, harmless, note, print_json, write
 
 if TYPE_CHECKING:
-    from hornbook.loop.runs.book import Attempt, RunBook, RunReport
+    from hornbook.loop.runs.run_book import Attempt, RunBook, RunReport
     from hornbook.loop.runs.state import RunLine
     from hornbook.plans.events import Event
     from hornbook.plans.run_records import Spent

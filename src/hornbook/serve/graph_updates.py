@@ -21,8 +21,8 @@ from hornbook.serve.paths import inside
 from hornbook.workspace import Workspace
 
 if TYPE_CHECKING:  # it loads SQLAlchemy, which a query in process need not wait for
-    from hornbook.loop.runs.book import RunBook
     from hornbook.loop.runs.log import Followed
+    from hornbook.loop.runs.run_book import RunBook
 
 FOLLOW_EVERY = 0.25
 READERS = 2

@@ -15,7 +15,7 @@ from hornbook.loop.engine.runs import APPROVED, EngineRun, Request, RunPhase, wa
 from hornbook.loop.plan_book import PlanBook, PlanCheck
 from hornbook.loop.planner import Planner, planned
 from hornbook.loop.protocol import Loop
-from hornbook.loop.runs.log import KeptLog, Progress, progress_of
+from hornbook.loop.runs.log import LazyEventLog, Progress, progress_of
 from hornbook.loop.staff import loop_of, planner_of
 from hornbook.plans.log import EventLog
 from hornbook.plans.state import PLAN_KINDS
@@ -185,7 +185,7 @@ class PlanEngine:
         """Show the runs of a plan until none goes on without a person."""
         pause = threading.Event()
         shown: tuple[ObservedRun, ...] = ()
-        log = KeptLog(self._work.places, self._work.settings, PLAN_KINDS, now)
+        log = LazyEventLog(self._work.places, self._work.settings, PLAN_KINDS, now)
         try:
             while True:
                 runs = engine.covered(plan)

@@ -34,7 +34,7 @@ class Followed:
         return self.ended is not None and seq >= self.ended
 
 
-class KeptLog:
+class LazyEventLog:
     """Opens the log of a workspace when it is first needed; it may be asked from several threads.
 
     Reading never makes a database: where there was never a plan, there is no log.
@@ -62,7 +62,7 @@ class KeptLog:
                 self._log.close()
             self._log = None
 
-    def level(self) -> EventLog | None:
+    def synced(self) -> EventLog | None:
         """The log, with what the exports of plans know more than its table."""
         log = self.opened()
         if log is not None:

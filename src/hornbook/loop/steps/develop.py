@@ -74,13 +74,13 @@ def develop(step: StepRun) -> Result | Pending | HandedOver:
     subtask = _subtask(step)
     if isinstance(subtask, Pending | Erred):
         return subtask
-    known = step.known(_name(step))
-    if known is None:
-        asked = _asked(step)
-        if not isinstance(asked, Mapping):
-            return asked
-        known = asked
-    return _told(step, known)
+    attempt = step.known(_name(step))
+    if attempt is None:
+        answered = _ask_developer(step)
+        if not isinstance(answered, Mapping):
+            return answered
+        attempt = answered
+    return _attempt_result(step, attempt)
 
 
 def _name(step: StepRun) -> str:
@@ -131,7 +131,7 @@ def _begin_subtask(step: StepRun, subtask: Data, number: int) -> None:
         begin_task_run(step, number)
 
 
-def _asked(step: StepRun) -> Data | Pending | HandedOver | Erred:
+def _ask_developer(step: StepRun) -> Data | Pending | HandedOver | Erred:
     """What git says of an attempt, noted; or why there was none."""
     services, run = step.services, step.run
     worker = services.staff.worker(Role.DEVELOPER, run.agent)
@@ -341,7 +341,7 @@ def wait(step: StepRun, answer: Answer) -> Pending:
 # What follows from an answer
 
 
-def _told(step: StepRun, data: Data) -> Result | Pending:
+def _attempt_result(step: StepRun, data: Data) -> Result | Pending:
     """The result of an attempt that is noted: the same whenever it is asked for."""
     services, run = step.services, step.run
     claimed = data.get("claimed")

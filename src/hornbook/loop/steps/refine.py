@@ -4,7 +4,7 @@ import itertools
 from dataclasses import asdict, replace
 from hashlib import sha256
 
-from hornbook.agents.assignment import Assignment, Role
+from hornbook.agents.assignment import Answer, Assignment, Role
 from hornbook.context.budget import endpoint
 from hornbook.errors import UsageError
 from hornbook.located import Json
@@ -38,10 +38,10 @@ def plan(step: StepRun) -> Result | Pending:
     """A planner's answer: sections, decisions, or children."""
     data = step.known("agent")
     if data is None:
-        asked = _asked(step)
-        if isinstance(asked, Pending | Erred):
-            return asked
-        data = asked
+        answered = _ask_planner(step)
+        if isinstance(answered, Pending | Erred):
+            return answered
+        data = answered
     if data.get("error"):
         return Erred(str(data["error"]))
     return Succeeded(
@@ -53,7 +53,8 @@ def plan(step: StepRun) -> Result | Pending:
     )
 
 
-def _asked(step: StepRun) -> Data | Pending | Erred:
+def _ask_planner(step: StepRun) -> Data | Pending | Erred:
+    """What a planner answered, noted; or why there is no answer."""
     services, run = step.services, step.run
     worker = services.staff.worker(Role.PLANNER, run.agent)
     if worker is None:
@@ -80,13 +81,7 @@ def _asked(step: StepRun) -> Data | Pending | Erred:
     answer = worker.work(assignment, telling(step))
     if answer.retry_after is not None:
         return wait(step, answer)
-    error = answer.error or answer.escalation
-    children: list[Json] = []
-    if error is None and splits:
-        try:
-            children = children_in(answer.text)
-        except ValueError as problem:
-            error = str(problem)
+    children, error = _children_or_error(answer, splits=splits)
     data = {
         "agent": worker.name,
         "prompt_sha256": sha256(prompt.encode()).hexdigest(),
@@ -105,6 +100,17 @@ def _asked(step: StepRun) -> Data | Pending | Erred:
         "model": assignment.model,
     }
     return step.note(kinds.PLAN, "agent", data, actor=worker.name)
+
+
+def _children_or_error(answer: Answer, *, splits: bool) -> tuple[list[Json], str | None]:
+    """The children in an answer that should have some; or what went wrong."""
+    error = answer.error or answer.escalation
+    if error is not None or not splits:
+        return [], error
+    try:
+        return children_in(answer.text), None
+    except ValueError as problem:
+        return [], str(problem)
 
 
 def _splits(step: StepRun) -> bool:

@@ -163,9 +163,9 @@ def review(step: StepRun) -> Result | Pending:
     asks = 1 + len(_reasked(step))
     for place in range(len(packets)):
         if step.known(f"review-{place}-{asks}") is None:
-            held = _ask(step, context.data, place, asks)
-            if held is not None:
-                return held
+            unanswered = _ask(step, context.data, place, asks)
+            if unanswered is not None:
+                return unanswered
             if place < len(packets) - 1:
                 return Pending(
                     StepKind.CONTINUED, f"pass {place + 1} of {len(packets)} is reviewed"

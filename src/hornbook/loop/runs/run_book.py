@@ -10,7 +10,7 @@ from hornbook.errors import EventLogError, NotFound
 from hornbook.gates.gate import COPIED
 from hornbook.loop.protocol import StepOutcome
 from hornbook.loop.runs.files import event_summary
-from hornbook.loop.runs.log import Followed, KeptLog
+from hornbook.loop.runs.log import Followed, LazyEventLog
 from hornbook.loop.runs.lookup import find_run, spawned_by, workflows_of
 from hornbook.loop.runs.state import RunLine, RunState, by_run, gate_feedback, project_run
 from hornbook.plans import run_kinds as kinds
@@ -117,7 +117,7 @@ class RunBook:
     def __init__(self, places: Places, settings: Settings, clock: Clock = now) -> None:
         self._places = places
         self._workflows = workflows_of(places, settings)
-        self._kept = KeptLog(places, settings, kinds.kinds_for(self._workflows), clock)
+        self._log = LazyEventLog(places, settings, kinds.kinds_for(self._workflows), clock)
 
     def __enter__(self) -> Self:
         return self
@@ -132,11 +132,11 @@ class RunBook:
 
     def close(self) -> None:
         """Let go of the database."""
-        self._kept.close()
+        self._log.close()
 
     def lines(self, plan: str | None = None) -> list[RunLine]:
         """All runs, the newest first; those of one plan if it is named, by slug or id."""
-        log = self._kept.level()
+        log = self._log.synced()
         if log is None:
             return []
         wanted = plan.removeprefix(_PLAN) if plan is not None else None
@@ -192,7 +192,7 @@ class RunBook:
         Raises:
             EventLogError: The chain of a plan's events is broken.
         """
-        log = self._kept.level()
+        log = self._log.synced()
         if log is None:
             return []
         plans = sorted({event.plan for event in log.of_kind(kinds.STARTED)})
@@ -219,7 +219,7 @@ class RunBook:
             NotFound: It names neither.
         """
         slug = name.removeprefix(_PLAN)
-        log = self._kept.level()
+        log = self._log.synced()
         if log is not None and name.startswith(_PLAN) and slug in log.plans():
             return Followed(slug)
         _, run = self._found(name)
@@ -227,7 +227,7 @@ class RunBook:
 
     def later(self, followed: Followed, seq: int) -> list[Event]:
         """The events of what is followed behind a number in its plan's log."""
-        log = self._kept.opened()
+        log = self._log.opened()
         events = log.later(followed.plan, seq) if log is not None else []
         return [event for event in events if followed.concerns(event)]
 
@@ -245,7 +245,7 @@ class RunBook:
         return [*unreadable, *_side_by_side(every)]
 
     def _found(self, run_id: str) -> tuple[EventLog, RunState]:
-        log = self._kept.level()
+        log = self._log.synced()
         wanted = run_id.removeprefix("run.")
         run = find_run(log, wanted, self._workflows) if log is not None else None
         if log is None or run is None:
