@@ -81,8 +81,7 @@ LINKED = {value.name for value in LINKS.values()}
 
 
 def test_every_predicate_has_a_writer() -> None:
-    readers = (SOURCE / "rules" / "readers").glob("*.py")
-    reading = "".join(path.read_text() for path in readers)
+    reading = "".join(path.read_text() for path in (SOURCE / "rules").rglob("*.py"))
     written = (SOURCE / "graph" / "statements.py").read_text()
     linked = {value.name for value in (*LINKS.values(), *FACTS)}
     for name in PREDICATES:
