@@ -364,7 +364,7 @@ class Workspace(Repository):
 
     def wake(self, run_id: str) -> bool:
         """Have whoever works go on with a run that was answered; False if the engine has none."""
-        from hornbook.loop.engine.runs import wake  # noqa: PLC0415  # start-up
+        from hornbook.loop.engine.engine_runs import wake  # noqa: PLC0415  # start-up
 
         return wake(self.places, self.settings, run_id)
 

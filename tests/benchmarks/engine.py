@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from hornbook.loop.engine.engine import Engine, EngineScope, Options
-from hornbook.loop.engine.runs import Request, RunPhase
+from hornbook.loop.engine.engine_runs import Request, RunPhase
 from hornbook.loop.protocol import StepKind, StepOutcome
 from tests.kit.engines import RUN, engine_process, prepare
 from tests.kit.paths import ROOT

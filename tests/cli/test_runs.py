@@ -8,8 +8,8 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.errors import NotFound, UsageError
+from hornbook.loop.engine.engine_runs import EngineRun, RunPhase
 from hornbook.loop.engine.plan_engine import Execution, ObservedRun
-from hornbook.loop.engine.runs import EngineRun, RunPhase
 from hornbook.loop.runs.files import event_summary
 from hornbook.loop.runs.log import Progress
 from hornbook.loop.runs.run_book import RunBook

@@ -35,7 +35,7 @@ def planner_of(work: Workspace) -> Planner | None:
 
 def run() -> None:
     """The command of the arguments."""
-    import_module("hornbook.loop.staff")
+    import_module("hornbook.loop.configured_agents")
     for name, module in sorted(sys.modules.items()):  # those that took the real ones by name, too
         if name.startswith("hornbook."):
             ours = {"loop_of": loop_of, "planner_of": planner_of}

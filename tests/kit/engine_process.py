@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hornbook.errors import EngineError
 from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
-from hornbook.loop.engine.runs import EngineRun, Request
+from hornbook.loop.engine.engine_runs import EngineRun, Request
 from tests.kit.engine_loop import ScriptedLoop
 
 PLAN = "alpha"

@@ -14,7 +14,7 @@ from hornbook.agents.embedded.embedded_agent import EmbeddedAgent
 from hornbook.context.budget import review_room
 from hornbook.context.templates.roles import shipped_instructions
 from hornbook.errors import ConfigError, UsageError
-from hornbook.loop.staff import WorkspaceStaff
+from hornbook.loop.configured_agents import WorkspaceStaff
 from hornbook.review.printed_review import review_schema
 from hornbook.settings.load import parse_settings
 from hornbook.settings.settings import CAPABILITIES, Endpoint, ModelSettings, Settings

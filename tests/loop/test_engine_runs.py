@@ -13,7 +13,7 @@ import pytest
 from hornbook.errors import EngineError, NotFound, PlanHeld, UsageError
 from hornbook.loop.engine import durable
 from hornbook.loop.engine.engine import Engine, EngineScope, Options
-from hornbook.loop.engine.runs import EngineRun, Request, RunPhase, wake
+from hornbook.loop.engine.engine_runs import EngineRun, Request, RunPhase, wake
 from hornbook.loop.engine.workers import Roster, connect, database_url
 from hornbook.plans.shared_database import checked_url
 from hornbook.settings.places import Places

@@ -81,7 +81,7 @@ def test_the_public_surface_is_what_all_says() -> None:
             "yaml msgspec pyoxigraph rich markdown_it tree_sitter strawberry dbos sqlalchemy",
         ),
         ("hornbook.loop.plan_book", "dbos psycopg"),
-        ("hornbook.loop.engine.runs", "dbos psycopg"),
+        ("hornbook.loop.engine.engine_runs", "dbos psycopg"),
         (
             "hornbook.workspace",
             "rich markdown_it frontmatter tree_sitter tiktoken rdflib pyshacl fastapi dbos sqlalchemy",

@@ -190,7 +190,7 @@ def _line(seen: "ObservedRun") -> str:
 
 def _state(seen: "ObservedRun") -> str:
     """One word on where a run stands."""
-    from hornbook.loop.engine.runs import RunPhase
+    from hornbook.loop.engine.engine_runs import RunPhase
 
     run = seen.run
     return run.status or run.phase if run.phase is RunPhase.ENDED else str(run.phase)

@@ -17,10 +17,11 @@ from hornbook.loop.runs.lookup import outcome_of, spawned_by, workflows_of
 from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
 from hornbook.loop.steps import decompose as splitting
 from hornbook.loop.steps import refine as refining
+from hornbook.loop.steps.ask_person import signal
 from hornbook.loop.steps.coordinate import coordinate, follow
 from hornbook.loop.steps.develop import develop
 from hornbook.loop.steps.gates import run_gates, size
-from hornbook.loop.steps.publish import publish, signal
+from hornbook.loop.steps.publish import publish
 from hornbook.loop.steps.review import assemble, review, validate
 from hornbook.loop.steps.services import (
     Clock,

@@ -10,11 +10,11 @@ from typing import Self
 
 from hornbook.errors import EngineError, PlanHeld, UsageError
 from hornbook.graph.repository import Repository
-from hornbook.loop.engine.runs import EngineRuns, RunPhase, wanted_run
+from hornbook.loop.configured_agents import loop_of
+from hornbook.loop.engine.engine_runs import EngineRuns, RunPhase, wanted_run
 from hornbook.loop.engine.workers import Roster, connect, database_url
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import StepKind
-from hornbook.loop.staff import loop_of
 from hornbook.process.background import BackgroundProcess
 
 START_SECONDS = 20.0

@@ -22,8 +22,7 @@ from dbos import WorkflowStatus
 
 from hornbook.errors import EngineError
 from hornbook.loop.engine.durable import Durable, Planned
-from hornbook.loop.engine.run_leg import ANSWER, START, STEP, RunLegs, Tell, nobody
-from hornbook.loop.engine.runs import (
+from hornbook.loop.engine.engine_runs import (
     ANSWERED,
     FAILED,
     OPEN,
@@ -33,6 +32,7 @@ from hornbook.loop.engine.runs import (
     Request,
     RunPhase,
 )
+from hornbook.loop.engine.run_leg import ANSWER, START, STEP, RunLegs, Tell, nobody
 from hornbook.loop.engine.workers import Roster, connect, database_url
 from hornbook.loop.protocol import Loop, StepKind, StepOutcome
 

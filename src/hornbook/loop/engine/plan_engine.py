@@ -9,14 +9,14 @@ from hornbook.commits import git
 from hornbook.disk import now
 from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository
+from hornbook.loop.configured_agents import loop_of, planner_of
 from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
+from hornbook.loop.engine.engine_runs import APPROVED, EngineRun, Request, RunPhase, wanted_run
 from hornbook.loop.engine.run_leg import Tell, nobody
-from hornbook.loop.engine.runs import APPROVED, EngineRun, Request, RunPhase, wanted_run
 from hornbook.loop.plan_book import PlanBook, PlanCheck
 from hornbook.loop.planner import Planner, planned
 from hornbook.loop.protocol import Loop
 from hornbook.loop.runs.log import LazyEventLog, Progress, progress_of
-from hornbook.loop.staff import loop_of, planner_of
 from hornbook.plans.log import EventLog
 from hornbook.plans.state import PLAN_KINDS
 

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any
 
 from hornbook.loop.engine.durable import LOST, Durable, Fenced, Planned, Stopping
-from hornbook.loop.engine.runs import FAILED, TIMED_OUT, EngineRun, EngineRuns, Request
+from hornbook.loop.engine.engine_runs import FAILED, TIMED_OUT, EngineRun, EngineRuns, Request
 from hornbook.loop.protocol import Loop, StepKind, StepOutcome
 
 # What a step gave, as JSON that DBOS keeps.

@@ -1,19 +1,15 @@
-"""The steps that tell others: approvals, triggers, and words to a person."""
-
-import json
+"""The steps that tell others: approvals and triggers; words to a person are asked elsewhere."""
 
 from hornbook.commits.writer import ApprovalProof
 from hornbook.loop.protocol import WorktreeSnapshot
-from hornbook.loop.runs.state import RunState, gate_feedback
-from hornbook.loop.steps.services import LoopServices, StepRun
+from hornbook.loop.steps.ask_person import signal
+from hornbook.loop.steps.services import StepRun
 from hornbook.loop.steps.start import trigger
 from hornbook.loop.workflow.interpreter import Erred, Result, Succeeded
 from hornbook.loop.workflow.subjects import APPROVED, COMPLETE
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
-from hornbook.plans.files import write_if_changed
 from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE, TRIGGER
-from hornbook.plans.run_records import spent
 
 
 def publish(step: StepRun) -> Result:
@@ -64,114 +60,3 @@ def _approved(step: StepRun, work: kinds.AttemptData, checked: Event) -> Data:
 
 
 # Words to a person
-
-
-def signal(
-    services: LoopServices,
-    run: RunState,
-    number: int,
-    kind: str,
-    payload: Data,
-    *,
-    halts: bool = False,
-) -> Event:
-    """Ask a person, with a record of all that they need; asked again, the same."""
-    what = kind.rpartition(".")[2]
-    known = run.fact(number, what)
-    if known is not None:
-        return known
-    name = f"{run.id}-{run.round}-{number}"
-    facts = {
-        "id": f"escalation.{name}",
-        "kind": kind,
-        "at": services.clock(),
-        "run": run.id,
-        "plan": f"plan.{run.plan}",
-        "task": _task(services, run),
-        "asked": dict(payload),
-        "attempts": _attempts(run),
-        "open_findings": run.open_findings(),
-        "newest_feedback": run.feedback(),
-        "spent": _spent(run),
-        "commit": _commit(run),
-        "answer": f"hornbook answer {run.id} --text '…' ({_how(kind)})",
-    }
-    path = services.places.records / "escalations" / f"{name}.json"
-    write_if_changed(path, json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
-    data = {
-        "run": run.id,
-        "round": run.round,
-        "number": number,
-        "payload": dict(payload),
-        "record": f"escalation.{name}",
-        "halts": halts,
-    }
-    event, _ = services.log.append(run.plan, kind, data, key=run.key(number, what), actor="loop")
-    return event
-
-
-def _how(kind: str) -> str:
-    if kind == kinds.PROMOTE:
-        return "yes promotes the successor, anything else declines it"
-    if kind == kinds.QUESTION:
-        return "with the sections of the plan that you write anew; stop ends the run"
-    return "what the next attempt should know; stop ends the run"
-
-
-def _task(services: LoopServices, run: RunState) -> dict[str, object] | None:
-    if run.task is None:
-        return None
-    task = services.task_of(run)
-    return {
-        "id": run.task,
-        "title": task.title,
-        "description": task.description,
-        "files": list(task.files),
-        "criteria": list(task.criteria),
-    }
-
-
-def _attempts(run: RunState) -> list[dict[str, object]]:
-    """What each attempt changed, and what gates and reviewers said to it."""
-    found: list[dict[str, object]] = []
-    for event in run.of(DEVELOP, kinds.GATED, kinds.CHECKED):
-        if event.kind == DEVELOP:
-            work = kinds.attempt(event)
-            found.append(
-                {
-                    "attempt": work["attempt"],
-                    "agent": work["agent"],
-                    "files": work["files"],
-                    "commit": work["commit"],
-                    "error": work.get("error"),
-                    "log": work.get("log"),
-                }
-            )
-        elif found and event.kind == kinds.GATED:
-            report = kinds.gates(event)
-            found[-1]["gates"] = "passed" if report["passed"] else gate_feedback(report)
-        elif found:
-            checked = kinds.checked(event)
-            found[-1]["review"] = {
-                "outcome": checked["outcome"],
-                "rejection_type": checked["rejection_type"],
-                "feedback": checked.get("feedback"),
-                "problems": checked["problems"],
-                "record": checked["record"],
-            }
-    return found
-
-
-def _spent(run: RunState) -> dict[str, object]:
-    cost = spent(run.events)
-    return {
-        "steps": cost.steps,
-        "tokens": cost.tokens,
-        "seconds": round(cost.seconds, 3),
-        "cost": cost.cost,
-    }
-
-
-def _commit(run: RunState) -> str | None:
-    work = run.newest(DEVELOP)
-    return None if work is None else kinds.attempt(work)["commit"]

@@ -9,9 +9,9 @@ from hornbook.context.budget import endpoint
 from hornbook.errors import UsageError
 from hornbook.located import Json
 from hornbook.loop.protocol import StepKind
+from hornbook.loop.steps.ask_person import signal
 from hornbook.loop.steps.decompose import CHILDREN_SCHEMA, children_in
 from hornbook.loop.steps.develop import limits_of, telling, wait
-from hornbook.loop.steps.publish import signal
 from hornbook.loop.steps.services import LoopServices, Pending, StepRun
 from hornbook.loop.steps.start import LATER
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded

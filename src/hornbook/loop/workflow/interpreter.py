@@ -115,7 +115,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonAnswer:
+class StepAnswer:
     """The newest result under a name."""
 
     output: Mapping[str, Json] | None = None
@@ -130,7 +130,7 @@ class WorkflowRun:
     payload: Mapping[str, Json]
     upcoming: Do | Ended
     iteration: int = 1
-    answers: Mapping[str, PersonAnswer] = field(default_factory=dict)
+    answers: Mapping[str, StepAnswer] = field(default_factory=dict)
     trail: tuple[Trace, ...] = ()
     seconds: float = 0
     outcome: WorkflowOutcome = WorkflowOutcome.FINISHED
@@ -334,11 +334,11 @@ def _why(step: Step, result: Result) -> str:
     return str(told) if told else f"`{step.action.subject}` said no."
 
 
-def _answer(step: Step, result: Result) -> PersonAnswer:
+def _answer(step: Step, result: Result) -> StepAnswer:
     if isinstance(result, Erred):
-        return PersonAnswer(error=_why(step, result))
+        return StepAnswer(error=_why(step, result))
     refused = isinstance(result, Refused)
-    return PersonAnswer(dict(result.output), _why(step, result) if refused else None)
+    return StepAnswer(dict(result.output), _why(step, result) if refused else None)
 
 
 def _visit(result: Result) -> StepVisit:

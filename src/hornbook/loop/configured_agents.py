@@ -1,4 +1,4 @@
-"""Who works: the agents that settings and `--agent` name, and the loop that asks them."""
+"""The agents that settings and `--agent` name, set up to work in a loop, and the loop itself."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
