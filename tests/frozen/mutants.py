@@ -97,8 +97,8 @@ MUTANTS = (
     ),
     Mutant(
         "gates: options that check nothing are accepted",
-        "    for word in given:\n        if word in known:\n",
-        "    for word in given:\n        if word in known and not word:\n",
+        "        if option in known:\n            return Hollow(word, known[option])\n",
+        "        if option in known and not word:\n            return Hollow(word, known[option])\n",
         ("test_a_command_that_cannot_fail_is_refused_with_piece_and_remedy",),
     ),
     Mutant(
