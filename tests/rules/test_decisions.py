@@ -223,10 +223,10 @@ def test_a_reference_that_does_not_resolve_is_told(reference: str, code: str | N
 
 
 @pytest.mark.corpus
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not here")
+@pytest.mark.skipif(not RECORDS.is_dir(), reason="the corpus is not here")
 def test_every_real_decision_has_status_and_date() -> None:
     readings = [
-        read(f"docs/adr/{file.name}", file.read_bytes()) for file in sorted(CORPUS.glob("*.md"))
+        read(f"docs/adr/{file.name}", file.read_bytes()) for file in sorted(RECORDS.glob("*.md"))
     ]
     assert all(found.decision and found.decision.status != "unknown" for found in readings)
     assert all(found.decision and found.decision.date for found in readings)
