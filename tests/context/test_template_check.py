@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hornbook.cli.definition_checks import template as command
+from hornbook.context.templates.safe_xml import MAX_NODES
 from hornbook.context.templates.template import SHAPES, load_template
-from hornbook.context.templates.xml import MAX_NODES
 from hornbook.errors import UsageError
 from hornbook.located import MAX_BYTES, MAX_DEPTH
 from tests.kit.paths import ROOT

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.context.templates.xml import MAX_NODES, Element, read_xml
+from hornbook.context.templates.safe_xml import MAX_NODES, Element, read_xml
 from hornbook.located import MAX_BYTES, MAX_DEPTH, Refusal
 from tests.kit.growth import in_proportion
 

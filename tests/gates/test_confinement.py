@@ -19,7 +19,7 @@ from hornbook.gates.gate_confinement import GateBounds, bounds_by_hand, bounds_i
 from hornbook.gates.gate_list import gates_now
 from hornbook.gates.gate_run import run_for
 from hornbook.gates.runner import NO_NETWORK, NO_WRITING, run_gates, why_confined
-from hornbook.loop.worktrees import TaskWorktrees
+from hornbook.loop.task_worktrees import TaskWorktrees
 from hornbook.process.confinement import Machine, Means, this_machine
 from hornbook.settings.load import parse_settings
 from hornbook.settings.settings import Settings

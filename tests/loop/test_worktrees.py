@@ -34,7 +34,7 @@ from hornbook.commits.writer import (
 from hornbook.errors import UsageError
 from hornbook.gates.floors import scope
 from hornbook.gates.gate import GateStatus
-from hornbook.loop.worktrees import TaskWorktrees
+from hornbook.loop.task_worktrees import TaskWorktrees
 from hornbook.plans.plan import Constraints
 from tests.kit.workspaces import SOPS, with_the_example_sop, write
 

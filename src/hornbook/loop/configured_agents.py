@@ -18,7 +18,7 @@ from hornbook.graph.repository import Repository
 from hornbook.loop.loop import open_loop
 from hornbook.loop.planner import PlanDraft, planning_prompt
 from hornbook.loop.protocol import Loop
-from hornbook.loop.worktrees import TaskWorktrees
+from hornbook.loop.task_worktrees import TaskWorktrees
 from hornbook.process.confinement import this_machine
 from hornbook.settings.settings import EMBEDDED, Models, Sight
 

@@ -17,6 +17,7 @@ from hornbook.loop.runs.lookup import outcome_of, spawned_by, workflows_of
 from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
 from hornbook.loop.steps import decompose as splitting
 from hornbook.loop.steps import refine as refining
+from hornbook.loop.steps.answer import answer_run
 from hornbook.loop.steps.ask_person import signal
 from hornbook.loop.steps.coordinate import coordinate, follow
 from hornbook.loop.steps.develop import develop
@@ -32,7 +33,7 @@ from hornbook.loop.steps.services import (
     seconds_until,
     timed,
 )
-from hornbook.loop.steps.start import EXECUTE, answer_run, begin_plan, begin_task, refusal, trigger
+from hornbook.loop.steps.start import EXECUTE, begin_plan, begin_task, refusal, trigger
 from hornbook.loop.workflow.interpreter import Do, Ended, Erred, Result, WorkflowOutcome
 from hornbook.loop.workflow.subjects import ASSEMBLE, GATES, VALIDATE, ActionType
 from hornbook.plans import event_keys

@@ -27,7 +27,7 @@ from hornbook.context.templates.context_settings import (
     operator_for,
     remedy,
 )
-from hornbook.context.templates.xml import WHITESPACE, Element, read_xml
+from hornbook.context.templates.safe_xml import WHITESPACE, Element, read_xml
 from hornbook.errors import ConfigError
 from hornbook.located import Refusal
 

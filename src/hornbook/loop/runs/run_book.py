@@ -205,7 +205,7 @@ class RunBook:
             NotFound: There is none with this id.
             UsageError: It asks nothing.
         """
-        from hornbook.loop.steps.start import answer_run  # noqa: PLC0415  # start-up: loads the steps
+        from hornbook.loop.steps.answer import answer_run  # noqa: PLC0415  # start-up: loads the steps
 
         log, run = self._found(run_id)
         outcome = answer_run(log, run, text, self._workflows)

@@ -5,15 +5,8 @@ from collections.abc import Mapping, Sequence
 from hornbook.context.budget import endpoint
 from hornbook.errors import NotFound, UsageError
 from hornbook.located import Json
-from hornbook.loop.protocol import StepOutcome
-from hornbook.loop.runs.lookup import find_run, outcome_of, spawned_by
-from hornbook.loop.runs.state import ESCALATION, STOP, RunState
 from hornbook.loop.steps.services import LoopServices, StepRun
-from hornbook.loop.workflow.definition import Workflow
 from hornbook.loop.workflow.interpreter import start as begun
-from hornbook.plans import event_keys
-from hornbook.plans import run_kinds as kinds
-from hornbook.plans.log import EventLog
 from hornbook.plans.plan import PlanTask
 from hornbook.plans.run_kinds import TRIGGER
 from hornbook.plans.state import PlanState, PlanStatus
@@ -166,37 +159,3 @@ def trigger(step: StepRun, workflow: str, payload: Mapping[str, Json], what: str
 def _short(workflow: str) -> str:
     """The last word of a workflow's id but for the loop itself."""
     return "go" if workflow == EXECUTE else workflow
-
-
-def answer_run(
-    log: EventLog, run: RunState, text: str, workflows: Mapping[str, Workflow]
-) -> StepOutcome:
-    """Note what a person says to a run that asks; `stop` ends it.
-
-    Raises:
-        UsageError: It asks nothing, or the text says nothing.
-    """
-    if not text.strip():
-        raise UsageError("an answer says something: give it with --text.")
-    if not run.is_asking or run.asked is None:
-        raise UsageError(
-            f"run {run.id} asks nothing, it is {run.status}: see `runs show {run.id}`."
-        )
-    asks = run.asked.kind in {kinds.QUESTION, kinds.PROMOTE}
-    asked = run.asked.kind.rpartition(".")[2] if asks else ESCALATION
-    stops = text.strip().lower() == STOP
-    number = kinds.signal(run.asked)["number"]
-    place = {"run": run.id, "round": run.round, "number": number}
-    key = run.key(number, "answered" if asks else f"answered-{run.asked.seq}")
-    if stops:
-        data = {
-            "run": run.id,
-            "status": "stopped",
-            "reason": "a person stopped it.",
-            "spawned": list(spawned_by(run)),
-        }
-        log.append(run.plan, kinds.ENDED, data, key=event_keys.run_ended(run.id))
-    else:
-        log.append(run.plan, kinds.ANSWERED, {**place, "text": text, "asked": asked}, key=key)
-    found = find_run(log, run.id, workflows)
-    return outcome_of(found or run)
