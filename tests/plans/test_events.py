@@ -505,3 +505,26 @@ def test_an_export_is_compared_again_only_when_one_of_the_two_changed(tmp_path: 
     path.write_text(text)
     log.sync("rates")
     log.close()
+
+
+def test_an_event_of_another_machine_while_lines_are_read_is_not_overlooked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with database_for("postgres") as url:
+        here, there, *_ = machines(tmp_path, url)
+        mine, other = log_in(here, database=url), log_in(there, database=url)
+        other.append("rates", "risk.recorded", risk(1), key="1")
+        lines = mine._lines
+
+        def overtaken(connection: Any, plan: str) -> Any:
+            found = list(lines(connection, plan))
+            other.append("rates", "risk.recorded", risk(2), key="2")
+            return found
+
+        monkeypatch.setattr(mine, "_lines", overtaken)
+        mine.sync("rates")
+        monkeypatch.undo()
+        assert mine.append("rates", "risk.recorded", risk(3), key="3")[1]
+        assert len(read_lines(export(here).read_text("utf-8"))[0]) == len(mine.events("rates"))
+        mine.close()
+        other.close()

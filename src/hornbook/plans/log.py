@@ -290,6 +290,7 @@ class EventLog:
             return
         path = self.folder(plan) / EXPORT
         with self.alone(), self._database.writing() as connection:
+            before, ends = self._last(connection, plan)
             stored = "".join(self._lines(connection, plan)).encode()
             found = path.read_bytes() if path.exists() else b""
             if stored.startswith(found):
@@ -298,7 +299,11 @@ class EventLog:
                 self._import(connection, plan, found, len(stored))
             else:
                 raise EventLogError(self._disagreement(path, stored, found))
-            self._memory.level[plan] = self._standing(connection, plan)
+            # Each statement sees what others committed meanwhile, where machines share a database:
+            # only a table that stood still while its lines were read was compared whole.
+            standing = self._standing(connection, plan)
+            if standing[:2] == (ends, before and before.hash):
+                self._memory.level[plan] = standing
 
     def _is_level(self, plan: str) -> bool:
         """Whether neither the table nor the export changed since they were compared."""
