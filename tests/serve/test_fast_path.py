@@ -27,22 +27,22 @@ ENGINE = GraphQLExecutor(graphql_schema)
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    with Workspace.open(workspace(tmp_path_factory.mktemp("swift"))) as found:
+    with Workspace.open(workspace(tmp_path_factory.mktemp("fast_path"))) as found:
         yield found
 
 
-def compare(work: Workspace, swift: FastPath, text: str, variables: dict[str, Any]) -> bool:
+def compare(work: Workspace, fast_path: FastPath, text: str, variables: dict[str, Any]) -> bool:
     """Whether the second way answered; where it did, both gave the same bytes."""
     ready = ENGINE.ready(OperationRequest(text, variables))
     if not isinstance(ready, ReadyOperation) or ready.kind != "query":
         return False
     context = ResolverContext(work, work.snapshot())
-    plan = swift.plan(ready)
+    plan = fast_path.plan(ready)
     expected = as_json(ENGINE.run(ready, context))
     if plan is None:
         return False
-    found = swift.answer(plan, context)
-    again = swift.at_once(plan, context)
+    found = fast_path.answer(plan, context)
+    again = fast_path.at_once(plan, context)
     assert found in {None, expected}
     assert again in {None, expected}
     if found is None:
@@ -109,9 +109,9 @@ def test_listings_are_byte_equal_to_the_reference(
 ) -> None:
     ready = ENGINE.ready(OperationRequest(text, variables))
     if isinstance(ready, ReadyOperation):
-        swift = FastPath(graphql_schema, 1_000_000)
-        assert swift.plan(ready) is not None
-        compare(work, swift, text, variables)
+        fast_path = FastPath(graphql_schema, 1_000_000)
+        assert fast_path.plan(ready) is not None
+        compare(work, fast_path, text, variables)
     else:
         # Two fields of one key that differ, or the same one with other arguments.
         assert "conflict" in str(ready)
