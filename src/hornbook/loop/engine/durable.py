@@ -41,6 +41,8 @@ POLL_SECONDS = 0.2
 LAST_WORDS = 2.0
 """So many seconds legs may take to record how they ended, once everything stops."""
 
+QueuedLeg = WorkflowStatus
+"""A leg as DBOS has it: who owns it, in which queue, and how it stands."""
 Leg = Callable[[str, int, str, str, float], dict[str, object]]
 """Takes a run, the number of the leg, what it begins with, an answer, and seconds spent so far."""
 

@@ -18,10 +18,9 @@ from types import TracebackType
 from typing import Self
 
 import sqlalchemy as sql
-from dbos import WorkflowStatus
 
 from hornbook.errors import EngineError
-from hornbook.loop.engine.durable import Durable, Planned
+from hornbook.loop.engine.durable import Durable, Planned, QueuedLeg
 from hornbook.loop.engine.engine_runs import (
     ANSWERED,
     FAILED,
@@ -264,7 +263,7 @@ class Engine:
         for each in self._durable.statuses(list(by_workflow)):
             self._adopt_leg(by_workflow[each.workflow_id], each, living)
 
-    def _adopt_leg(self, run: EngineRun, leg: WorkflowStatus, living: Mapping[str, str]) -> None:
+    def _adopt_leg(self, run: EngineRun, leg: QueuedLeg, living: Mapping[str, str]) -> None:
         queue = self._queue(run)
         if leg.status == "PENDING" and leg.executor_id in living:
             self._check_not_elsewhere(run, str(leg.executor_id), living)
