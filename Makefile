@@ -11,17 +11,18 @@ PORT ?= 8765
 RUNS ?= 10
 LOAD ?= 20
 
-.PHONY: setup test quick repeat lint types contracts layers pytest fuzz test-kills test-model demo docs bench conformance soak lock clean mutants
+.PHONY: setup test quick repeat lint types contracts layers pytest fuzz test-kills test-model demo docs bench conformance realworld soak lock clean mutants
 
 setup: $(STAMP)
 
 # Wheels are downloaded once and kept: the install, and the test that installs our own wheel
-# into a clean environment, both work offline from then on.
+# into a clean environment, both work offline from then on. The lock names everything, so nothing is
+# resolved (`--no-deps`): pip would take the newest release for an extra of a pinned package, and stop.
 $(STAMP): requirements-dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Hornbook needs Python 3.11 or newer, this is %s" % sys.version.split()[0])'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip download --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-dev.lock -d $(WHEELS)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-index --find-links $(WHEELS) -r requirements-dev.lock
+	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements-dev.lock -d $(WHEELS)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-index --find-links $(WHEELS) -r requirements-dev.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -81,7 +82,7 @@ docs: $(DOCS)/.ready
 
 $(DOCS)/.ready: requirements-docs.lock
 	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-docs.lock
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements-docs.lock
 	@touch $@
 
 # Suites and clients that others wrote; those for Node are installed into .venv/conformance.
@@ -92,6 +93,10 @@ conformance: setup
 # 200 clients for two minutes beside ingests; every answer is judged.
 soak: setup
 	$(BIN)/python -m tests.benchmarks.soak
+
+# The rules and last changes of clones, by path: make realworld REPOS="../langfuse ../airflow"
+realworld: setup
+	$(BIN)/python -m tests.tools.realworld $(REPOS)
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks

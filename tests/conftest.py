@@ -1,7 +1,10 @@
 """Settings of all tests: the same examples in every run, others on request."""
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 
 from hypothesis import HealthCheck, settings
 
@@ -17,3 +20,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 # process inherits that: the tests that interrupt one would wait for it in vain.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Repositories without `.hornbook/` have their graph in the cache folder: not in that of a person.
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="hornbook-test-cache-")
+atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)

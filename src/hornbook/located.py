@@ -61,13 +61,17 @@ class LocatedPair:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value with the line where it starts; of a repeated key the first one counts."""
+    """A value with the line where it starts; of a repeated key the first one counts.
+
+    `word` is set where YAML took a word for a truth value that means itself elsewhere: `off`.
+    """
 
     line: int
     kind: JsonKind
     scalar: bool | int | float | str | None = None
     items: tuple["Node", ...] = ()
     entries: tuple[LocatedPair, ...] = ()
+    word: str | None = None
 
     @property
     def members(self) -> Mapping[str, "Node"]:
@@ -361,7 +365,9 @@ def _yaml_scalar(line: int, name: str, text: str) -> Node:
     if name == "null":
         return Node(line, JsonKind.NULL)
     if name == "bool":
-        return Node(line, JsonKind.BOOLEAN, text.lower() in {"true", "yes", "on"})
+        means = text.lower() in {"true", "yes", "on"}
+        word = None if text.lower() in {"true", "false"} else text
+        return Node(line, JsonKind.BOOLEAN, means, word=word)
     return Node(line, JsonKind.STRING, text)
 
 
@@ -415,15 +421,36 @@ class FileReading:
             self._wrong(entry.value, key, "no mapping", "`key: value` lines below it")
         return None
 
+    def read_list(self, text: str, kind: type[T]) -> tuple[T, ...]:
+        """A file that holds a list of mappings, each as a value of `kind`; an empty one is none.
+
+        Raises:
+            ConfigError: The text is no YAML or no list.
+        """
+        node = self._node(text)
+        if node is None or node.kind is JsonKind.NULL:
+            return ()
+        if node.kind is not JsonKind.ARRAY:
+            raise ConfigError([f"{self._name}, line 1: found no list: write `- key: value` lines."])
+        mappings = [each for each in node.items if _is_mapping(each)]
+        for each in node.items:
+            if not _is_mapping(each):
+                self.complain(each.line, "an entry is no mapping: write `key: value` lines.")
+        return tuple(self._mapping(each, kind, f"[{n}].") for n, each in enumerate(mappings))
+
     def _root(self, text: str) -> Node | None:
-        node = read_yaml(text)
-        if isinstance(node, Refusal):
-            place = f"{self._name}, line {node.line}" if node.line else self._name
-            raise ConfigError([f"{place}: {node.message}"])
+        node = self._node(text)
         if node is not None and not _is_mapping(node):
             raise ConfigError(
                 [f"{self._name}, line 1: found no `key: value` lines: write settings so."]
             )
+        return node
+
+    def _node(self, text: str) -> Node | None:
+        node = read_yaml(text)
+        if isinstance(node, Refusal):
+            place = f"{self._name}, line {node.line}" if node.line else self._name
+            raise ConfigError([f"{place}: {node.message}"])
         return node
 
     def _mapping(self, node: Node, kind: type[T], above: str) -> T:
@@ -438,7 +465,8 @@ class FileReading:
             converted = self._value(entry.value, hints[key], above + key)
             if converted is not None:
                 values[key] = converted
-        missing = [name for name, each in known.items() if _required(each) and name not in values]
+        required = (n for n, e in known.items() if e.default is e.default_factory is MISSING)
+        missing = [name for name in required if name not in values]
         absent = [name for name in missing if above + name not in self.lines]
         if absent:
             self.complain(node.line, f"`{above.rstrip('.')}` lacks {', '.join(absent)}.")
@@ -486,9 +514,9 @@ class FileReading:
     def _items(self, node: Node, kind: type[object], key: str) -> object:
         """A list of mappings; where a kind has a bare key, a text or a single mapping will do."""
         bare = next((each.name for each in fields(kind) if each.metadata.get("bare")), None)  # type: ignore[arg-type]  # kind is a dataclass
-        if not _is_sequence(node) and bare is None:
+        if node.kind is not JsonKind.ARRAY and bare is None:
             return self._wrong(node, key, "no list", "a list: `- name: …`")
-        items = node.items if _is_sequence(node) else (node,)
+        items = node.items if node.kind is JsonKind.ARRAY else (node,)
         found = (self._item(item, kind, f"{key}[{n}]", bare) for n, item in enumerate(items))
         return tuple(each for each in found if each is not None)
 
@@ -504,7 +532,7 @@ class FileReading:
         return kind(**{bare: text}, **self._places(node, kind, key + "."))
 
     def _scalar(self, node: Node, hint: object, key: str) -> object:
-        plain = _shown(node)
+        plain = _shown(node, as_texts=hint is not bool)
         if plain is None:
             return self._wrong(node, key, plain, "a value, or leave the key out")
         if get_origin(hint) is tuple:
@@ -547,16 +575,14 @@ def _is_mapping(node: Node) -> bool:
     return node.kind is JsonKind.OBJECT or bool(node.entries)
 
 
-def _is_sequence(node: Node) -> bool:
-    return node.kind is JsonKind.ARRAY
-
-
-def _shown(node: Node) -> object:
-    """A scalar, or a list of scalars, as plain values; anything else by its tag."""
+def _shown(node: Node, *, as_texts: bool) -> object:
+    """Scalars as plain values, `off` as the word where texts are wanted; the rest by its tag."""
     if node.kind is JsonKind.ARRAY:
-        return [_shown(item) for item in node.items]
+        return [_shown(item, as_texts=as_texts) for item in node.items]
     if node.kind is JsonKind.OBJECT:
         return {"tag": f"{_YAML}map"}
+    if as_texts and node.word is not None:
+        return node.word
     return {"tag": node.scalar} if node.kind is JsonKind.OTHER else node.scalar
 
 
@@ -570,7 +596,3 @@ def _without_none(hint: object) -> object:
     """`int | None` as `int`: nobody states none, one leaves the key out."""
     kinds = [kind for kind in get_args(hint) if kind is not type(None)]
     return kinds[0] if isinstance(hint, UnionType) and len(kinds) == 1 else hint
-
-
-def _required(each: "Field[object]") -> bool:
-    return each.default is MISSING and each.default_factory is MISSING

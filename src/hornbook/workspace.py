@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hornbook.disk import to_seconds
 from hornbook.errors import UsageError
-from hornbook.graph.repository import Repository
+from hornbook.graph.repository import Repository, silent
+from hornbook.settings.places import relative_to_root
 from hornbook.text.globs import clean_path
 
 
@@ -31,11 +33,15 @@ if TYPE_CHECKING:
     from hornbook.context.prompt import Context, Pressure
     from hornbook.context.review_packet import Packet
     from hornbook.context.sizing import Sizing
+    from hornbook.doctor.finding import Health
+    from hornbook.doctor.replay import Replay
     from hornbook.gates.gate import GateReport, GateStatus
     from hornbook.gates.gate_list import GateList
     from hornbook.gates.proof import GateProof
     from hornbook.gates.runner import Progress as GateProgress
     from hornbook.graph.catalog_view import FileAnswer
+    from hornbook.graph.change_answer import ChangeAnswer
+    from hornbook.graph.ingest.report import Progress
     from hornbook.loop.memory import Memory
     from hornbook.loop.plan_book import PlanBook
     from hornbook.loop.runs.history import PastRun
@@ -43,11 +49,14 @@ if TYPE_CHECKING:
     from hornbook.plans.plan import PlanDecision
     from hornbook.plans.reader import PlanReader
     from hornbook.plans.store import PlanView
+    from hornbook.review.canary_packet import CanaryPacket
     from hornbook.review.conventions import Conventions
     from hornbook.review.judgement import Judgement
     from hornbook.review.printed_review import PrintedReview
     from hornbook.review.review_history import BadRecord, PastReview, RuleRecord
     from hornbook.review.review_record import JudgedReview
+    from hornbook.review.reviewers import ReviewerRecord
+    from hornbook.settings.reserve import Reserve
     from hornbook.settings.settings import GateSettings
 
 
@@ -65,20 +74,76 @@ class Workspace(Repository):
     def __init__(self, root: Path) -> None:
         super().__init__(root, _check_gates)
 
-    def why(self, files: Sequence[str | Path], *, at: str | None = None) -> list[FileAnswer]:
+    def why(
+        self,
+        files: Sequence[str | Path],
+        *,
+        at: str | None = None,
+        reserve: str | int | None = None,
+    ) -> list[FileAnswer]:
         """The rules that bind each file, existing or not, and why.
 
-        With `at`, the rules are those of that commit. Paths are relative to the root.
+        What changed since the last ingest is read first. With `at`, rules and settings are those of
+        that commit. Paths are relative to the root.
+        `reserve` is the room for rules in tokens, or a share such as `10%`, for this once.
 
         Raises:
-            NotFound: Nothing is ingested yet.
+            NotFound: Files are not followed and nothing is ingested yet.
+            UsageError: The reserve is none.
         """
         paths = [clean_path(self._inside(str(file))) for file in files]
         if at is None:
-            return self._catalog_view().why(paths)
+            return self._catalog_view().why(paths, self.reserve(reserve=reserve))
         from hornbook.graph.commit_graph import graph_at  # noqa: PLC0415  # loads the parsers
 
-        return graph_at(self.root, at).why(paths)
+        return graph_at(self.root, at).why(paths, self.reserve(at=at, reserve=reserve))
+
+    def why_change(self, diff: str, *, reserve: str | int | None = None) -> ChangeAnswer:
+        """The rules that bind a change `BASE..HEAD`, by the rules and settings of BASE.
+
+        Nothing need be ingested for it.
+
+        Raises:
+            UsageError: The diff names no change, or the reserve is none.
+            ConfigError: The settings of BASE are wrong.
+        """
+        from hornbook.graph.change_answer import why_change  # noqa: PLC0415  # loads the parsers
+
+        return why_change(self.root, diff, reserve)
+
+    def reserve(self, *, at: str | None = None, reserve: str | int | None = None) -> Reserve:
+        """The room for rules in a review, and where that was said: in a commit, or here.
+
+        Raises:
+            UsageError: The reserve that is asked for is none.
+        """
+        from hornbook.settings.reserve import reserve_for  # noqa: PLC0415  # start-up
+
+        if at is None:
+            return reserve_for(self.settings, option=reserve)
+        from hornbook.graph.commit_graph import graph_at, settings_of_base  # noqa: PLC0415  # loads the parsers
+
+        judge = graph_at(self.root, at).settings
+        return reserve_for(judge, option=reserve, base=settings_of_base(self.root, at))
+
+    def doctor(
+        self, paths: Sequence[str | Path] = (), *, baseline: str | Path | None = None
+    ) -> Health:
+        """What in the rules does not hold in this repository, and what nobody could judge.
+
+        With `paths` only what concerns rules there is told; `baseline` names the file of accepted
+        findings, else it is `.hornbook/doctor.yaml` where that exists. Nothing is written.
+
+        Raises:
+            ConfigError: The baseline is wrong.
+        """
+        from hornbook.doctor.examination import examine  # noqa: PLC0415  # loads the readers
+
+        accepted = Path(baseline) if baseline is not None else None
+        today = datetime.now(UTC).date()
+        health = examine(self.places, self.settings, baseline=accepted, today=today)
+        wanted = [clean_path(self._inside(str(path))) for path in paths]
+        return health.among(wanted) if wanted else health
 
     def size(
         self,
@@ -89,6 +154,7 @@ class Workspace(Repository):
         model: str | None = None,
         window: int | None = None,
         plan: str | None = None,
+        reserve: str | int | None = None,
     ) -> Sizing:
         """Whether a task fits a model's window, and every reason why not.
 
@@ -98,6 +164,7 @@ class Workspace(Repository):
             UsageError: There are neither files nor a plan.
             ConfigError: The window is too small for any task.
         """
+        from hornbook.context.budget import RoomAsked  # noqa: PLC0415  # start-up
         from hornbook.context.sizing import size_task  # noqa: PLC0415  # loads the readers
 
         if not files and plan is None:
@@ -105,14 +172,47 @@ class Workspace(Repository):
         files = files or self.plan_book().scope_files(plan)
         return size_task(
             self.root,
-            self.settings,
             self.ingested(),
             [clean_path(self._inside(str(file))) for file in files],
             description=description,
             criteria=criteria,
-            model=model,
-            window=window,
+            room=RoomAsked(model, window, reserve),
         )
+
+    def replay(
+        self,
+        *,
+        last: int = 50,
+        span: str | None = None,
+        against: str | None = None,
+        worktree: bool = False,
+        progress: Progress = silent,
+    ) -> Replay:
+        """What the rules did to the last changes, or to those of a range `A..B`.
+
+        With `against` or `worktree` each is judged twice: by the rules of the range's tip, and by
+        those of another commit or of the files here.
+
+        Raises:
+            UsageError: The range or the revision names no commit, or both ways are asked for.
+        """
+        from hornbook.doctor.replay import replay  # noqa: PLC0415  # loads the readers
+
+        if against is not None and worktree:
+            raise UsageError("judge against a revision or against the work tree, not both.")
+        judge = partial(
+            replay,
+            self.root,
+            last=None if span is not None else last,
+            span=span,
+            progress=progress,
+        )
+        if not worktree:
+            return judge(against=against)
+        from hornbook.graph.work_tree_graph import work_tree_graph  # noqa: PLC0415  # loads the readers
+
+        with work_tree_graph(self.root, self.settings) as here:
+            return judge(against=here)
 
     def review_context(
         self,
@@ -123,13 +223,21 @@ class Workspace(Repository):
         pressure: Pressure | None = None,
         plan: str | None = None,
         task: str | None = None,
+        reserve: str | int | None = None,
     ) -> Context:
         """What a reviewer of some files, or of a change, must see: whole, or a refusal.
 
         `pressure` tells the reviewer how the change came about, `plan` and `task` what it is for.
         """
-        given = {"plan": plan, "task": task, "model": model}
-        return self.review_packet(files, diff=diff, pressure=pressure, **given).context
+        return self.review_packet(
+            files,
+            diff=diff,
+            model=model,
+            pressure=pressure,
+            plan=plan,
+            task=task,
+            reserve=reserve,
+        ).context
 
     def review_packet(
         self,
@@ -140,6 +248,7 @@ class Workspace(Repository):
         pressure: Pressure | None = None,
         plan: str | None = None,
         task: str | None = None,
+        reserve: str | int | None = None,
     ) -> Packet:
         """The same with what it was made for, so that a receipt can be written.
 
@@ -150,9 +259,10 @@ class Workspace(Repository):
 
         brief = self._brief(plan, task)
         if diff is not None:
-            return Contexts(self.root, self.snapshot(), pressure, brief).for_change(diff, model)
+            contexts = Contexts(self.root, self.snapshot(), pressure, brief)
+            return contexts.for_change(diff, model, reserve)
         contexts = Contexts(self.root, self.ingested(), pressure, brief)
-        return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model)
+        return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model, reserve)
 
     def develop_context(
         self,
@@ -201,18 +311,23 @@ class Workspace(Repository):
         gates: GateReport | None = None,
         diff: str | None = None,
         bound_gates: bool = False,
+        today: date | None = None,
     ) -> Judgement:
         """What follows from the reviews of a change; rules, tree and settings come from git.
 
         With `diff`, the receipts must be for just that change; with `bound_gates` there must be
-        gate results that name its tree, base and head.
+        gate results that name its tree, base and head. `today`, else the day that it is, decides
+        which rules may stay unread (`review.unread`).
 
         Raises:
             UsageError: The receipts are for different changes, or git does not have the commits.
         """
         from hornbook.review.check import check_reviews  # noqa: PLC0415  # loads the readers
 
-        return check_reviews(self.root, reviews, receipts, gates, diff, bound=bound_gates)
+        day = today or datetime.now(UTC).date()
+        return check_reviews(
+            self.root, reviews, receipts, gates, diff, today=day, bound=bound_gates
+        )
 
     def record_review(
         self,
@@ -227,6 +342,20 @@ class Workspace(Repository):
         from hornbook.review.review_record import Occasion, record_review  # noqa: PLC0415  # loads the readers
 
         return record_review(self.places, judged, Occasion(at, run, plan, task))
+
+    def review_canary(self, diff: str, *, rule: str | None = None) -> CanaryPacket:
+        """A packet for a change with one planted violation; what was planted is kept hidden.
+
+        Raises:
+            UsageError: The diff names no change, or no such rule binds it.
+        """
+        from hornbook.review.canary_files import keep  # noqa: PLC0415  # only this needs it
+        from hornbook.review.canary_packet import make_canary  # noqa: PLC0415  # loads the readers
+
+        made = make_canary(self.root, diff, rule)
+        if made.canary is not None:
+            keep(self.places, made.canary)
+        return made
 
     def conventions(self) -> Conventions:
         """What was learned from reviews, to be listed, promoted and retired."""
@@ -271,10 +400,22 @@ class Workspace(Repository):
         Raises:
             NotFound: Nothing is ingested yet.
         """
-        from hornbook.review.review_history import rule_records  # noqa: PLC0415  # only this needs it
+        from hornbook.review.review_history import of_canaries, read_records, rule_records  # noqa: PLC0415  # only this needs it
 
         bad = [each.id for each in self.bad_records()]
-        return rule_records(self.ingested(), to_seconds(since), without=bad)
+        planted = of_canaries(read_records(self.places))
+        return rule_records(self.ingested(), to_seconds(since), without=[*bad, *planted])
+
+    def reviewer_records(self, since: datetime) -> list[ReviewerRecord]:
+        """How each reviewer has done since a time, with each model, as records and git tell it.
+
+        Raises:
+            UsageError: Git cannot tell what was reverted.
+        """
+        from hornbook.review.review_history import reviewers_since  # noqa: PLC0415  # only this needs it
+
+        bad = [each.id for each in self.bad_records()]
+        return reviewers_since(self.places, to_seconds(since), without=bad)
 
     def gates(self, *, diff: str | None = None) -> GateList:
         """The effective gates, each value with its origin, and those that are refused.
@@ -394,8 +535,9 @@ class Workspace(Repository):
         return path
 
     def _inside(self, file: str) -> str:
-        """An absolute path below the root as a relative one; others as they are."""
-        path = Path(file)
-        if path.is_absolute() and path.is_relative_to(self.root):
-            return path.relative_to(self.root).as_posix()
-        return file
+        """A path relative to the root.
+
+        Raises:
+            UsageError: It lies outside.
+        """
+        return relative_to_root(self.root, file)

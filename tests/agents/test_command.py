@@ -27,7 +27,8 @@ from hornbook.agents.script import Script
 from hornbook.errors import ConfigError, UsageError
 from hornbook.process.confinement import Machine
 from hornbook.settings.load import parse_settings
-from hornbook.settings.settings import PLACEHOLDERS, SHIPPED, Endpoint, Models, OwnCommand, Settings
+from hornbook.settings.models import Endpoint, Models
+from hornbook.settings.settings import PLACEHOLDERS, SHIPPED, OwnCommand, Settings
 from tests.kit.paths import DOCS, PACKAGE
 from tests.kit.workspaces import write
 

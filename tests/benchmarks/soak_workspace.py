@@ -55,6 +55,8 @@ class Ground:
         (root / ".hornbook" / "config.yaml").write_text(CONFIG.format(streams=streams))
         for rule in range(rules):
             self.rewrite(rule)
+            (root / f"area{rule}").mkdir()
+            (root / f"area{rule}" / "main.go").write_text("package main\n", encoding="utf-8")
 
     def path(self, rule: int) -> Path:
         """Where a rule's document lies."""

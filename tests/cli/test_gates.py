@@ -9,9 +9,14 @@ from jsonschema import Draft202012Validator
 
 from hornbook.gates.reports import schema
 from tests.kit.commands import answer, run
+from tests.kit.git import commit, start
 from tests.kit.workspaces import write
 
-GO = {"go.mod": "module x\n", "web/package.json": '{"scripts": {"test": "vitest run"}}'}
+GO = {
+    "go.mod": "module x\n",
+    "a_test.go": "package a\n",
+    "web/package.json": '{"scripts": {"test": "vitest run"}}',
+}
 
 
 def test_init_writes_gates_that_are_listed(tmp_path: Path) -> None:
@@ -27,19 +32,33 @@ def test_init_writes_gates_that_are_listed(tmp_path: Path) -> None:
     assert all(gate["origins"].keys() >= {"name", "command"} for gate in listed["gates"])
 
 
-@pytest.mark.parametrize("preset", ["go", "python", "typescript", "rust"])
+@pytest.mark.parametrize("preset", ["go", "maven"])
 def test_init_writes_the_preset_that_is_named(tmp_path: Path, preset: str) -> None:
     assert run(tmp_path, "init", "--gates", preset).returncode == 0
     assert f"gates:\n  preset: {preset}\n" in (tmp_path / ".hornbook/config.yaml").read_text()
     assert run(tmp_path, "gates", "list").returncode == 0
 
 
-def test_init_never_overwrites_but_shows_the_block(tmp_path: Path) -> None:
-    write(tmp_path, {".hornbook/config.yaml": "reserve: 5000\n"})
+def test_init_adds_gates_to_what_an_earlier_init_wrote(tmp_path: Path) -> None:
+    write(tmp_path, GO)
+    assert run(tmp_path, "init").returncode == 0
+    config = tmp_path / ".hornbook/config.yaml"
+    before = config.read_text()
+    done = run(tmp_path, "init", "--gates", "auto")
+    line = before.count("\n") + 2
+    assert f"configured gates (auto), added in .hornbook/config.yaml, line {line}:" in done.stdout
+    assert config.read_text().startswith(before)
+    listed = answer(tmp_path, "gates", "list", "--json")
+    assert "go-build" in [gate["name"] for gate in listed["gates"]]
+
+
+def test_init_leaves_a_block_of_gates_and_says_what_to_write(tmp_path: Path) -> None:
+    stands = "reserve: 5000\ngates:\n  preset: go\n"
+    write(tmp_path, {".hornbook/config.yaml": stands})
     done = run(tmp_path, "init", "--gates", "rust")
     assert done.returncode == 0
-    assert (tmp_path / ".hornbook/config.yaml").read_text() == "reserve: 5000\n"
-    assert ".hornbook/config.yaml is there already and stays as it is" in done.stdout
+    assert (tmp_path / ".hornbook/config.yaml").read_text() == stands
+    assert ".hornbook/config.yaml, line 2, has a `gates:` block, which stays" in done.stdout
     assert "gates:\n  preset: rust\n" in done.stdout
 
 
@@ -54,10 +73,11 @@ def test_init_without_gates_configures_none(tmp_path: Path, arguments: list[str]
 
 def test_init_says_when_nothing_fits(tmp_path: Path) -> None:
     done = run(tmp_path, "init", "--gates", "auto")
-    assert "no gates configured: found none of go.mod" in done.stdout
+    assert "no gates configured: no folder has the manifest" in done.stdout
     assert answer(tmp_path, "init", "--gates", "auto", "--json")["gates"] == {
         "block": "",
         "written": False,
+        "notes": [],
     }
 
 
@@ -110,3 +130,21 @@ def test_control_characters_of_a_command_do_not_steer_the_terminal(tmp_path: Pat
     done = run(tmp_path, "gates", "list")
     assert done.returncode == 1
     assert "\x1b" not in done.stdout
+
+
+def test_the_pull_request_that_adds_hornbook_can_be_green_but_for_its_judges(
+    tmp_path: Path,
+) -> None:
+    test = "import unittest\n\nimport calc\n\n\nclass T(unittest.TestCase):\n"
+    test += "    def test_adds(self):\n        self.assertEqual(calc.add(1, 2), 3)\n"
+    files = {"pyproject.toml": "", "calc.py": "def add(a, b):\n    return a + b\n"}
+    start(tmp_path, {**files, "test_calc.py": test, "AGENTS.md": "# Sums\n\nSums MUST be right.\n"})
+    assert run(tmp_path, "init", "--gates", "auto").returncode == 0
+    held = ".hornbook/config.yaml"
+    commit(tmp_path, {held: (tmp_path / held).read_text()})
+    for arguments in (["ingest", "--strict"], ["doctor"], ["gates", "run"]):
+        done = run(tmp_path, *arguments)
+        assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+    judged = run(tmp_path, "gates", "run", "--diff", "main..work")
+    assert judged.returncode == 1
+    assert "those that it brings count from the next one on" in judged.stderr

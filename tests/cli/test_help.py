@@ -73,7 +73,7 @@ def test_bash_completes_commands_options_and_files(tmp_path: Path) -> None:
     assert done.stderr == ""
     assert done.stdout.split("\n") == [
         "recover",
-        "check",
+        "canary check",
         "--at",
         "shell completes: -o default",
         "",

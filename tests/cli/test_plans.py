@@ -1,7 +1,6 @@
 """Plans in a workspace: commands, graph and contexts, as a person meets them."""
 
 import json
-import multiprocessing
 import os
 import subprocess
 from pathlib import Path
@@ -16,7 +15,9 @@ from hornbook.graph.selection import Filter
 from hornbook.plans.files import parse_decisions
 from hornbook.plans.text import parse
 from tests.kit.commands import expect
+from tests.kit.forks import own_processes
 from tests.kit.plans import PLAN, with_a_plan
+from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import write
 
 
@@ -432,12 +433,12 @@ def _decide(root: str, name: str) -> None:
 
 def test_processes_that_decide_at_once_lose_nothing(root: Path) -> None:
     committed(root).close()
-    spawn = multiprocessing.get_context("spawn")
-    workers = [spawn.Process(target=_decide, args=(str(root), name)) for name in "ab"]
+    processes = own_processes(__name__)
+    workers = [processes.Process(target=_decide, args=(str(root), name)) for name in "ab"]
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(120)
+        worker.join(SAFETY)
     assert [worker.exitcode for worker in workers] == [0, 0]
     with Workspace.open(root) as work:
         view = work.plan("limits")

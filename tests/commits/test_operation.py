@@ -95,7 +95,7 @@ def test_one_process_reads_all_objects_and_ends_with_the_operation(
 def test_an_object_that_is_not_there_is_refused_as_it_is_alone(root: Path) -> None:
     missing = "f" * 40
     with asked.operation(root):
-        with pytest.raises(UsageError, match="git has no object"):
+        with pytest.raises(UsageError, match="lacks the object"):
             asked.blobs(root, [missing])
         with pytest.raises(UsageError, match="names no commit"):
             asked.commit(root, missing)

@@ -68,13 +68,35 @@ def test_rules_that_a_change_edits_do_not_judge_it_and_are_findings(root: Path) 
     assert ERRORS in found.context.sop_ids
     assert "All errors must include context" in found.context.text
     assert found.made_for.findings == (f"{SOPS}/error-handling.md",)
-    assert f"- {SOPS}/error-handling.md" in found.context.text
+    assert f'- "{SOPS}/error-handling.md"' in found.context.text
 
 
 def test_settings_come_from_the_base_too(root: Path) -> None:
     write(root, {".hornbook/config.yaml": "reserve: 1\n", "main.go": "package main // x\n"})
     commit(root)
-    assert packet(root).context.reserve == 4000
+    context = packet(root).context
+    assert (context.reserve, context.reserve_from) == (30_000, "default")
+
+
+def test_a_refusal_says_where_the_reserve_came_from_and_what_the_work_tree_says(
+    root: Path,
+) -> None:
+    base = git(root, "rev-parse", "HEAD").strip()
+    write(root, {".hornbook/config.yaml": "reserve: 30\n", "main.go": "package main // x\n"})
+    commit(root)
+    with Workspace.open(root) as work:
+        room = work.review_packet(diff="HEAD~1..HEAD").room
+        assert room.reserve_said == (
+            f"BASE {base[:12]} has no .hornbook/config.yaml, so it is `auto` in a window of 200000; "
+            "your work tree says 30"
+        )
+        write(root, {"main.go": "package main // y\n"})
+        commit(root)
+        refused = work.review_context(diff="HEAD~1..HEAD")
+        assert (refused.reserve, refused.reserve_from) == (30, "base")
+        assert "has `reserve: 30`" in refused.reasons[0].message
+        once = work.review_context(diff="HEAD~1..HEAD", reserve="20%")
+        assert (once.reserve, once.reserve_from, once.outcome) == (40_000, "option", "complete")
 
 
 def test_the_change_is_taken_from_the_merge_base_and_rules_from_the_tip(root: Path) -> None:
@@ -262,7 +284,7 @@ def test_an_overflowing_rule_set_is_refused_and_reviewed_in_passes(root: Path) -
 
 
 def test_a_receipt_becomes_an_entity_that_tells_which_revisions_it_used(root: Path) -> None:
-    write(root, {"main.go": "package main // a\n"})
+    write(root, {"main.go": "package main // a\n", ".hornbook/config.yaml": ""})
     head = commit(root)
     out = root / "packet"
     assert (
@@ -298,3 +320,12 @@ def test_the_reviewer_is_told_how_hard_the_developer_was_pressed(root: Path) -> 
         text = work.review_context(["main.go"], pressure=pressure).text or ""
     assert "91 % full, after 42 steps and 3 attempts" in text
     assert "- Gate warning: coverage is 71" in text
+
+
+def test_a_context_for_files_that_are_not_there_is_failed(root: Path) -> None:
+    with Workspace.open(root) as work:
+        work.ingest()
+        found = work.review_context(["main.go", "gone.go"])
+        assert (found.outcome, found.text) == (Outcome.FAILED, None)
+        assert [each.code for each in found.reasons] == ["missing_file"]
+        assert work.review_context([root / "main.go"]).outcome is Outcome.COMPLETE

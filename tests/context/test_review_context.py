@@ -1,6 +1,7 @@
 """All or nothing: every byte of every rule is in the text, or there is no text."""
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 
 from hypothesis import given, settings
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from hornbook.context.budget import ReviewRoom
 from hornbook.context.prompt import Context, Outcome, Part, Unit, lay_out
 from hornbook.context.receipt import Circumstances, receipt, verify
-from hornbook.context.reviewer_context import Extra, ReviewMaterial, Rule, assemble
+from hornbook.context.review_packet import Packet
+from hornbook.context.reviewer_context import Extra, ReviewMaterial, Rule, RuleSection, assemble
 from hornbook.text.tokens import counter
 
 COUNT = counter("cl100k")
@@ -51,6 +53,7 @@ ROOMS = st.builds(
     reserve=st.integers(0, 300),
     situation=st.just(100),
     diff=st.integers(0, 200),
+    planned=st.sampled_from([0, 20, 4000]),
 )
 
 
@@ -78,11 +81,22 @@ def test_every_byte_of_every_rule_is_in_the_text_or_there_is_none(
         assert data[item.offset : item.offset + item.length] == unit.text.encode()
     used = sum(section(context, name) for name in ("sops", "decisions", "conventions"))
     assert used <= room.reserve
+    assert max(used, room.planned) + section(context, "diff") <= room.planned + room.diff
     told = {item.id for each in context.sections for item in each.items}
     left = {each.id for each in context.left_out}
     for extra in review.extras:
         for unit in extra.units:
             assert (unit.id in told) != (unit.id in left)
+
+
+@settings(max_examples=200, deadline=None)
+@given(reviews(), ROOMS, st.integers(0, 300))
+def test_a_larger_reserve_never_refuses_what_a_smaller_one_lets_in(
+    review: ReviewMaterial, room: ReviewRoom, more: int
+) -> None:
+    larger = replace(room, reserve=room.reserve + more)
+    if assemble(review, room, COUNT).outcome is Outcome.COMPLETE:
+        assert assemble(review, larger, COUNT).outcome is Outcome.COMPLETE
 
 
 @settings(max_examples=200, deadline=None)
@@ -107,6 +121,48 @@ def test_a_split_covers_the_files_and_each_group_is_complete(
             assert assemble(part, room, COUNT).outcome is Outcome.COMPLETE
 
 
+@st.composite
+def large_rules(draw: st.DrawFn) -> Rule:
+    """A rule in sections, with or without a head of its own."""
+    name = f"source.doc.sops.large-{draw(st.integers(1, 9))}"
+    texts = draw(st.lists(TEXT, min_size=1, max_size=6))
+    units_ = [Unit(f"{name}.section.{n}", "r", text, "error") for n, text in enumerate(texts)]
+    head = Unit(name, "r", "## Large\n", "error")
+    if draw(st.booleans()):
+        text = f"## Large\n{units_[0].text}"
+        head = units_[0] = Unit(f"{name}.section.head", "r", text, "error")
+    sections = tuple(RuleSection(unit, unit.id, inferred=True, path="AGENTS.md") for unit in units_)
+    pieces = dict.fromkeys((head, *units_))
+    whole = Unit(name, "r", "".join(unit.text for unit in pieces), "error")
+    return Rule(whole, frozenset(FILES), head, sections)
+
+
+@settings(max_examples=200, deadline=None)
+@given(reviews(), large_rules(), ROOMS)
+def test_passes_of_sections_hold_every_byte_and_each_verifies(
+    review: ReviewMaterial, large: Rule, room: ReviewRoom
+) -> None:
+    review = replace(review, rules=(*review.rules, large), diffs=(), situation="")
+    room = replace(room, instructions=100)
+    context = assemble(review, room, COUNT)
+    assert [unit.id for unit in context.units] == [each.unit.id for each in large.sections]
+    if not context.passes:
+        return
+    held: dict[str, str] = {}
+    answered: list[str] = []
+    packet = Packet(context, Circumstances(files=FILES), review, room)
+    for each in packet.passes():
+        assert each.context.outcome is Outcome.COMPLETE
+        assert section(each.context, "sops") <= room.reserve + len(large.sections)
+        answered += each.context.answer_ids
+        prompt = (each.context.text or "").encode()
+        assert verify(receipt(each.context, each.made_for), prompt, counter) == []
+        for item in (item for part in each.context.sections for item in part.items):
+            held[item.id] = prompt[item.offset : item.offset + item.length].decode()
+    assert sorted(answered) == list(context.answer_ids)
+    assert "".join(held[piece.id] for piece in large.pieces) == large.unit.text
+
+
 @settings(max_examples=200, deadline=None)
 @given(reviews(), ROOMS)
 def test_passes_cover_the_rules_and_each_fits(review: ReviewMaterial, room: ReviewRoom) -> None:
@@ -117,6 +173,22 @@ def test_passes_cover_the_rules_and_each_fits(review: ReviewMaterial, room: Revi
         for ids in context.passes:
             some = [rule.unit for rule in review.rules if rule.unit.id in ids]
             assert sum(COUNT(unit.text) for unit in some) <= room.reserve
+
+
+def test_rules_that_only_fit_without_their_change_are_reviewed_in_passes() -> None:
+    review = ReviewMaterial(
+        ("a.go",),
+        "Judge.\n",
+        tuple(rule(number, 100, "a.go") for number in range(3)),
+        (),
+        (Unit("a.go", "h", "word " * 450 + "\n"),),
+        "",
+    )
+    room = ReviewRoom(9999, 2000, 400, 100, 500, planned=110)
+    context = assemble(review, room, COUNT)
+    assert context.outcome is Outcome.SOP_OVERFLOW
+    assert len(context.passes) == 3
+    assert assemble(review, replace(room, diff=900), COUNT).over_planned
 
 
 def rule(number: int, size: int, *files: str) -> Rule:
@@ -149,11 +221,12 @@ def test_a_file_whose_own_rules_overflow_is_named_with_its_rules_and_sizes() -> 
     assert len(context.passes) == 2
 
 
-def test_a_rule_larger_than_the_reserve_has_no_pass() -> None:
+def test_a_rule_larger_than_the_reserve_without_sections_has_no_pass() -> None:
     context = small(rule(1, 500, "a.go"))
     assert context.outcome is Outcome.SOP_OVERFLOW
     assert context.passes == ()
-    assert any(each.code == "rule_over_reserve" for each in context.reasons)
+    (said,) = (each.message for each in context.reasons if each.code == "section_over_reserve")
+    assert "`review.section_tokens`" in said
 
 
 def test_a_change_that_is_too_large_is_refused_and_never_cut() -> None:

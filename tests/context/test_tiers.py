@@ -87,7 +87,9 @@ def test_a_developers_context_has_the_tiers_in_order_and_says_what_each_gave(roo
     assert sum(each["tokens"] for each in made["tiers"]) == sum(
         section["tokens"] for section in made["sections"]
     )
-    assert {"id": "CLAUDE.md", "reason": "the agent's host loads it itself"} in made["left_out"]
+    assert {"id": "CLAUDE.md", "reason": "the agent's host loads it itself", "path": None} in made[
+        "left_out"
+    ]
 
 
 def test_a_reviewers_context_has_the_tiers_in_order_and_nothing_twice(root: Path) -> None:
@@ -100,7 +102,7 @@ def test_a_reviewers_context_has_the_tiers_in_order_and_nothing_twice(root: Path
     }
     assert "source.doc.sops.claude-claude" in held["sops"]
     assert held["core"] == list(CORE_FILES[1:])
-    assert {"id": "CLAUDE.md", "reason": "it is among the rules"} in made["left_out"]
+    assert {"id": "CLAUDE.md", "reason": "it is among the rules", "path": None} in made["left_out"]
     assert made["tiers"][0]["items"][1:4] == list(CORE_FILES[1:])
 
 

@@ -36,6 +36,19 @@ def test_every_station_of_the_journeys_is_there() -> None:
     assert len(stations) > 5 * journeys
 
 
+def test_every_file_in_the_table_of_rooms_is_there() -> None:
+    missing = []
+    for line in PAGE.splitlines():
+        if line.startswith("| `") and len(cells := line.split("|")) > 3:
+            rooms = re.findall(r"`([\w.]+)`", cells[1])
+            files = re.findall(r"`([\w/]+(?:\.py|/))`", cells[2])
+            folders = [PACKAGE, *(PACKAGE / room for room in rooms)]
+            missing += [
+                name for name in files if not any((folder / name).exists() for folder in folders)
+            ]
+    assert missing == []
+
+
 def test_the_rooms_are_listed_in_the_order_that_is_enforced() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]

@@ -121,15 +121,16 @@ def test_a_rule_format_is_added_by_its_steps(copy: Copy, root: Path) -> None:
 
 def test_a_gate_preset_is_added_by_its_steps(copy: Copy, tmp_path: Path) -> None:
     copy.add("gates/presets/elixir.yaml", PRESET)
-    copy.change("gates/definitions.py", '"typescript", "rust")', '"typescript", "rust", "elixir")')
+    copy.change("gates/definitions.py", '"cmake", "dotnet")', '"cmake", "dotnet", "elixir")')
     detect = "gates/detect.py"
     copy.change(
         detect,
         '    "rust": ("Cargo.toml",),\n',
         '    "rust": ("Cargo.toml",),\n    "elixir": ("mix.exs",),\n',
     )
-    copy.change(detect, '    "rust": _rust,\n', '    "rust": _rust,\n    "elixir": lambda _: (),\n')
-    copy.change("cli/setup.py", '"rust", "none"]', '"rust", "elixir", "none"]')
+    rust = '    "rust": tool_signs.rust,\n'
+    copy.change(detect, rust, f'{rust}    "elixir": lambda _: (),\n')
+    copy.change("cli/setup.py", '"dotnet", "none")', '"dotnet", "elixir", "none")')
     root = write(tmp_path / "elixir", {"mix.exs": "defmodule Shop do\nend\n"})
     copy.run(root, "-m", "hornbook", "init", "--gates", "auto")
     listed = json.loads(copy.run(root, "-m", "hornbook", "gates", "list", "--json"))["gates"]

@@ -60,12 +60,15 @@ LINK = re.compile(r"\]\(([^()\s]+)\)")
 def settings(of: Any, above: str = "") -> Iterator[tuple[str, tuple[str, str]]]:  # any dataclass
     """Every key with its default as YAML shows it, and its meaning; nested keys by their path."""
     for each in fields(of):
+        if each.metadata.get("places"):
+            continue
         value = getattr(of, each.name)
         if is_dataclass(value):
             yield from settings(value, f"{above}{each.name}.")
         else:
             plain = str(value).lower() if isinstance(value, bool) else str(value)
-            shown = "[]" if value == () else plain or '""'
+            plain = f"[{', '.join(value)}]" if isinstance(value, tuple) else plain
+            shown = plain or '""'
             yield f"{above}{each.name}", (shown, each.metadata["meaning"])
 
 
@@ -307,7 +310,8 @@ def commands(console: str) -> Iterator[tuple[str, str]]:
 
 def significant(text: str) -> list[str]:
     """The lines of a text that are not blank, without the blanks that only align columns."""
-    return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
+    lines = (re.sub("─+", "─", line) for line in text.split("\n"))
+    return [" ".join(line.split()) for line in lines if line.strip()]
 
 
 def as_shown(shown: str, told: str) -> bool:
@@ -559,4 +563,4 @@ def test_the_demo_answers_the_documented_query_and_stops() -> None:
     assert done.returncode == 0, done.stderr
     assert f"http://127.0.0.1:{port}/" in done.stdout
     assert '"id": "source.doc.sops.' in done.stdout
-    assert "source.doc.sops.error-handling" in done.stdout
+    assert "error-handling.md" in done.stdout

@@ -212,7 +212,8 @@ def repository(root: Path) -> None:
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "begin")
     git(root, "checkout", "-q", "-b", "work")
-    for arguments in (["ingest"], ["plan", "Add tax", "--from", "plan.md"], ["tasks", "add-tax"]):
+    plan = ["plan", "Add tax", "--from", "plan.md"]
+    for arguments in (["ingest"], plan, ["tasks", "add-tax"], ["ingest"]):
         subprocess.run(
             [sys.executable, "-m", "hornbook", *arguments],
             cwd=root,

@@ -70,8 +70,8 @@ MUTANTS = (
     ),
     Mutant(
         "assembly: rules over the reserve are let in",
-        "            if needed > room\n",
-        "            if needed > 2 * room\n",
+        "            if needed > given\n",
+        "            if needed > 2 * given\n",
         (
             "test_every_byte_of_every_rule_is_in_the_text_or_there_is_none",
             "test_files_are_split_into_the_fewest_groups_that_fit",
@@ -85,8 +85,8 @@ MUTANTS = (
     ),
     Mutant(
         "evidence: lines behind the end of a file are cited",
-        "    if not 1 <= place.start <= place.end <= count:\n",
-        "    if not 1 <= place.start <= place.end:\n",
+        "    exists = 1 <= place.start <= place.end <= len(reviewed.lines(place.path, old=place.old))\n",
+        "    exists = 1 <= place.start <= place.end\n",
         ("test_a_review_gets_the_outcome_it_deserves",),
     ),
     Mutant(

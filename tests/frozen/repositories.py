@@ -149,10 +149,15 @@ def _entry(sop: str, status: str, evidence: str, *violations: str) -> dict[str, 
 
 
 _PASSED = [
-    _entry(ERRORS, "passed", 'handlers/user.go:8 wraps it: `fmt.Errorf("user %q: %w", id, errEmpty)`'),
+    _entry(ERRORS, "passed", 'handlers/user.go:8 wraps it: `fmt.Errorf("user %q: %w", id, errEmpty)`; handlers/user_test.go:5 `t.Fatal(got)`'),
     _entry("source.doc.sops.naming", "passed", "app/tax.py:1 says `def tax(net: int, rate: int = 19) -> int:`"),
     _entry("source.doc.sops.test-coverage", "passed", "handlers/user_test.go:3 says `func TestUser(t *testing.T) {`"),
 ]  # fmt: skip
+
+
+_EVERYWHERE = (
+    "handlers/user.go:{0}, handlers/user_test.go:{1}, app/tax.py:1 `def tax(net: int, rate` for {2}"
+)
 
 
 def review(ids: list[str], **changed: object) -> str:
@@ -164,7 +169,9 @@ def review(ids: list[str], **changed: object) -> str:
     }
     entries = [
         known.get(sop)
-        or _entry(sop, "passed", own.get(sop, f"handlers/user.go:{place + 4} was read for {sop}"))
+        or _entry(
+            sop, "passed", own.get(sop, _EVERYWHERE.format(place % 7 + 4, place % 5 + 3, sop))
+        )
         for place, sop in enumerate(ids)
     ]
     whole: dict[str, object] = {

@@ -102,7 +102,7 @@ def _reviews(story: Story) -> None:
         "good": given.review(ids),
         "bad": given.rejected(ids),
         "poor": given.review(ids[1:], confidence=0.2),
-        "lying": given.review(ids).replace("user.go:8", "user.go:80"),
+        "lying": given.review(ids).replace("user.go:8", "users.go:8"),
         "garbled": "I approve.",
     }
     story.write({f"{name}.json": text for name, text in reviews.items()})
@@ -228,7 +228,7 @@ BAD_INPUTS: dict[str, tuple[str, ...]] = {
     "size-nothing": ("size",),
     "size-no-model": ("size", "--files", "src/a.py", "--model", "gpt-0"),
     "context-nothing": ("context", "review"),
-    "context-bad-diff": ("context", "review", "--diff", "main"),
+    "context-bad-diff": ("context", "review", "--diff", "main", "--reserve", "4000"),
     "context-no-receipt": ("context", "verify", "a.json", "b.md"),
     "prepare-no-diff": ("review", "prepare"),
     "prepare-bad-diff": ("review", "prepare", "--diff", "a..b"),
@@ -276,9 +276,10 @@ def test_every_refusal_and_problem_is_told_as_stored(tmp_path: Path) -> None:
     story.both("why", "why", "src/a.py")
     for name, arguments in BAD_INPUTS.items():
         story.ask(name, *arguments)
-    story.ask("context-overflow", "context", "review", "--files", "src/a.py", "--json")
-    story.ask("prepare-overflow", "review", "prepare", "--diff", SPAN, "--json")
-    story.ask("prepare-passes", "review", "prepare", "--diff", SPAN, "--passes", "--json")
+    small = ("--reserve", "4000", "--json")
+    story.ask("context-overflow", "context", "review", "--files", "src/a.py", *small)
+    story.ask("prepare-overflow", "review", "prepare", "--diff", SPAN, *small)
+    story.ask("prepare-passes", "review", "prepare", "--diff", SPAN, "--passes", *small)
     story.ask("export", "export")
     story.write({".hornbook/config.yaml": "reserve: many\ncolour: red\ngates:\n  additonal: []\n"})
     story.both("bad-settings", "why", "src/a.py")

@@ -17,10 +17,11 @@ from hornbook.gates.cannot_fail import refusals
 from hornbook.gates.definitions import PRESETS, check_gates, define, preset_gates
 from hornbook.gates.detect import Stack, block
 from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
-from hornbook.gates.gate_list import GateList, GateState, gate_settings
+from hornbook.gates.gate_list import GateList, GateState, gate_settings, gates_for
 from hornbook.gates.reports import schema
 from hornbook.settings.load import parse_settings, template
 from hornbook.settings.settings import Additional, GateSettings, Override, PresetChoice
+from tests.kit.git import commit, start
 from tests.kit.paths import PACKAGE
 from tests.kit.workspaces import write
 
@@ -71,7 +72,7 @@ def test_every_preset_states_what_a_gate_has_and_can_fail(name: str) -> None:
         assert {"name", "command", "required", "timeout"} <= entry.keys()
     definitions = define(GateSettings(preset=(PresetChoice(name),)))
     assert definitions.problems == ()
-    assert {"build", "test", "coverage"} <= {gate.name for gate in definitions.gates}
+    assert {"build", "test"} <= {gate.name for gate in definitions.gates}
     for gate in definitions.gates:
         assert refusals(gate.command, name=gate.name) == []
 
@@ -410,3 +411,68 @@ def test_lists_keep_to_the_schema(tmp_path: Path) -> None:
     with Workspace.open(tmp_path) as work:
         assert valid(answer(work.gates()))
     assert valid(answer(GateList(message="none")))
+
+
+# Words that YAML takes for truth values
+
+
+@pytest.mark.parametrize("written", ["off", '"off"', "'off'"])
+def test_the_floor_of_tests_can_be_switched_off_by_its_word(written: str) -> None:
+    assert parse_settings(f"gates: {{tests: {written}}}".encode(), check_gates).gates.tests == "off"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("gates:\n  tests: no\n", "`gates.tests` is 'no': write off, warn or required."),
+        ("gates:\n  tests: Off\n", "`gates.tests` is 'Off': write off, warn or required."),
+        ("gates:\n  tests: false\n", "`gates.tests` is False: write a text."),
+        ("gates:\n  confine: off\n", "`gates.confine` is 'off': write runs, always, never."),
+        ("review:\n  gates: on\n", "`review.gates` is 'on': write any or bound."),
+        ("serve:\n  log: off\n", "`serve.log` is 'off': write requests or errors."),
+        ("reserve: no\n", "`reserve` is 'no': write auto, tokens (4000) or a share (10%)."),
+        ("gates:\n  network: maybe\n", "`gates.network` is 'maybe': write true or false."),
+    ],
+)
+def test_a_word_that_is_no_choice_is_told_as_it_was_written(text: str, said: str) -> None:
+    (problem,) = problems_of(text)
+    assert problem.endswith(said)
+
+
+def test_words_stay_truth_values_where_one_is_wanted_and_texts_where_a_text_is() -> None:
+    text = (
+        "exclude: [on, no]\ngates:\n  network: yes\n"
+        "  additional: [{name: on, command: pytest, environment: {CI: yes}, required: off}]\n"
+    )
+    settings = parse_settings(text.encode(), check_gates)
+    (gate,) = settings.gates.additional
+    assert (settings.exclude, settings.gates.network) == (("on", "no"), True)
+    assert (gate.name, gate.environment, gate.required) == ("on", {"CI": "yes"}, False)
+
+
+@pytest.mark.parametrize(
+    ("command", "brought", "refused"),
+    [
+        ("python3 -m unittest discover -s tests", "unittest/__init__.py", True),
+        ("python3 -m unittest", "unittest.py", True),
+        ("python -m pytest", "pytest.py", True),
+        ("python -B -m mypy .", "mypy/__main__.py", True),
+        ("make test", "unittest/__main__.py", True),
+        ("python3 -m unittest", "src/unittest/__init__.py", False),
+        ("python3 -m unittest", "unittest/README.md", False),
+        ("python3 -m unittest", "own.py", False),
+    ],
+)
+def test_a_module_of_the_change_does_not_take_the_place_of_a_tool(
+    tmp_path: Path, command: str, brought: str, refused: bool
+) -> None:
+    config = f"gates:\n  additional:\n    - {{name: test, command: '{command}'}}\n"
+    start(tmp_path, {".hornbook/config.yaml": config, "Makefile": "test:\n\tpython -m unittest\n"})
+    commit(tmp_path, {brought: "# mine\n"})
+    (listed,) = gates_for(tmp_path, "main..work").gates
+    assert (listed.state is GateState.REFUSED) == refused
+    if refused:
+        assert f"`{brought}` of the change would run in the place" in listed.reasons[0]
+    commit(tmp_path, {"later.py": "# the base has it already\n"})
+    (listed,) = gates_for(tmp_path, "work~1..work").gates
+    assert listed.state is GateState.READY

@@ -446,3 +446,19 @@ def test_a_name_that_differs_only_in_case_is_the_protected_file(root: Path) -> N
     assert found.output == (
         "secret/KEY.py differs from secret/key.py only in case, which is not to be touched (secret/key.py)"
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "harmless", "judging"),
+    [
+        ("pom.xml", "<version>1</version>\n", "<version>2</version>\n", "<skip>true</skip>\n"),
+        ("a/build.gradle", "group = 'a'\n", "group = 'b'\n", "test.ignoreFailures = true\n"),
+        ("CMakeLists.txt", "project(a)\n", "project(b)\n", "add_test(NAME a COMMAND true)\n"),
+        ("composer.json", '{"name": "a/b"}', '{"name": "a/c"}', '{"scripts": {"test": "true"}}'),
+    ],
+)
+def test_of_a_build_file_what_is_about_tests_counts(
+    path: str, before: str, harmless: str, judging: str
+) -> None:
+    assert floors.judging_part(path, before) == floors.judging_part(path, harmless)
+    assert floors.judging_part(path, before) != floors.judging_part(path, judging)

@@ -187,3 +187,23 @@ def test_rust_gates_that_look_are_proven(tmp_path: Path) -> None:
         tmp_path, Gate("build", "cargo build --offline"), Gate("test", "cargo test --offline")
     )
     assert found == {"build": "proven", "test": "proven"}
+
+
+@pytest.mark.parametrize(
+    ("command", "broken"),
+    [
+        ("mvn -B test", "src/test/java/CalcTest.java"),
+        ("mvn -B test-compile", "src/main/java/Calc.java"),
+        ("vendor/bin/phpunit", "tests/CalcTest.php"),
+        ("vendor/bin/phpstan analyse", "src/Calc.php"),
+        ("bundle exec rake test", "test/calc_test.rb"),
+        ("cmake -S . -B build && cmake --build build", "calc.c"),
+    ],
+)
+def test_gates_of_other_languages_get_a_file_of_theirs_that_does_not_parse(
+    command: str, broken: str
+) -> None:
+    files = ["src/main/java/Calc.java", "src/test/java/CalcTest.java", "src/Calc.php", "calc.c"]
+    files += ["tests/CalcTest.php", "lib/calc.rb", "test/calc_test.rb", "web/a.test.js"]
+    (found,) = injections(Gate("test", command, threshold=80), files, lambda _path: "text\n")
+    assert (found.path, found.what) == (broken, f"{broken} does not parse")

@@ -101,6 +101,51 @@ REFUSED = [
     "cargo fmt", "black .", "isort .",
 ]  # fmt: skip
 
+HOLLOW = [
+    # commands that are read and not run
+    "sh -n", "echo pytest | sh -n", "printf 'pytest\\n' | bash -n", "sh -nc pytest", "sh -n -c pytest", "sh -enc 'pytest'",
+    "bash -o noexec -c pytest", "bash -n <<EOF\npytest\nEOF", "sh -n <<< pytest", "sh -n /dev/null", "set -n; pytest",
+    "set -en; pytest", "set -o noexec; pytest", "sh -nc 'pytest' && mypy .", "env A=1 sh -nc pytest", "timeout 5 sh -n",
+    # nothing to look at
+    "shellcheck /dev/null", "shellcheck -x /dev/null", "shellcheck -e SC2086 /dev/null", "ruff check /dev/null",
+    "mypy /dev/null", "pytest /dev/null", "eslint /dev/null", "shellcheck - < /dev/null", "xargs shellcheck < /dev/null",
+    "xargs -r ruff check </dev/null", "python -m mypy /dev/null", "npx --no-install eslint /dev/null",
+    # everything is left out
+    "ruff check . --exclude '*'", "ruff check --exclude=* .", "ruff check . --extend-exclude '**'", "ruff check --exclude '*.py' .",
+    "ruff check --exclude . .", "ruff check --per-file-ignores '*:ALL' .", "mypy --exclude '.*' .", "mypy --exclude=. src",
+    "flake8 --exclude '*'", "flake8 --ignore=E,W,F,C .", "flake8 --per-file-ignores '*:E,F,W'", "black --check --exclude '.*' .",
+    "isort --check --skip-glob '*' .", "bandit -r . -x .", "eslint --ignore-pattern '**' .", "eslint . --ignore-pattern '**/*'",
+    "pytest --ignore-glob '*'", "pytest --ignore=.", "pylint --ignore-patterns '.*' src", "go vet -vettool=/bin/true ./...",
+    # whatever is found
+    "cppcheck src", "gofmt -l .", "goimports -l .", "go fmt ./...", "golint ./...", "semgrep scan --config auto", "radon cc .",
+    "clang-format -n src/a.c", "clang-format --dry-run src/a.c", "prettier .", "npx prettier src", "rustfmt src/main.rs",
+    "yapf -r src", "autopep8 -r --diff src", "swiftformat .", "terraform fmt", "mix format", "dart format .", "dotnet format",
+    "shfmt -w .", "deno fmt", "mdformat docs", "zig fmt .", "vendor/bin/pint", "checkov -d . --soft-fail", "hadolint --no-fail Dockerfile",
+    "codespell --exit-zero", "tsc --noCheck", "gofmt -l . && prettier .", "set -e; gofmt -l .; cppcheck src",
+]  # fmt: skip
+"""Checks that look at nothing, or whose findings nobody hears."""
+
+SOUND = [
+    "sh -n install.sh", "bash -n scripts/*.sh", "sh -n < install.sh", "cat install.sh | sh -n", "sh -n install.sh && shellcheck install.sh",
+    "git ls-files '*.sh' | xargs -n1 sh -n", "set -eu; pytest", "set -uo pipefail; pytest", "bash -ec pytest", "head -n 5 x && pytest",
+    "shellcheck install.sh", "shellcheck -x install.sh > /dev/null", "pytest < /dev/null", "pytest 2> /dev/null", "pytest -c /dev/null tests",
+    "eslint --ignore-path /dev/null .", "pylint --rcfile=/dev/null src", "pylint --rcfile /dev/null src", "mypy --config-file /dev/null src",
+    "ruff check --config /dev/null .", "diff -u a /dev/null", "git diff --no-index --exit-code /dev/null a", "xargs shellcheck < list",
+    "ruff check . --exclude build", "ruff check . --extend-exclude 'docs/*'", "ruff check --exclude '*.ipynb' .", "mypy --exclude '^build/' .",
+    "mypy --exclude 'tests/.*' src", "flake8 --exclude .venv,build", "flake8 --extend-ignore=E203,W503 .", "black --check --exclude '/(build|x)/' .",
+    "isort --check --skip venv .", "bandit -r . -x ./tests", "eslint --ignore-pattern 'dist/**' .", "pytest --ignore=tests/slow",
+    "pytest --ignore-glob 'tests/*_slow.py'", "pylint --ignore-patterns 'test_.*' src", "ruff check --per-file-ignores '*:E501' .",
+    "cppcheck --error-exitcode=1 src", "gofmt -l . && go test ./...", 'test -z "$(gofmt -l .)"', '[ -z "$(goimports -l .)" ]',
+    "gofmt -d . && go vet ./...", "go fmt ./... && git diff --exit-code", "prettier --check .", "npx prettier -c .", "npx prettier --list-different src",
+    "mix format && git diff --exit-code", "mix format --check-formatted", "mix test",
+    "terraform fmt -check -recursive", "terraform validate", "dotnet format --verify-no-changes", "dotnet test", "dart format --set-exit-if-changed .",
+    "dart test", "deno fmt --check", "deno test", "rustfmt --check src/main.rs", "clang-format --dry-run --Werror src/a.c", "clang-tidy src/a.c",
+    "semgrep scan --error", "semgrep ci", "golint -set_exit_status ./...", "yapf --diff -r src", "autopep8 -r --diff --exit-code src",
+    "swiftformat --lint .", "shfmt -d .", "zig fmt --check .", "zig build test", "vendor/bin/pint --test", "checkov -d .", "hadolint Dockerfile",
+    "codespell", "tsc --noEmit --skipLibCheck", "eslint --fix .", "ruff check --fix .", "gofmt -l . && golangci-lint run", "cppcheck src && pytest",
+]  # fmt: skip
+"""Good ones that look like those."""
+
 ACCEPTED = [
     "pytest", "go build ./...", "go vet ./...", "golangci-lint run", "go test ./...",
     "go test -coverprofile=coverage.out ./...", "./scripts/check-migrations.sh", "npm test", "make test",
@@ -145,14 +190,14 @@ ACCEPTED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", REFUSED)
+@pytest.mark.parametrize("command", [*REFUSED, *HOLLOW])
 def test_a_command_that_cannot_fail_is_refused_with_piece_and_remedy(command: str) -> None:
     found = refusals(command, name="test")
     assert found
     assert all(each.reason and each.remedy for each in found)
 
 
-@pytest.mark.parametrize("command", ACCEPTED)
+@pytest.mark.parametrize("command", [*ACCEPTED, *SOUND])
 def test_a_command_that_can_fail_is_accepted(command: str) -> None:
     assert [str(each) for each in refusals(command)] == []
 
@@ -172,7 +217,10 @@ WRAPPERS: list[Callable[[str], str]] = [
 ]
 
 
-@given(st.sampled_from(REFUSED), st.lists(st.sampled_from(WRAPPERS), min_size=1, max_size=3))
+@given(
+    st.sampled_from([*REFUSED, *HOLLOW]),
+    st.lists(st.sampled_from(WRAPPERS), min_size=1, max_size=3),
+)
 def test_wrapping_a_refused_command_keeps_it_refused(
     command: str, wrappers: list[Callable[[str], str]]
 ) -> None:

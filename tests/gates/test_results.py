@@ -13,7 +13,7 @@ from hornbook.review.check import read_gates
 from hornbook.review.judgement import Judgement
 from hornbook.review.printed_review import PrintedReview
 from tests.kit import review_cases as cases
-from tests.kit.git import commit, start
+from tests.kit.git import commit, git, start
 from tests.kit.reviews import GOOD, Receipt, codes, prepared
 
 CONFIG = """\
@@ -202,8 +202,40 @@ def test_a_setting_of_the_base_asks_for_bound_results(tmp_path: Path) -> None:
     start(tmp_path, {**cases.RULES, "README.md": "x\n", ".hornbook/config.yaml": strict})
     commit(tmp_path, {**cases.CHANGED, ".hornbook/config.yaml": CONFIG})
     (facts,) = prepared(tmp_path)
-    assert codes(judged(tmp_path, facts, None)) == {"no_context"}
-    assert codes(judged(tmp_path, facts, loose(True, THERE))) == {"no_context"}
+    assert codes(judged(tmp_path, facts, None)) == {"no_context", "edited_judges"}
+    assert codes(judged(tmp_path, facts, loose(True, THERE))) == {"no_context", "edited_judges"}
     with Workspace.open(tmp_path) as work:
         report = work.run_gates(diff="main..work")
-    assert judged(tmp_path, facts, report).outcome == "approved"
+    assert codes(judged(tmp_path, facts, report)) == {"edited_judges"}
+
+
+WEAK = "gates:\n  additional:\n    - {name: there, command: test -f work}\n"
+
+
+def test_results_by_an_older_definition_are_not_those_of_the_change(tmp_path: Path) -> None:
+    start(tmp_path, {**cases.RULES, "work": "x\n", ".hornbook/config.yaml": WEAK})
+    git(tmp_path, "branch", "-f", "main", commit(tmp_path, {".hornbook/config.yaml": CONFIG}))
+    commit(tmp_path, cases.CHANGED)
+    (facts,) = prepared(tmp_path)
+    with Workspace.open(tmp_path) as work:
+        now, old = work.run_gates(diff="main..work"), work.run_gates(diff="main~1..work")
+    assert judged(tmp_path, facts, now).outcome == "rejected"
+    assert old.passed
+    found = judged(tmp_path, facts, old)
+    assert codes(found) == {"no_context"}
+    assert "older than the change's base" in found.problems[0].message
+
+
+def test_definitions_that_the_base_tightened_after_the_fork_count(tmp_path: Path) -> None:
+    start(tmp_path, {**cases.RULES, "work": "x\n", ".hornbook/config.yaml": WEAK})
+    commit(tmp_path, cases.CHANGED)
+    with Workspace.open(tmp_path) as work:
+        here = work.run_gates()
+    assert here.passed
+    git(tmp_path, "checkout", "-q", "main")
+    commit(tmp_path, {".hornbook/config.yaml": CONFIG})
+    git(tmp_path, "checkout", "-q", "work")
+    (facts,) = prepared(tmp_path)
+    found = judged(tmp_path, facts, here)
+    assert codes(found) == {"no_context"}
+    assert "the base defines them otherwise" in found.problems[0].message

@@ -295,6 +295,15 @@ def test_the_tools_that_a_command_runs_are_told_from_those_it_mentions(
     assert tools_run(command) == tools
 
 
+CARGO_ONE = (
+    "running 1 test\ntest t ... ok\n\n"
+    "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n"
+)
+CARGO_BAD = CARGO_ONE.replace("ok. 1 passed; 0 failed", "FAILED. 0 passed; 2 failed")
+JEST = "Test Suites: 1 passed, 1 total\nTests:       3 passed, 3 total\nSnapshots:   0 total\n"
+SESSION = "=== test session starts ===\n"
+
+
 @pytest.mark.parametrize(
     ("command", "output", "told"),
     [
@@ -308,6 +317,21 @@ def test_the_tools_that_a_command_runs_are_told_from_those_it_mentions(
         ("python -m unittest", "Ran 1 test in 0.1s\n\nOK (expected failures=1)\n", "no tests ran"),
         ("npx jest", "Tests:       1 failed, 3 total\n", "jest tells of 1 failed test"),
         ("npx mocha", "  2 passing (1ms)\n  1 failing\n", "mocha tells of 1 failed test"),
+        # the failure stands in an account before the last
+        ("cargo test", CARGO_BAD + CARGO_ONE, "cargo tells of 2 failed tests"),
+        ("npx jest", "Tests:       1 failed, 3 total\n" + JEST, "jest tells of 1 failed test"),
+        ("./both.sh", "1 failed in 0.1s\n1 passed in 0.1s\n", "pytest tells of 1 failed test"),
+        ("npx mocha", "  1 failing\n  2 passing (1ms)\n", "mocha tells of 1 failed test"),
+        # another program started the tool
+        ("./check", "Ran 2 tests in 0.1s\n\nFAILED (errors=1)\n", "unittest tells of 1 failed test"),
+        ("make check", "1 failed, 2 passed in 0.1s\n", "pytest tells of 1 failed test"),
+        ("pytest && ./more", "1 passed in 0.1s\nRan 2 tests in 0.1s\n\nFAILED (failures=1)\n", "unittest tells of 1 failed test"),
+        # what a test printed, and tries until it passes
+        ("pytest -s", SESSION + SESSION + "=== 1 failed in 0.1s ===\n=== 1 passed in 0.2s ===\n", None),
+        ("pytest", SESSION + "=== 1 failed in 0.1s ===\n" + SESSION + "=== 1 passed in 0.2s ===\n", "pytest tells of 1 failed test"),
+        ("for i in 1 2 3; do pytest -q && exit 0; done; exit 1", "1 failed in 0.1s\n1 passed in 0.1s\n", None),
+        ("sh -c 'cargo test || cargo test'", CARGO_BAD + CARGO_ONE, None),
+        ("npx jest || npx jest", "Tests:       1 failed, 3 total\n" * 2, "jest tells of 1 failed test"),
     ],
 )  # fmt: skip
 def test_an_account_of_failures_is_no_pass_whatever_the_exit_code(
@@ -346,11 +370,6 @@ CARGO_NONE = (
     "     Running unittests src/lib.rs (target/debug/deps/x-b885370c02d1f6ea)\n\nrunning 0 tests\n\n"
     "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n"
 )
-CARGO_ONE = (
-    "running 1 test\ntest t ... ok\n\n"
-    "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n"
-)
-JEST = "Test Suites: 1 passed, 1 total\nTests:       3 passed, 3 total\nSnapshots:   0 total\n"
 VITEST = "\x1b[2m Test Files \x1b[22m 1 passed (1)\n\x1b[2m      Tests \x1b[22m 2 passed (2)\n"
 
 

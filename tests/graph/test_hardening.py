@@ -67,7 +67,7 @@ def test_a_damaged_pointer_is_an_error_and_never_no_rules(root: Path, garbage: b
     assert done.returncode == 1
     assert b"ingest --rebuild" in done.stderr
     assert run_bytes(root, "ingest").returncode == 0
-    assert ERRORS.encode() in run_bytes(root, "why", "a.go").stdout
+    assert b"error-handling.md" in run_bytes(root, "why", "a.go").stdout
 
 
 def test_a_pointer_that_is_a_folder_can_be_rebuilt(root: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_pointer_that_is_a_folder_can_be_rebuilt(root: Path) -> None:
     (root / ".hornbook/store/CURRENT").mkdir()
     assert run_bytes(root, "why", "a.go").returncode == 1
     assert run_bytes(root, "ingest").returncode == 0
-    assert ERRORS.encode() in run_bytes(root, "why", "a.go").stdout
+    assert b"error-handling.md" in run_bytes(root, "why", "a.go").stdout
 
 
 def test_a_damaged_graph_is_an_error_and_heals_with_the_next_ingest(root: Path) -> None:
@@ -133,7 +133,7 @@ def test_settings_of_the_work_tree_do_not_judge_a_commit(root: Path) -> None:
     with Workspace.open(root) as work:
         (found,) = work.why(["a.go"], at="HEAD")
     assert [rule.id for rule in found.rules] == [ERRORS]
-    assert found.reserve == 4000
+    assert (found.reserve, found.reserve_from) == (30_000, "default")
 
 
 def test_a_submodule_does_not_switch_gitignore_off(
@@ -216,6 +216,7 @@ def test_a_damaged_kept_text_never_replaces_a_rule(root: Path) -> None:
 def test_a_rule_that_changed_since_it_was_ingested_is_not_handed_out(root: Path) -> None:
     with Workspace.open(root) as work:
         work.ingest()
+        work.follows_files = False
         write(root, {f"{SOPS}/error-handling.md": "---\napplies_to: '*.rs'\n---\n# New\n"})
         with pytest.raises(UsageError, match="changed since it was ingested"):
             work.review_context(["a.go"])
@@ -363,10 +364,10 @@ def test_utf_16_without_a_mark_is_told(root: Path) -> None:
     assert "not_utf8" in codes
 
 
-def test_includes_of_other_tools_are_told(root: Path) -> None:
+def test_an_include_that_leads_nowhere_is_told(root: Path) -> None:
     write(root, {"CLAUDE.md": "# Rules\n\nSee @docs/more.md and mail me@example.org\n"})
     with Workspace.open(root) as work:
-        told = [p for p in work.ingest().problems if p.code == "include_not_read"]
+        told = [p for p in work.ingest().problems if p.code == "broken_include"]
     assert [(problem.line, "docs/more.md" in problem.message) for problem in told] == [(3, True)]
 
 

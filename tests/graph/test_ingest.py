@@ -236,12 +236,12 @@ def test_a_path_that_never_was_is_refused(root: Path) -> None:
         ingest(root, "no-such-folder")
 
 
-def test_a_link_is_told_and_not_followed(root: Path) -> None:
+def test_a_link_is_read_at_its_place(root: Path) -> None:
     write(root, {"AGENTS.md": "# Agents\n"})
     (root / "CLAUDE.md").symlink_to("AGENTS.md")
     report = ingest(root)
-    assert [problem.code for problem in report.problems] == ["link_not_followed"]
-    assert report.documents == 3
+    assert report.problems == ()
+    assert report.documents == 4
 
 
 def test_a_file_that_cannot_be_decoded_is_a_document_with_a_problem(root: Path) -> None:

@@ -85,7 +85,7 @@ def test_every_shared_case_is_decided_as_it_says(case: dict[str, Any], as_shared
 def test_every_shared_input_that_cannot_be_read_blocks(case: dict[str, Any], root: Path) -> None:
     done = ask(root, "pre-tool-use", case["stdin"].encode())
     assert (done.code, done.out) == (case["expect_exit"], "")
-    assert done.told
+    assert done.err
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_an_unknown_role_blocks_and_names_those_there_are(root: Path) -> None:
     sent = payload(root, "Read", file_path="x")
     done = ask(root, "pre-tool-use", sent, HORNBOOK_ROLE="devloper")
     assert decision(done) == "blocked"
-    assert "developer, reviewer, planner" in done.told
+    assert "developer, reviewer, planner" in done.err
 
 
 # Paths
@@ -344,7 +344,7 @@ def test_a_pointer_that_cannot_be_followed_blocks(root: Path, pointer: str) -> N
     (root / ".hornbook" / "ACTIVE_PLAN").write_text(pointer)
     done = ask(root, "pre-tool-use", payload(root, "Read", file_path="x"))
     assert decision(done) == "blocked"
-    assert "ACTIVE_PLAN" in done.told
+    assert "ACTIVE_PLAN" in done.err
 
 
 @pytest.mark.parametrize(
@@ -381,7 +381,7 @@ def test_a_state_folder_that_cannot_be_written_still_denies(root: Path) -> None:
     (root / ".hornbook" / "spool").write_text("in the way")
     done = ask(root, "pre-tool-use", payload(root, "Write", file_path="README.md"))
     assert json.loads(done.out)["hookSpecificOutput"]["permissionDecision"] == "deny"
-    assert "could not be logged" in done.told
+    assert "could not be logged" in done.err
 
 
 def test_kept_regexes_fit_what_the_dialect_fits(root: Path) -> None:

@@ -192,7 +192,7 @@ def test_a_checkpoint_that_fails_is_told_and_blocks_nothing(root: Path, trigger:
 
     done = compact(root, fails, {"session_id": "s", "trigger": trigger})
     assert (done.code, done.out) == (0, "")
-    assert "the schema is violated" in done.told
+    assert "the schema is violated" in done.err
     assert "the schema is violated" in events(root)[0]["failed"]
 
 
@@ -203,7 +203,7 @@ def test_a_compaction_hook_that_cannot_read_its_input_blocks_nothing(
     for event in ("pre-compact", "post-compact"):
         done = ask(root, event, data)
         assert (done.code, done.out) == (0, "")
-        assert done.told
+        assert done.err
 
 
 # stop

@@ -14,11 +14,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from hornbook.errors import EngineError
+from hornbook.loop.engine import run_leg
 from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
 from hornbook.loop.engine.engine_runs import EngineRun, Request
 from tests.kit.engine_loop import ScriptedLoop
+from tests.kit.waiting import SAFETY
 
 PLAN = "alpha"
+SITS_OUT = "sits-out"
 
 
 def main(state: Path, database: str, what: str, *rest: str) -> int:
@@ -27,6 +30,8 @@ def main(state: Path, database: str, what: str, *rest: str) -> int:
     parallel = int(rest[0]) if what == "execute" and rest else 2
     dead_after = float(rest[1]) if what == "execute" and len(rest) > 1 else 3.0
     options = Options(state, database, parallel=parallel, heartbeat=0.2, dead_after=dead_after)
+    if (state / SITS_OUT).exists():
+        run_leg.SHORT = SAFETY  # a wait of any length is slept within the leg
     loop = ScriptedLoop(state, PLAN, database)
     with Engine(loop, options, scope.get(what, EVERYTHING), tell=say) as engine:
         say("engine", "up")

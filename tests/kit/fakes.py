@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hornbook.agents.assignment import Agent, Answer, Assignment, Record, Role
+from hornbook.agents.scripted_agent import Line, cited_lines
 from hornbook.errors import UsageError
 from hornbook.loop.protocol import WorktreeSnapshot
 
@@ -186,7 +187,7 @@ def reviews(
     confidence: float = 0.9,
     feedback: str = "Small and tested.",
 ) -> Move:
-    """A reviewer who quotes the first line of the first file of the task for each rule."""
+    """A reviewer who quotes a line of each changed file for each rule."""
 
     def move(assignment: Assignment) -> Answer:
         schema = json.loads(assignment.schema)
@@ -195,7 +196,7 @@ def reviews(
             {
                 "sop_id": sop,
                 "status": "violated" if violated else "passed",
-                "evidence": _quoted(Path(assignment.folder), place),
+                "evidence": _quoted(assignment.prompt, place),
                 "violations": ["no context is told"] if violated else [],
             }
             for place, sop in enumerate(ids)
@@ -218,8 +219,9 @@ def says(text: str, **answer: object) -> Move:
     return lambda _: Answer(text=text, **answer)  # type: ignore[arg-type]  # as above
 
 
-def _quoted(folder: Path, place: int) -> str:
-    files = sorted(path for path in (folder / "src").rglob("*.py") if path.is_file())
-    path = files[place % len(files)]
-    line = path.read_text(encoding="utf-8").splitlines()[0]
-    return f"{path.relative_to(folder).as_posix()}:1 says `{line}`"
+def _quoted(prompt: str, place: int) -> str:
+    lines: dict[str, list[Line]] = {}
+    for line in cited_lines(prompt):
+        lines.setdefault(line.path, []).append(line)
+    chosen = [own[place % len(own)] for _, own in sorted(lines.items())]
+    return "; ".join(f"{each.path}:{each.number} says `{each.text[:100]}`" for each in chosen)

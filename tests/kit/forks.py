@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import io
 import json
+import multiprocessing
 import os
 import select
 import shutil
@@ -15,6 +16,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import IO
 
@@ -181,6 +183,14 @@ def _text(data: bytes) -> str:
 def _all(file: IO[bytes]) -> bytes:
     file.seek(0)
     return file.read()
+
+
+@cache
+def own_processes(*modules: str) -> ForkServerContext:
+    """Processes that share nothing with this one, and need not import these modules again."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(modules))
+    return context
 
 
 @cache

@@ -77,7 +77,7 @@ def decision(answer: HookAnswer) -> str:
     """`deny`, `silent` or `blocked`; anything else is a fault of the guard."""
     if answer.code == 2:
         assert not answer.out
-        assert answer.told
+        assert answer.err
         return "blocked"
     assert answer.code == 0
     if not answer.out:

@@ -1,11 +1,16 @@
 """A small repository with a plan, rules and a gate, and the loop over it."""
 
+import atexit
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from hornbook import Workspace
 from hornbook.agents.assignment import Role
+from hornbook.commits import git as commits
 from hornbook.loop.loop import open_loop
 from hornbook.loop.protocol import Loop, StepKind, StepOutcome
 from hornbook.loop.runs.run_book import breaches
@@ -61,17 +66,16 @@ severity: error
 Every greeting MUST name the person whom it is for, and nobody else at all.
 """
 CHECK = """\
-import pathlib, sys
-
-bad = [str(p) for p in sorted(pathlib.Path("src").rglob("*.py")) if "BROKEN" in p.read_text()]
-print("broken:", bad)
-sys.exit(1 if bad else 0)
+bad=$(grep -rl --include='*.py' BROKEN src | sort)
+echo "broken: $bad"
+echo "what is broken has to be mended before anybody looks at the rest of the change"
+test -z "$bad"
 """
 CONFIG = """\
 gates:
   tests: "off"
   additional:
-    - {name: check, command: python3 check.py}
+    - {name: check, command: sh check.sh}
 """
 GREET = 'def greet(name): return f"hello {name}"\n'
 BYE = 'def bye(name): return f"goodbye {name}"\n'
@@ -93,15 +97,24 @@ class Clock:
 
 def repository(root: Path, plan: str = PLAN, config: str = CONFIG, **more: str) -> Path:
     """A repository with a committed plan called `hello`, ingested."""
+    shutil.copytree(_prepared(plan, config, tuple(more.items())), root, dirs_exist_ok=True)
+    return root
+
+
+@cache
+def _prepared(plan: str, config: str, more: tuple[tuple[str, str], ...]) -> Path:
+    """The same, made once for all tests of this process, which take copies."""
+    root = Path(tempfile.mkdtemp(prefix="hornbook-loops-"))
+    atexit.register(shutil.rmtree, root)
     write(
         root,
         {
             ".hornbook/config.yaml": config,
             ".hornbook/sources/docs/sops/greetings.md": RULE,
-            "check.py": CHECK,
+            "check.sh": CHECK,
             "src/app.py": "print('the app does nothing')\n",
             "src/legacy.py": "print('old and trusted code')\n",
-            **{path.replace("__", "/"): text for path, text in more.items()},
+            **{path.replace("__", "/"): text for path, text in more},
         },
     )
     subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
@@ -151,7 +164,14 @@ class Stage:
         return outcome if outcome.kind is StepKind.ENDED else self.drive(run, most=most)
 
     def drive(self, run: str, most: int = 200) -> StepOutcome:
-        """Step a run and all that it starts until each has ended or asks; how the first stands."""
+        """Step a run and all that it starts until each has ended or asks; how the first stands.
+
+        Git is asked each thing once, as it is by the engine.
+        """
+        with commits.operation(self.root):
+            return self._driven(run, most)
+
+    def _driven(self, run: str, most: int) -> StepOutcome:
         standing: dict[str, StepOutcome] = {}
         pending = [run]
         idle = 0

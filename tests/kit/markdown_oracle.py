@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -45,6 +45,8 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", options).enable("table")
 
 
+# Each limit of a property is tried with the same examples, and each test asks for both answers.
+@lru_cache(4096)
 def _parsed(body: str) -> tuple[list[Token], list[int]]:
     text = body.removeprefix("\ufeff")
     mark = len(body) - len(text)

@@ -13,7 +13,7 @@ PRINTS = "source.doc.sops.no-prints"
 RULES = {
     ".hornbook/sources/docs/sops/error-handling.md": """\
 ---
-applies_to: "*.go"
+applies_to: "handlers/user.go"
 severity: error
 ---
 # Error Handling
@@ -36,7 +36,7 @@ severity: error
 ---
 # No Prints
 
-Handlers MUST NOT print.
+Handlers MUST NOT call `fmt.Print` or `fmt.Println`.
 """,
 }
 
@@ -62,7 +62,7 @@ func TestLoad(t *testing.T) {
 CHANGED = {
     "handlers/user.go": USER,
     "handlers/user_test.go": USER_TEST,
-    "docs/notes about it.md": "# Notes\n\nOne `odd` line.\n",
+    "handlers/notes about it.md": "# Notes\n\nOne `odd` line.\n",
     "logo.bin": "\0\1\2\n",
 }
 
@@ -175,12 +175,12 @@ ACCEPTED = [
     _case("good, leading dot slash", _rule(1, evidence="./handlers/user_test.go:3"), "approved"),
     _case(
         "good, path with spaces",
-        _rule(1, evidence="see docs/notes about it.md:3, `odd`"),
+        _rule(1, evidence="see handlers/notes about it.md:3, `odd`"),
         "approved",
     ),
     _case(
         "good, quote with a backtick inside",
-        _rule(1, evidence="docs/notes about it.md:3 ``One `odd` line.``"),
+        _rule(1, evidence="handlers/notes about it.md:3 ``One `odd` line.``"),
         "approved",
     ),
     _case(
@@ -280,12 +280,51 @@ ESCALATED = [
         "nothing applies",
         _all(
             *(
-                _rule(n, status="not_applicable", evidence="Only names changed.", search=None)
+                _rule(
+                    n,
+                    status="not_applicable",
+                    evidence="Only names changed: handlers/user.go:7, handlers/user_test.go:3.",
+                    search=None,
+                )
                 for n in range(3)
             )
         ),
         "escalate",
         "all_not_applicable",
+    ),
+    _case(
+        "a place beside the change",
+        _rule(1, evidence="README.md:1"),
+        "escalate",
+        "beside_the_change",
+    ),
+    _case(
+        "a violation beside the change",
+        _rule(1, evidence="README.md:1", status="violated", violations=["No test for Save"]),
+        "escalate",
+        "beside_the_change",
+    ),
+    _case(
+        "one file of two",
+        _rule(2, evidence=f"handlers/user.go:7 `{QUOTE}`", search=None),
+        "escalate",
+        "uncovered_files",
+    ),
+    _case(
+        "feedback with another verdict",
+        _set(feedback="This must not be merged."),
+        "escalate",
+        "contradicting_verdict",
+    ),
+    _case(
+        "a search for something else",
+        _rule(
+            2,
+            evidence=f'handlers/user.go:7 `{QUOTE}`, handlers/user_test.go:4 `t.Fatal("no error")`',
+            search={"pattern": "zebra", "paths": []},
+        ),
+        "escalate",
+        "unrelated_search",
     ),
 ]
 
@@ -407,7 +446,7 @@ DEFECTS = [
         "invalid",
         "unresolved_evidence",
     ),
-    _case("a binary file", _rule(1, evidence="logo.bin:1"), "invalid", "unresolved_evidence"),
+    _case("a binary file", _rule(1, evidence="logo.bin:1"), "escalate", "beside_the_change"),
     _case("a folder", _rule(1, evidence="handlers/:1"), "invalid", "unresolved_evidence"),
     _case(
         "a file of git's own", _rule(1, evidence=".git/config:1"), "invalid", "unresolved_evidence"
@@ -437,8 +476,8 @@ DEFECTS = [
         "unresolved_evidence",
     ),
     _case(
-        "a quote from another line",
-        _rule(0, evidence="handlers/user.go:1-3 `return fmt.Errorf`"),
+        "a quote of another file",
+        _rule(0, evidence="handlers/user.go:7 `func TestLoad(t *testing.T)`"),
         "invalid",
         "unresolved_evidence",
     ),
@@ -513,7 +552,16 @@ DEFECTS = [
     ),
     _case(
         "the same evidence everywhere",
-        _all(*(_rule(n, evidence=f"handlers/user.go:7 `{QUOTE}`", search=None) for n in range(3))),
+        _all(
+            *(
+                _rule(
+                    n,
+                    evidence=f"handlers/user.go:7 `{QUOTE}`, handlers/user_test.go:3 `func TestLoad(t *testing.T)`",
+                    search=None,
+                )
+                for n in range(3)
+            )
+        ),
         "invalid",
         "rubber_stamp",
     ),
@@ -521,7 +569,11 @@ DEFECTS = [
         "the same evidence with the rule's name in it",
         _all(
             *(
-                _rule(n, evidence=f"{i} is kept, handlers/user.go:7 `{QUOTE}`", search=None)
+                _rule(
+                    n,
+                    evidence=f"{i} is kept, handlers/user.go:7 `{QUOTE}`, handlers/user_test.go:3 `func TestLoad(t *testing.T)`",
+                    search=None,
+                )
                 for n, i in enumerate((ERRORS, COVERAGE, PRINTS))
             )
         ),
@@ -531,8 +583,15 @@ DEFECTS = [
     _case(
         "the same evidence, one rule waved away",
         _all(
-            _rule(1, evidence=f"Handlers/user.go:7 `{QUOTE}`".lower(), status="not_applicable"),
-            *(_rule(n, evidence=f"handlers/user.go:7 `{QUOTE}`", search=None) for n in (0, 2)),
+            _rule(1, evidence="It says nothing of this change.", status="not_applicable"),
+            *(
+                _rule(
+                    n,
+                    evidence=f"handlers/user.go:7 `{QUOTE}`, handlers/user_test.go:3 `func TestLoad(t *testing.T)`",
+                    search=None,
+                )
+                for n in (0, 2)
+            ),
         ),
         "invalid",
         "rubber_stamp",
@@ -636,10 +695,10 @@ ATTACKS = [
     _case("a search elsewhere", _rule(2, search={"pattern": r"fmt\.Print", "paths": ["docs/**"]}), "invalid", "unresolved_evidence"),
     _case("a search around a file", _rule(2, search={"pattern": r"fmt\.Print", "paths": ["**", "!handlers/user.go"]}), "invalid", "unresolved_evidence"),
     _case("a search for nothing much", _rule(2, search={"pattern": r"\w{99}", "paths": []}), "invalid", "unresolved_evidence"),
-    _case("the same place for all, with filler", _all(*(_rule(n, evidence=f"{'I' * (n + 1)} handlers/user.go:7 `{QUOTE}`", search=None) for n in range(3))), "invalid", "rubber_stamp"),
+    _case("the same place for all, with filler", _all(*(_rule(n, evidence=f"{'I' * (n + 1)} handlers/user.go:7 `{QUOTE}`, handlers/user_test.go:3 `func TestLoad(t *testing.T)`", search=None) for n in range(3))), "invalid", "rubber_stamp"),
     _case("no reason to speak of", _rule(1, status="not_applicable", evidence="n/a"), "invalid", "no_evidence"),
     _case("the rule itself as evidence", _rule(0, evidence=".hornbook/sources/docs/sops/error-handling.md:7 `Errors MUST say what failed.`"), "invalid", "unresolved_evidence"),
-    _case("another rule as evidence", _rule(0, evidence=".hornbook/sources/docs/sops/no-prints.md:7 `Handlers MUST NOT print.`"), "invalid", "unresolved_evidence"),
+    _case("another rule as evidence", _rule(0, evidence=".hornbook/sources/docs/sops/no-prints.md:7 `Handlers MUST NOT call `fmt.Print` or `fmt.Println`.`"), "invalid", "unresolved_evidence"),
     _case("one good line and one past the end", _rule(1, evidence="handlers/user_test.go:3,99"), "invalid", "unresolved_evidence"),
     _case("a range with a long dash past the end", _rule(1, evidence="handlers/user_test.go:3–99"), "invalid", "unresolved_evidence"),
     _case("one good place and an invented Dockerfile", _rule(1, evidence="handlers/user_test.go:3 and Dockerfile:9"), "invalid", "unresolved_evidence"),

@@ -82,12 +82,12 @@ import json, pathlib, re, sys
 
 prompt = sys.stdin.read()
 if "You review a change" in prompt:
-    path = re.search(r"^\\+\\+\\+ b/(\\S+\\.py)$", prompt, re.M)[1]
-    line = re.search(r"^\\+(def .*|from .*)$", prompt, re.M)[1]
+    added = r"^\\+\\+\\+ b/(\\S+\\.py)$.*?^\\+(def [^\\n]*|from [^\\n]*)$"
+    found = re.findall(added, prompt, re.M | re.S)
     entry = {
         "sop_id": "source.doc.sops.naming",
         "status": "passed",
-        "evidence": f"{path}:1 `{line}`",
+        "evidence": "; ".join(f"{path}:1 `{line}`" for path, line in found),
         "violations": [],
     }
     print(json.dumps({"verdict": "approved", "rejection_type": None, "sop_review": [entry],

@@ -17,7 +17,9 @@ from hornbook.errors import ConfigError, UsageError
 from hornbook.loop.configured_agents import WorkspaceStaff
 from hornbook.review.printed_review import review_schema
 from hornbook.settings.load import parse_settings
-from hornbook.settings.settings import CAPABILITIES, Endpoint, ModelSettings, Settings
+from hornbook.settings.models import CAPABILITIES, Endpoint, ModelSettings
+from hornbook.settings.reserve import reserve_for
+from hornbook.settings.settings import Settings
 from hornbook.text.tokens import counter
 from tests.kit.chat_server import ChatServer, Reply, chat_server
 from tests.kit.git import commit, git
@@ -311,7 +313,9 @@ def test_the_settings_of_the_page_make_room_for_everything_in_their_small_window
         found = models.resolve(capability)
         assert found is not None
         assert found[1].url.startswith("http://127.0.0.1:")
-        assert review_room(settings, found[1], planned=True).diff > 500
+        window = found[1].max_tokens
+        reserve = reserve_for(settings, window)
+        assert review_room(settings, window, reserve, planned=True).diff > 500
         assert found[1].prompt_tokens(budget.safety_percent) > 2000
     assert COUNT(shipped_instructions("reviewer")) <= budget.system_prompt
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.engine_process import SITS_OUT
 from tests.kit.engines import (
     DATABASES,
     RUN,
@@ -69,7 +70,7 @@ def test_a_living_worker_finishes_what_a_killed_one_began(tmp_path: Path, databa
 
 
 def test_a_worker_paused_between_steps_does_nothing_more(tmp_path: Path, database: str) -> None:
-    longer = (tmp_path / f"wait-{seconds}" for seconds in (1, 4, 16, 64))
+    longer = (tmp_path / f"wait-{seconds}" for seconds in (2, 8, 30))
     assert any(paused_between_steps(state, database) for state in longer)
 
 
@@ -77,6 +78,7 @@ def paused_between_steps(state: Path, database: str) -> bool:
     """Whether the first worker was paused while its run waited: a slow machine needs longer."""
     run = f"run.{state.name}.1"
     prepare(state, {run: [state.name.replace("-", " "), "continue", "end approved"]})
+    (state / SITS_OUT).touch()
     with engine_process(state, database, "execute") as first:
         first.until(f"effect {run} 0")
         first.until(f"{run}: waits")

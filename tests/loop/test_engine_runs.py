@@ -4,6 +4,7 @@ import json
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -126,15 +127,20 @@ def test_a_step_that_fails_ends_its_run_until_it_is_resumed(tmp_path: Path) -> N
 
 
 def test_the_time_of_a_run_is_limited_and_a_person_may_take_any(tmp_path: Path) -> None:
-    state = prepare(tmp_path / "state", {RUN: ["ask", "wait 0.4", "wait 0.4", "end approved"]})
-    with engine_at(state, run_seconds=0.6) as engine:
+    state = prepare(tmp_path / "state", {RUN: ["ask", "wait 0.05", "wait 400", "end approved"]})
+    thinking = 0.7
+    with engine_at(state, run_seconds=300) as engine:
+        started = time.monotonic()
         begin(engine)
         settled(engine)
-        PATIENCE.wait(0.7)  # longer than the limit
+        PATIENCE.wait(thinking)
         engine.answer(RUN, "late")
         run = settled(engine)[RUN]
+        assert run.spent - 400.05 < time.monotonic() - started - thinking
         assert (run.phase, run.status) == (RunPhase.ENDED, "timed_out")
         assert len(attempts(state)) == 3
+    prepare(state, {RUN: ["ask", "continue", "continue", "end approved"]})
+    with engine_at(state, run_seconds=300) as engine:
         engine.resume(RUN)
         assert settled(engine)[RUN].status == "approved"
 

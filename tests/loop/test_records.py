@@ -14,6 +14,7 @@ from tests.kit.loops import BROKEN, CONFIG, GREET, PLAN, Stage, repository
 from tests.kit.step_runs import Script as Model
 from tests.kit.step_runs import act, developer, gate, report
 
+LOGO = b"\x89PNG\r\n\x1a\n" + b"\0\xff\1" * 10
 DUE = CONFIG + "checkpoint:\n  percent: 1\n"
 
 
@@ -76,7 +77,7 @@ def test_each_changed_file_of_each_attempt_lies_there_before_and_after(tmp_path:
     def second(assignment: Assignment) -> Answer:
         folder = Path(assignment.folder)
         (folder / "src/greet.py").write_text(GREET)
-        (folder / "src/logo.bin").write_bytes(b"\0\xff\1" * 10)
+        (folder / "src/logo.png").write_bytes(LOGO)
         (folder / "src/app.py").rename(folder / "src/main.py")
         (folder / "src/large.bin").write_bytes(b"x" * (LARGEST + 1))
         return Answer(text="done")
@@ -89,7 +90,7 @@ def test_each_changed_file_of_each_attempt_lies_there_before_and_after(tmp_path:
     assert edits(last) == {
         "src/greet.py": (BROKEN.encode(), GREET.encode()),
         "src/large.bin": (None, None),
-        "src/logo.bin": (None, b"\0\xff\1" * 10),
+        "src/logo.png": (None, LOGO),
         "src/main.py": (old, old),
     }
     facts = {f["path"]: f for f in (json.loads(p.read_bytes()) for p in last.glob("*/edit.json"))}

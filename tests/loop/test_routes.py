@@ -139,7 +139,7 @@ def test_a_failed_gate_goes_back_to_the_developer_and_is_repaired(tmp_path: Path
     assert stage.go().status == "approved"
     assert stage.kinds().count("gates.ran") == 2
     assert stage.kinds().count("agent.task.review") == 1
-    assert "broken: ['src/greet.py']" in stage.developer.seen[1].prompt
+    assert "broken: src/greet.py" in stage.developer.seen[1].prompt
     honest(stage)
 
 
@@ -216,12 +216,11 @@ def test_a_low_confidence_escalates(tmp_path: Path) -> None:
     assert [each["code"] for each in checked["problems"]] == ["low_confidence"]
 
 
-def test_an_invalid_review_is_asked_for_once_more_by_setting(tmp_path: Path) -> None:
+def test_an_invalid_review_is_asked_for_once_more(tmp_path: Path) -> None:
     def second_time(assignment: Assignment) -> Answer:
         return (reviews() if assignment.feedback else says("fine"))(assignment)
 
-    config = CONFIG + "engine:\n  reask: 1\n"
-    stage = Stage(repository(tmp_path, config=config), [WELL], [second_time])
+    stage = Stage(repository(tmp_path), [WELL], [second_time])
     assert stage.go().status == "approved"
     assert stage.kinds().count("agent.task.review") == 2
     assert "review.reasked" in stage.kinds()

@@ -10,7 +10,6 @@ from typing import Any  # GraphQL answers are JSON
 from hornbook import Workspace
 from hornbook.agents.assignment import Answer, Assignment, Usage
 from hornbook.loop.protocol import StepKind
-from hornbook.loop.runs.history import cost_of
 from hornbook.serve.graphql.schema import execute
 from tests.kit.fakes import fails, reviews, writes
 from tests.kit.loops import GREET, Stage, repository
@@ -49,7 +48,6 @@ def test_a_run_is_an_entity_with_what_it_is_about_and_what_it_cost(tmp_path: Pat
     assert list(map(datetime.fromisoformat, times)) == [
         datetime.fromisoformat(event.at) for event in events
     ]
-    assert cost_of([run, run]).money == Decimal(1)
     assert review["review.run"] == "run.run-1"
 
 

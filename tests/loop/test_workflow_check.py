@@ -13,8 +13,9 @@ from hornbook import located
 from hornbook.cli.definition_checks import workflow as command
 from hornbook.errors import UsageError
 from hornbook.located import MAX_BYTES, MAX_DEPTH
+from hornbook.loop.workflow.definition import SHIPPED
 from hornbook.loop.workflow.expressions import OPERATORS
-from hornbook.loop.workflow.load import MAX_ITERATIONS, MAX_STEPS, SHIPPED, WORKFLOW_KEYS
+from hornbook.loop.workflow.load import MAX_ITERATIONS, MAX_STEPS, WORKFLOW_KEYS
 from hornbook.loop.workflow.parts import AGENT_KEYS, CONDITION_KEYS, OTHER_KEYS, STEP_KEYS
 from hornbook.loop.workflow.subjects import MEANINGS, SUBJECTS, ActionType, Subject
 from tests.kit.pages import codes, rows

@@ -11,10 +11,9 @@ from inline_snapshot import snapshot
 
 from hornbook.errors import ConfigError
 from hornbook.located import MAX_BYTES, MAX_DEPTH, JsonDocument, Refusal, read_json
-from hornbook.loop.workflow.definition import seconds_of
+from hornbook.loop.workflow.definition import SHIPPED, seconds_of
 from hornbook.loop.workflow.load import (
     MAX_STEPS,
-    SHIPPED,
     load_workflow,
     load_workflows,
     require_workflow,

@@ -12,7 +12,7 @@ from inline_snapshot import snapshot
 
 from hornbook.errors import ConfigError, UsageError
 from hornbook.located import Json, JsonKind
-from hornbook.loop.workflow.definition import Workflow
+from hornbook.loop.workflow.definition import SHIPPED, Workflow
 from hornbook.loop.workflow.interpreter import (
     Do,
     Ended,
@@ -26,7 +26,7 @@ from hornbook.loop.workflow.interpreter import (
     advance,
     start,
 )
-from hornbook.loop.workflow.load import SHIPPED, load_workflow, require_workflow, shipped_workflow
+from hornbook.loop.workflow.load import load_workflow, require_workflow, shipped_workflow
 from hornbook.loop.workflow.subjects import (
     ASSEMBLE,
     COMPLETE,

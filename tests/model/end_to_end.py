@@ -19,7 +19,7 @@ from hornbook.plans.events import verify
 from hornbook.review.judgement import Ruling
 from hornbook.review.printed_review import review_schema
 from hornbook.settings.load import load
-from hornbook.settings.settings import Endpoint
+from hornbook.settings.models import Endpoint
 from hornbook.text.tokens import counter
 from tests.kit.git import git
 from tests.model.served import Page, model_server, recorded, require_packages

@@ -14,6 +14,7 @@ from typing import Any
 import click
 import pytest
 import yaml
+from click.testing import CliRunner
 from jsonschema import Draft7Validator
 
 from hornbook.cli.main import app
@@ -21,6 +22,7 @@ from hornbook.review.formats import sarif
 from tests.kit.judgements import APPROVED, INVALID, REJECTED
 from tests.kit.paths import ROOT
 from tests.kit.published_schemas import GITHUB_ACTION, GITHUB_WORKFLOW, published_schema
+from tests.kit.workspaces import write
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
@@ -75,7 +77,7 @@ def options(command: tuple[str, ...]) -> set[str]:
 def test_every_command_and_option_that_ci_uses_is_there() -> None:
     used = shipped()
     assert {call.command for call in used} == {
-        ("ingest",), ("gates", "run"), ("review", "prepare"), ("review", "check")
+        ("ingest",), ("doctor",), ("gates", "run"), ("review", "prepare"), ("review", "check")
     }  # fmt: skip
     for call in used:
         assert call.options <= options(call.command), call
@@ -309,3 +311,40 @@ def test_the_documented_jobs_fail_when_the_check_does(runner: Runner, code: int)
         )
         assert done.returncode == code
         assert (runner.folder / "packet" / "review.json").read_text() == "review this"
+
+
+def test_the_ingest_hook_runs_for_every_kind_of_rule_file_and_for_no_other() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| (.*?) \|", (ROOT / "docs/formats.md").read_text(), re.MULTILINE
+    )
+    ours = {"record", "plan", "code", "plain"}
+    paths = [
+        path
+        for tool, cell in rows
+        if tool not in ours
+        for path in re.findall(r"`([^#@].*?)`", cell)
+    ]
+    assert len(paths) > 25
+    files = re.compile(HOOKS[0]["files"])
+    assert [path for path in [*paths, ".hornbook/config.yaml"] if not files.search(path)] == []
+    others = ["src/app.py", "README.md", "docs/agents.md", ".github/workflows/ci.yml"]
+    others += [".hornbook/records/receipts/a.json", ".hornbook/plans/a/plan.md", "my.rules.md"]
+    assert [path for path in others if files.search(path)] == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ("---\nglobs: **/*.ts\nalwaysApply: false\n---\nUse strict mode.\n", 0),
+        ('---\npaths: "*.ts"\nglobs: "*.ts"\n---\nUse strict mode.\n', 0),
+        ('---\nglobs: "[a"\n---\nUse strict mode.\n', 1),
+        ('---\nalwaysAply: true\nglobs: "*.ts"\n---\nUse strict mode.\n', 1),
+    ],
+)
+def test_the_ingest_hook_does_not_fail_on_a_tools_own_spelling(
+    tmp_path: Path, rule: str, code: int
+) -> None:
+    write(tmp_path, {".cursor/rules/a.mdc": rule})
+    arguments = shlex.split(HOOKS[0]["entry"])[1:]
+    done = CliRunner().invoke(app, ["--root", str(tmp_path), *arguments])
+    assert done.exit_code == code, done.output

@@ -1,5 +1,4 @@
 import json
-import multiprocessing
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -35,6 +34,8 @@ from hornbook.plans.state import PLAN_KINDS, PlanStatus, plan_data, project
 from hornbook.plans.store import PlanStore
 from hornbook.plans.tasks import ledger_of
 from tests.kit.engines import DATABASES, database_for
+from tests.kit.forks import own_processes
+from tests.kit.waiting import SAFETY
 
 NOW = "2026-11-16T08:00:00Z"
 PLAN = Plan("rates", "Rates", situation="Now.", constraints=Constraints(("src/**",)))
@@ -309,15 +310,15 @@ def _number_tasks(folder: str, database: str, name: str) -> None:
 
 def at_once(target: Callable[[str, str, str], None], folders: list[Path], database: str) -> None:
     """Have a process in each folder do the same at the same time."""
-    spawn = multiprocessing.get_context("spawn")
+    processes = own_processes(__name__)
     workers = [
-        spawn.Process(target=target, args=(str(folder), database, f"p{place}"))
+        processes.Process(target=target, args=(str(folder), database, f"p{place}"))
         for place, folder in enumerate(folders)
     ]
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(120)
+        worker.join(SAFETY)
     assert [worker.exitcode for worker in workers] == [0] * len(folders)
 
 

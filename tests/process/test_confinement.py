@@ -24,6 +24,7 @@ from hornbook.process.confinement import (
     this_machine,
 )
 from hornbook.process.shell_command import Finished, run_command
+from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import write
 
 MEANS = [Means.BUBBLEWRAP, Means.LANDLOCK]
@@ -80,7 +81,7 @@ def run(
         shlex.join(confined.command),
         folder=confinement.folder,
         environment={"PATH": os.environ["PATH"], "HOME": str(place / "home")},
-        timeout=30,
+        timeout=SAFETY,
         log=place / "log",
     )
 
@@ -174,6 +175,19 @@ def test_a_confined_reviewer_reads_everything_and_writes_nothing(
     assert (tree(root) / "app.py").read_text() == "print('app')\n"
     assert not (tree(root) / "new").exists()
     assert (root / "app.py").exists()
+
+
+@pytest.mark.parametrize("role", [Role.REVIEWER, Role.DEVELOPER])
+def test_nobody_who_is_confined_reads_what_was_planted(
+    root: Path, tmp_path: Path, machine: Machine, role: Role
+) -> None:
+    write(root, {".hornbook/canaries/it.json": "planted\n"})
+    for blind in (True, False):
+        confinement = confinement_of(role, tree(root), around(root, blind=blind))
+        told = run(f"cat {root}/.hornbook/canaries/it.json", confinement, machine, tmp_path)
+        assert told.code != 0
+        assert "planted\n" not in told.output
+        assert run(f"cat app.py {root}/app.py", confinement, machine, tmp_path).code == 0
 
 
 def test_an_agent_keeps_its_own_login_and_a_temporary_folder(

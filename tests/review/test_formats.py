@@ -490,6 +490,7 @@ def review() -> dict[str, object]:
         "violations": [],
         "citations": [citation],
         "search": None,
+        "excused": [],
     }
     sql = {**entry, "sop_id": SQL.id, "search": {"pattern": "SELECT", "paths": ["*.go"]}}
     return {

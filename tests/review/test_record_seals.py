@@ -115,12 +115,12 @@ def test_an_edited_receipt_is_told(root: Path) -> None:
 
 def test_warnings_are_kept_and_counted_for_each_rule(root: Path) -> None:
     review = json.loads(REJECTION)
-    review["sop_review"][1]["evidence"] = "README.md:1"
+    review["sop_review"][1]["evidence"] = f"Tested, handlers/user.go:7 `{cases.QUOTE}`"
     recorded(root, json.dumps(review).encode())
     with Workspace.open(root) as work:
         work.ingest()
         found = {each.id: each.doubted for each in work.rule_records(AT)}
-    assert found == {cases.ERRORS: 0, cases.COVERAGE: 1, cases.PRINTS: 0}
+    assert found == {cases.ERRORS: 1, cases.COVERAGE: 0, cases.PRINTS: 0}
 
 
 # Conventions

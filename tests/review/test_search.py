@@ -7,8 +7,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbook.review.judgement import JudgedRule, Search
-from hornbook.review.search import Searches, SearchResult, example, shared_words
+from hornbook.review.evidence.search import Searches, SearchResult, example, shared_words
+from hornbook.review.judgement import JudgedUnit, Search
 
 RULE = "No Prints\n\nHandlers MUST NOT print; use the `logger`."
 FILES = {
@@ -26,7 +26,7 @@ def looked(
     more: dict[str, str] | None = None,
 ) -> SearchResult:
     searches = Searches({**FILES, **(more or {})}, {"r": RULE})
-    return searches.look(Search(pattern, paths), JudgedRule("r", "error", "r.rev.1", files=bound))
+    return searches.look(Search(pattern, paths), JudgedUnit("r", "r", "error", files=bound))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_code_that_the_rule_binds_is_not_left_out() -> None:
     both = ("app.py", "web.js")
     (said,) = looked("print", "**/*.py", bound=both).problems
     assert "leaves out web.js" in said
-    assert looked("print", "**/*.py", "**/*.js", bound=both) == SearchResult()
+    assert looked("print", "**/*.py", "**/*.js", bound=both) == SearchResult(chosen=both)
     (said,) = looked("print", "*.yaml", bound=("app.py", "deploy.yaml")).problems
     assert "leaves out app.py" in said
     (said,) = looked("printer", "*.md", bound=("app.py", "notes.md")).problems

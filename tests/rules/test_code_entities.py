@@ -71,7 +71,7 @@ def test_a_review_shows_what_the_files_declare_from_the_graph_or_anew(root: Path
         assert work.snapshot().code("app/store.py", b"changed") is None
         for path in ("app/store.py", "other/x.py"):
             text = work.review_context([path]).text or ""
-            assert f"### {path} (python)" in text
+            assert f'### "{path}" (python)' in text
 
 
 def test_code_binds_nothing_and_is_no_rule(root: Path) -> None:

@@ -431,7 +431,7 @@ def test_balanced_nesting_is_too_deep_to_be_read() -> None:
 def test_any_bytes_give_a_summary(path: str, data: bytes) -> None:
     file = summarise(path, data)
     assert file == summarise(path, data)
-    assert render_summary(file).startswith(f"### {path} (")
+    assert render_summary(file).startswith(f'### "{path}" (')
 
 
 SAMPLES = {
@@ -477,7 +477,7 @@ def test_only_the_grammar_that_is_asked_for_is_loaded() -> None:
 def test_a_summary_reads_as_a_heading_and_a_block_with_lines() -> None:
     file = summarise("a.py", b"class A:\n    def f(self): pass\n")
     assert render_summary(file) == dedent("""\
-        ### a.py (python)
+        ### "a.py" (python)
 
         ```python
         1: class A
@@ -489,7 +489,7 @@ def test_a_summary_reads_as_a_heading_and_a_block_with_lines() -> None:
 def test_a_problem_stands_above_what_could_be_read() -> None:
     file = summarise("a.py", b"def f(): pass\n)\n")
     assert render_summary(file) == dedent("""\
-        ### a.py (python)
+        ### "a.py" (python)
 
         Problem: line 2 does not parse; signatures may be incomplete.
 
@@ -500,15 +500,15 @@ def test_a_problem_stands_above_what_could_be_read() -> None:
 
 
 def test_a_file_without_signatures_says_so() -> None:
-    assert render_summary(summarise("a.py", b"")) == "### a.py (python)\n\nNo signatures.\n"
+    assert render_summary(summarise("a.py", b"")) == '### "a.py" (python)\n\nNo signatures.\n'
     assert render_summary(summarise("a.md", b"")) == (
-        "### a.md\n\nNo signatures: unknown language.\n"
+        '### "a.md"\n\nNo signatures: unknown language.\n'
     )
 
 
 def test_neither_path_nor_literal_can_leave_its_place() -> None:
     file = CodeFile("a\n# b.py", "python", "", (Signature(1, 0, "x: '````\u2028'"),))
     rendered = render_summary(file)
-    assert rendered.startswith("### a\\u000a# b.py (python)\n")
+    assert rendered.startswith('### "a\\n# b.py" (python)\n')
     assert "`````python\n" in rendered
-    assert "\\u2028" in rendered
+    assert "\\u{2028}" in rendered

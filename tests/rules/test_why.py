@@ -50,6 +50,25 @@ def test_rules_over_the_reserve_do_not_fit(root: Path) -> None:
     assert (answer.reserve, answer.fits) == (100, False)
 
 
+def test_an_answer_says_where_its_reserve_came_from(root: Path) -> None:
+    with Workspace.open(root) as work:
+        work.ingest()
+        (answer,) = work.why(["handlers/user.go"])
+        assert (answer.reserve, answer.reserve_from, answer.over_planned) == (
+            30_000,
+            "default",
+            False,
+        )
+        (once,) = work.why(["handlers/user.go"], reserve="1%")
+        assert (once.reserve, once.reserve_from) == (2000, "option")
+        with pytest.raises(UsageError, match="a reserve of 'much' is none"):
+            work.why(["handlers/user.go"], reserve="much")
+    write(root, {".hornbook/config.yaml": "reserve: auto\nbudget: {rules: 100}\n"})
+    with Workspace.open(root) as work:
+        (said,) = work.why(["handlers/user.go"])
+    assert (said.reserve, said.reserve_from, said.over_planned) == (30_000, "worktree", True)
+
+
 def test_a_reserve_may_be_a_share_of_the_window(root: Path) -> None:
     write(
         root,
@@ -149,3 +168,16 @@ def test_what_git_ignores_is_no_rule(root: Path) -> None:
         root, {".gitignore": "vendor/\n", "vendor/AGENTS.md": "# Theirs\n", "AGENTS.md": "# Ours\n"}
     )
     assert rules(root, "vendor/x.py") == ["agents-agents"]
+
+
+def test_a_path_is_the_same_however_the_root_is_spelled(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    link = tmp_path_factory.mktemp("elsewhere") / "link"
+    link.symlink_to(root)
+    with Workspace.open(root) as work:
+        work.ingest()
+        named: list[str | Path] = ["main.go", root / "main.go", link / "main.go", "a/../main.go"]
+        assert {each.path for each in work.why(named)} == {"main.go"}
+        with pytest.raises(UsageError, match="leads out"):
+            work.why(["/etc/passwd"])

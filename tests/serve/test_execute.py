@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,7 @@ import pytest
 from tests.kit.git import git
 from tests.kit.servers import on_a_port
 from tests.kit.tax_plan import AGENT, CONFIG, command, hornbook, with_the_tax_plan
-from tests.kit.waiting import SAFETY
+from tests.kit.waiting import SAFETY, until
 
 SIGN = "tests/at-work"
 PAUSE = f"""\
@@ -79,10 +78,7 @@ def with_a_slow_agent(root: Path) -> Path:
 
 def at_work(root: Path) -> Path:
     """What the slow agent shows when it has begun; it goes on when that is gone."""
-    pause = threading.Event()
-    while not (found := list((root / ".hornbook").rglob(SIGN))):
-        pause.wait(0.05)
-    return found[0]
+    return until(lambda: next((root / ".hornbook").rglob(SIGN), None), "the agent", every=0.05)
 
 
 def working_for(root: Path) -> list[str]:
@@ -96,18 +92,13 @@ def working_for(root: Path) -> list[str]:
 
 def nothing_runs_for(root: Path) -> None:
     """Wait until no process is left that works in a folder; keepers end theirs one by one."""
-    pause = threading.Event()
-    for _ in range(200):
-        if not working_for(root):
-            return
-        pause.wait(0.1)
-    raise AssertionError(f"these outlived the server: {working_for(root)}")
+    until(lambda: not working_for(root), f"the end of what works in {root}", every=0.1)
 
 
 def asks(root: Path, address: str, run: str, *, answers: int) -> Any:
     """A run that asks after so many answers, as soon as it does."""
-    pause = threading.Event()
-    for _ in range(600):
+
+    def asking() -> Any:
         line = next((e for e in get(address, "/runs")["runs"] if e["id"] == run), None)
         if line is not None and line["status"] == "asking":
             events = json.loads(hornbook(root, "runs", "events", run, "--json").stdout)
@@ -115,8 +106,9 @@ def asks(root: Path, address: str, run: str, *, answers: int) -> Any:
             if kinds.count("run.answered") == answers:
                 assert kinds.count("agent.task.development") == 3 * (answers + 1)
                 return line
-        pause.wait(0.1)
-    raise AssertionError(f"{run} does not ask: {line}")
+        return None
+
+    return until(asking, f"the question of {run}", every=0.1)
 
 
 def test_a_plan_is_begun_over_http_and_followed_to_its_end(tmp_path: Path) -> None:

@@ -21,11 +21,10 @@ from hornbook.loop.engine.background_runs import Executions
 from hornbook.serve import service
 from hornbook.serve.answers import MOST_LINES, PIECE, why_within
 from hornbook.serve.graph_updates import GraphUpdates
-from hornbook.serve.graphql.context import ResolverContext
+from hornbook.serve.graphql.context import Deadline, ResolverContext
 from hornbook.serve.graphql.documents import _KEPT_CHARACTERS, Documents
 from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
 from hornbook.serve.graphql.schema import graphql_schema
-from hornbook.serve.http.deadline import Deadline
 from hornbook.serve.http.gateway import MOST_LARGE, Bodies
 from hornbook.serve.http.metrics import Metrics
 from hornbook.serve.http.problems import HttpRefusal

@@ -197,7 +197,8 @@ def test_decisions_and_those_of_a_plan(local: TestClient) -> None:
     assert found["none"] == []
 
 
-def test_a_review_context_is_whole(local: TestClient) -> None:
+def test_a_review_context_is_whole(local: TestClient, root: Path) -> None:
+    write(root, {"handlers/user.go": "package handlers\n"})
     text = """{ reviewContext(files: ["handlers/user.go"]) {
         outcome sopIds text sections { name items { id } } reasons { code } } }"""
     found = data(local, text)["reviewContext"]

@@ -23,13 +23,12 @@ from hornbook.graph.snapshot import EntityTriples, Snapshot
 from hornbook.loop.engine.background_runs import Executions
 from hornbook.serve.app import create_app
 from hornbook.serve.graph_updates import GraphUpdates
-from hornbook.serve.graphql.context import ResolverContext
+from hornbook.serve.graphql.context import Deadline, ResolverContext
 from hornbook.serve.graphql.documents import DocumentLimits, Documents, Measuring, Size
 from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
 from hornbook.serve.graphql.fast_path import FastPath
 from hornbook.serve.graphql.schema import graphql_schema
 from hornbook.serve.graphql.transport import GraphQLEndpoint
-from hornbook.serve.http.deadline import Deadline
 from hornbook.serve.http.metrics import Metrics
 from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.rate_limit import MOST_NAMES, ConcurrencyLimit, RateLimit

@@ -65,7 +65,9 @@ def test_a_context_that_cannot_be_whole_is_refused_with_a_split(root: Path) -> N
         {
             f"{SOPS}/{name}.md": f"---\napplies_to: {name}/**\n---\n# {name}\n\n{large}"
             for name in ("one", "two", "six")
-        },
+        }
+        | {".hornbook/config.yaml": "reserve: 4000\n"}
+        | dict.fromkeys(("a.c", "one/a.py", "two/a.py", "six/a.py"), "\n"),
     )
     with Workspace.open(root) as work:
         work.ingest()
@@ -97,7 +99,9 @@ def test_rules_that_overflow_are_given_in_passes(root: Path) -> None:
         {
             f"{SOPS}/{name}.md": f"---\napplies_to: '*.c'\n---\n# {name}\n\n{large}"
             for name in ("one", "two")
-        },
+        }
+        | {".hornbook/config.yaml": "reserve: 4000\n"}
+        | dict.fromkeys(("a.c", "one/a.py", "two/a.py", "six/a.py"), "\n"),
     )
     with Workspace.open(root) as work:
         work.ingest()

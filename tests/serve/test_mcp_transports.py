@@ -25,6 +25,7 @@ from hornbook.serve.mcp.arguments import cursor_for, place_of, read_arguments
 from hornbook.serve.mcp.server import McpHttp, build_server
 from hornbook.serve.mcp.tool_types import SearchAsked
 from hornbook.serve.mcp.tools import TOOLS
+from tests.kit.forks import decoded, fork_run
 from tests.kit.mcp_clients import REVISIONS, in_process, over_stdio, repository, the_same_everywhere
 from tests.kit.mcp_service import MOST_BYTES, serving
 from tests.kit.paths import DOCS, SOURCES
@@ -59,17 +60,21 @@ def test_every_transport_and_revision_gives_the_same_answers(root: Path) -> None
 
 
 def speak(root: Path, lines: list[object], *options: str, program: str | None = None) -> Any:
-    start = ["-c", program] if program else ["-m", "hornbook"]
-    sent = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
-    return subprocess.run(
-        [sys.executable, *start, "--root", str(root), "mcp", *options],
-        input=sent + "\n" if sent else "",
-        env={**os.environ, "PYTHONPATH": str(SOURCES)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=25,  # less than it waits for questions that nobody settles
-    )
+    """What the server says to these lines; with a program, a fresh interpreter that runs it."""
+    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    sent = f"{text}\n".encode() if text else b""
+    arguments = ["--root", str(root), "mcp", *options]
+    if program is None:
+        done = fork_run(arguments, folder=root, environment=os.environ, sent=sent)
+    else:
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            input=sent,
+            env={**os.environ, "PYTHONPATH": str(SOURCES)},
+            capture_output=True,
+            check=False,
+        )
+    return decoded(done)
 
 
 def request(number: int, method: str, **params: object) -> dict[str, object]:
@@ -100,10 +105,18 @@ def test_everything_that_was_asked_before_the_end_is_answered(root: Path) -> Non
     assert all("result" in each for each in answers)
 
 
+ENDLESS = """
+from hornbook.serve.mcp import stdio
+stdio.ANSWER_SECONDS = 1e6  # how long it waits for questions that nobody settles
+from hornbook.cli.main import main
+main()
+"""
+
+
 def test_a_cancelled_question_does_not_keep_it_from_ending(root: Path) -> None:
     asked = request(1, "tools/call", name="review_context", arguments={"diff": "HEAD~1..HEAD"})
     cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-    said = speak(root, [*HELLO, asked, cancelled, request(2, "ping")])
+    said = speak(root, [*HELLO, asked, cancelled, request(2, "ping")], program=ENDLESS)
     answers = [json.loads(line)["id"] for line in said.stdout.splitlines()]
     assert (said.returncode, sorted(answers)) == (0, [0, 2])
 

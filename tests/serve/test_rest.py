@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from hornbook.cli.main import app as command
+from tests.kit.git import commit, start
 from tests.kit.servers import client, workspace
 from tests.kit.workspaces import write
 
@@ -47,6 +48,30 @@ def test_an_answer_is_that_of_the_command(  # noqa: PLR0917  # pytest passes by 
     answer = local.post(f"/api/v1/{route}", json=body)
     assert answer.status_code == 200, answer.text
     assert answer.json() == told(root, *arguments, "handlers/user.go")
+
+
+def test_a_change_is_answered_at_both_doors_as_by_the_command(tmp_path: Path) -> None:
+    start(tmp_path, {"AGENTS.md": "# House\n\nYou MUST be kind.\n", "a.py": "a = 1\n"})
+    commit(tmp_path, {"a.py": "a = 2\n", "b.py": "b = 1\n"})
+    told(tmp_path, "ingest")
+    query = (
+        "query ($diff: String, $at: String) { why(diff: $diff, at: $at) { path rules { path } } }"
+    )
+    with client(tmp_path) as found:
+        answer = found.post("/api/v1/why", json={"diff": "main..work"})
+        graph, refused = (
+            found.post("/graphql", json={"query": query, "variables": variables}).json()
+            for variables in ({"diff": "main..work"}, {"diff": "main..work", "at": "main"})
+        )
+        wrong = [
+            found.post("/api/v1/why", json=body)
+            for body in ({}, {"files": ["a"], "diff": "main..work"}, {"diff": "x..y", "at": "main"})
+        ]
+    assert answer.json() == told(tmp_path, "why", "--diff", "main..work")
+    bound = [{"path": "AGENTS.md"}]
+    assert graph["data"]["why"] == [{"path": name, "rules": bound} for name in ("a.py", "b.py")]
+    assert [(each.status_code, each.json()["code"]) for each in wrong] == [(422, "refused")] * 3
+    assert "leave `at` out" in refused["errors"][0]["message"]
 
 
 def test_an_absolute_path_inside_the_root_is_the_relative_one(
@@ -122,12 +147,17 @@ def test_a_body_that_is_not_json_is_a_bad_request(local: TestClient) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "json")
 
 
-def test_before_an_ingest_there_is_nothing_to_say(tmp_path: Path) -> None:
+def test_a_question_about_rules_is_answered_from_the_files(tmp_path: Path) -> None:
     with client(tmp_path) as found:
-        answer = found.post("/api/v1/why", json={"files": ["a.go"]})
-        assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
         assert found.get("/readyz").json()["documents"] == 0
         assert "Nothing yet" in found.get("/").text
+        answer = found.post("/api/v1/why", json={"files": ["a.go"]})
+        assert answer.json()["files"][0]["rules"] == []
+    write(tmp_path, {"AGENTS.md": "# Agents\n\nMUST be kind.\n"})
+    with client(tmp_path) as found:
+        answer = found.post("/api/v1/why", json={"files": ["a.go"]})
+        assert [rule["path"] for rule in answer.json()["files"][0]["rules"]] == ["AGENTS.md"]
+    assert [path.name for path in tmp_path.iterdir()] == ["AGENTS.md"]
 
 
 def test_a_damaged_store_is_told_and_not_empty(tmp_path: Path) -> None:
@@ -179,7 +209,7 @@ def test_a_page_needs_no_other_server(local: TestClient, path: str) -> None:
 
 def test_the_status_page_shows_folder_documents_and_problems(tmp_path: Path) -> None:
     root = workspace(tmp_path)
-    write(root, {".cursor/rules/<b>.mdc": "---\nglobs: **/*\n---\nText.\n"})
+    write(root, {".cursor/rules/<b>.mdc": "---\nglobs: [7]\n---\nText.\n"})
     with client(root) as found:
         found.post("/api/v1/ingest", json={})
         text = found.get("/").text

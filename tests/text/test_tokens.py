@@ -28,7 +28,7 @@ from hornbook.text.exact_counter import (
     ranks_path,
     unpack,
 )
-from hornbook.text.token_boundary import additive_boundary
+from hornbook.text.token_boundary import additive_boundary, count_joined
 from hornbook.text.tokens import COUNTERS, DEFAULT_COUNTER, counter
 
 EXACT = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
@@ -281,3 +281,12 @@ def test_claims_no_boundary_where_counts_differ(name: str, before: str, after: s
     count = counter(name)
     assert not additive_boundary(before, after)
     assert count(before) + count(after) != count(before + after)
+
+
+@given(pieces=st.lists(texts_rich_in_borders, max_size=5))
+@pytest.mark.parametrize("name", ["cl100k", "o200k"])
+def test_pieces_counted_one_by_one_are_as_many_as_together(name: str, pieces: list[str]) -> None:
+    count = counter(name)
+    ended = [f"{piece}\n" for piece in pieces]
+    assert count_joined(pieces, count) == count("".join(pieces))
+    assert count_joined(ended, count) == count("".join(ended))

@@ -27,6 +27,7 @@ from hornbook.commits.writer import common_folder
 from hornbook.disk import temporary_folder
 from hornbook.process.confinement import Confined, Confinement, Machine, confine, this_machine
 from hornbook.process.shell_command import Finished, ended_by, environment, run_command
+from hornbook.settings.places import Places
 from hornbook.settings.settings import Output, PromptBy
 
 RULE_FOLDERS = (".hornbook", ".semspec")
@@ -69,14 +70,15 @@ def confinement_of(
 ) -> Confinement:
     """What a role may do in a folder of a worktree.
 
-    A developer writes the worktree, everyone else nothing. `state` is where the agent keeps its
+    A developer writes the worktree, everyone else nothing; nobody reads what was planted to see
+    whether a reviewer finds it. `state` is where the agent keeps its
     own log-in and sessions, which stays writable; `shown` must be readable wherever it lies.
     """
     whole = worktree or folder
     around = [] if surroundings is None else [surroundings.top, surroundings.history]
+    hidden = [] if surroundings is None else [Places(surroundings.root).canaries]
     if role is not Role.DEVELOPER:
-        return Confinement(folder, tuple(state), (*around, whole, *shown))
-    hidden: list[Path] = []
+        return Confinement(folder, tuple(state), (*around, whole, *shown), tuple(hidden))
     if surroundings is not None and surroundings.blind:
         hidden = [surroundings.root / name for name in RULE_FOLDERS]
         hidden.append(surroundings.history)

@@ -13,15 +13,8 @@ from hornbook.agents.script import Script
 from hornbook.agents.scripted_agent import ScriptedAgent
 from hornbook.errors import UsageError
 from hornbook.process.confinement import Machine
-from hornbook.settings.settings import (
-    EMBEDDED,
-    RESERVED,
-    SCRIPTED,
-    SHIPPED,
-    Endpoint,
-    Models,
-    OwnCommand,
-)
+from hornbook.settings.models import Endpoint, Models
+from hornbook.settings.settings import EMBEDDED, RESERVED, SCRIPTED, SHIPPED, OwnCommand
 
 Builder = Callable[[], Agent]
 SAME_MODEL = (

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hornbook.agents.assignment import Answer, Usage
 from hornbook.errors import UsageError
-from hornbook.settings.settings import ANSWER_TOKENS
+from hornbook.settings.models import ANSWER_TOKENS
 
 PROVIDERS: Final[dict[str, str | None]] = {
     "anthropic": "ANTHROPIC_API_KEY",

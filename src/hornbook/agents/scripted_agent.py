@@ -17,6 +17,7 @@ from hornbook.text.globs import parse_set
 
 _SECTION = re.compile(r"^# (.+)$", re.MULTILINE)
 _QUOTED = re.compile(r"^\[begin (\S.*) (\S+)\]\n(.*?)^\[end \1 \2\]$", re.MULTILINE | re.DOTALL)
+_SHOWN_ONLY = re.compile(r"it is not answered here\.\n\[begin (\S.*) \S+\]$", re.MULTILINE)
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _SHORTEST = 8
 RULES = "Rules that bind this change"
@@ -33,8 +34,12 @@ class Line:
 
 
 def write_review(prompt: str, act: Act) -> str:
-    """The review of a prompt's change: one entry for each rule, each citing a line of its own."""
-    rules = [name for name, _ in _quoted(prompt, RULES)]
+    """The review of a prompt's change: one entry for each rule, each citing a line of its own.
+
+    A large rule has one for each of its sections that the prompt asks for.
+    """
+    shown = set(_SHOWN_ONLY.findall(prompt))
+    rules = [name for name, _ in _quoted(prompt, RULES) if name not in shown]
     lines = sorted(cited_lines(prompt), key=lambda each: (each.path, each.number))
     entries = [_entry(rule, place, rules, lines, act) for place, rule in enumerate(rules)]
     review: dict[str, object] = {
@@ -71,8 +76,14 @@ def _quoted(prompt: str, heading: str) -> list[tuple[str, str]]:
         if section[1] != heading:
             continue
         end = sections[place + 1].start() if place + 1 < len(sections) else len(prompt)
-        found += [(unit[1], unit[3]) for unit in _QUOTED.finditer(prompt, section.end(), end)]
+        units = _QUOTED.finditer(prompt, section.end(), end)
+        found += [(_plain_name(unit[1]), unit[3]) for unit in units]
     return found
+
+
+def _plain_name(name: str) -> str:
+    """What a prompt's name is the name of: files stand there as JSON strings."""
+    return str(json.loads(name)) if name.startswith('"') else name
 
 
 def _entry(
@@ -85,11 +96,21 @@ def _entry(
         return _as_entry(rule, "not_applicable", reason, [])
     line = lines[place % len(lines)]
     words = f"{line.path}:{line.number} was read for {counted}."
-    cited = {"path": line.path, "start": line.number, "end": line.number, "quote": line.text}
-    found = _as_entry(rule, "violated" if violated else "passed", words, [cited])
+    cited = [
+        {"path": each.path, "start": each.number, "end": each.number, "quote": each.text[:200]}
+        for each in (line, *_of_other_files(line, lines, place))
+    ]
+    found = _as_entry(rule, "violated" if violated else "passed", words, cited)
     if violated:
         found["violations"] = [f"{line.path} line {line.number} goes against it."]
     return found
+
+
+def _of_other_files(line: Line, lines: list[Line], place: int) -> Iterator[Line]:
+    """A line of each other file, another one for each rule."""
+    for path in sorted({each.path for each in lines} - {line.path}):
+        own = [each for each in lines if each.path == path]
+        yield own[place % len(own)]
 
 
 def _as_entry(
@@ -102,6 +123,7 @@ def _as_entry(
         "violations": [],
         "citations": citations,
         "search": None,
+        "excused": [],
     }
 
 

@@ -14,7 +14,10 @@ from hornbook.version import __version__
 
 _MODULES = {
     "setup": ("init",),
-    "rules": ("ingest", "why", "match", "chunks", "tokens"),
+    "rules": ("ingest", "match", "chunks", "tokens"),
+    "why": ("why",),
+    "doctor": ("doctor",),
+    "replay": ("replay",),
     "context": ("size", "context"),
     "reviews": ("review", "reviews", "conventions"),
     "gates": ("gates",),
@@ -32,8 +35,8 @@ _MODULES = {
 }
 # Commands by what people want; `hornbook --help` and docs/index.md show them in this order.
 GROUPS = {
-    "Rules": ("init", "ingest", "why", "match", "chunks", "tokens"),
-    "Changes": ("context", "gates", "review", "reviews"),
+    "Rules": ("init", "ingest", "why", "doctor", "match", "chunks", "tokens"),
+    "Changes": ("context", "gates", "review", "reviews", "replay"),
     "Plans": (
         *("explore", "plan", "promote", "plans", "decide", "risk", "tasks", "size"),
         *("execute", "auto", "runs", "answer", "resume", "worker", "template", "workflow"),

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hornbook.cli.options import FILE_NAME, inside, json_option, root_of
-from hornbook.cli.output import columns, console, counted, note, plain_facts, print_json, write
+from hornbook.cli.options import FILE_NAME, inside, json_option, opened, reserve_option, root_of
+from hornbook.cli.output import (
+    counted,
+    note,
+    plain_facts,
+    print_json,
+    screen,
+    write,
+    write_lines,
+)
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hornbook.context.prompt import Context
     from hornbook.context.review_packet import Packet
     from hornbook.context.sizing import Sizing
@@ -37,9 +47,10 @@ task_option = click.option(
 @model_option
 @click.option("--window", metavar="N", type=int, help="A window in tokens, instead of a model's.")
 @click.option("--plan", metavar="SLUG", help="Without --files: all that the plan may change.")
+@reserve_option
 @json_option
 @root_of
-def size(  # noqa: PLR0917  # click passes every argument by name
+def size(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     root: str | None,
     files: tuple[str, ...],
     description: str,
@@ -47,6 +58,7 @@ def size(  # noqa: PLR0917  # click passes every argument by name
     model: str | None,
     window: int | None,
     plan: str | None,
+    reserve: str | None,
     *,
     as_json: bool,
 ) -> None:
@@ -54,9 +66,7 @@ def size(  # noqa: PLR0917  # click passes every argument by name
 
     Exit 1 if it does not, 2 if the window is too small for any task.
     """
-    from hornbook.workspace import Workspace
-
-    with Workspace.open(root) as work:
+    with opened(root) as work:
         answer = work.size(
             inside(work.root, files),
             description=description,
@@ -64,6 +74,7 @@ def size(  # noqa: PLR0917  # click passes every argument by name
             model=model,
             window=window,
             plan=plan,
+            reserve=reserve,
         )
     if as_json:
         print_json(answer)
@@ -73,17 +84,21 @@ def size(  # noqa: PLR0917  # click passes every argument by name
 
 
 def _print_sizing(answer: "Sizing") -> None:
-    columns(
-        [(str(file.tokens), file.path, file.note or "") for file in answer.files],
-        heads=("tokens", "file", ""),
-    )
-    verdict = "[green]fits[/]" if answer.fits else "[red]does not fit[/]"
-    console().print(
+    seen = screen()
+    noted = any(file.note for file in answer.files)
+    rows = [
+        (file.path, str(file.tokens), *((file.note or "",) if noted else ()))
+        for file in answer.files
+    ]
+    lines = seen.records(rows, ("file", "tokens", *(("note",) if noted else ())))
+    verdict = seen.styled("fits", "green") if answer.fits else seen.styled("does not fit", "red")
+    lines.append(
         f"{answer.estimate} of {answer.limit} tokens ({answer.available} are available in a "
         f"window of {answer.window}): {verdict}"
     )
     for reason in (*answer.reasons, *answer.warnings):
-        write(f"  {reason.code}: {reason.message}\n")
+        lines += seen.prose(f"  {reason.code}: {reason.message}")
+    write_lines(lines)
 
 
 @click.group()
@@ -97,6 +112,7 @@ def context() -> None:
 @plan_option
 @task_option
 @model_option
+@reserve_option
 @click.option("--passes", is_flag=True, help="If the rules overflow, one packet for each pass.")
 @click.option(
     "--output",
@@ -113,19 +129,23 @@ def review(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     plan: str | None,
     task: str | None,
     model: str | None,
+    reserve: str | None,
     output: Path | None,
     *,
     passes: bool,
     as_json: bool,
 ) -> None:
     """Assemble the reviewer's context. Exit 1 unless it is complete."""
-    from hornbook.workspace import Workspace
-
     if bool(files) == bool(span):
         raise UsageError("name what is reviewed: either --files, or --diff BASE..HEAD.")
-    with Workspace.open(root) as work:
+    with opened(root) as work:
         packet = work.review_packet(
-            inside(work.root, files), diff=span, model=model, plan=plan, task=task
+            inside(work.root, files),
+            diff=span,
+            model=model,
+            plan=plan,
+            task=task,
+            reserve=reserve,
         )
         packets = packet.passes() if passes and packet.context.passes else [packet]
         complete = all(each.context.text is not None for each in packets)
@@ -138,7 +158,10 @@ def review(  # noqa: PLR0913, PLR0917  # click passes every argument by name
 def write_packets(
     work: "Workspace", packets: "list[Packet]", output: Path
 ) -> "list[tuple[Packet, Path]]":
-    """Write each packet's prompt and receipt into a folder, and keep the receipts as records."""
+    """Write each packet's prompt and receipt into a folder.
+
+    The receipts are kept as records, unless the repository has no `.hornbook/` to keep them in.
+    """
     from hornbook.context.receipt import receipt
 
     written = []
@@ -149,7 +172,8 @@ def write_packets(
         facts = receipt(packet.context, packet.made_for)
         text = json.dumps(facts, ensure_ascii=False, indent=2) + "\n"
         (folder / "receipt.json").write_text(text, encoding="utf-8")
-        work.record_receipt(facts)
+        if work.places.state.is_dir():
+            work.record_receipt(facts)
         note(f"wrote {folder}/prompt.md and {folder}/receipt.json")
         written.append((packet, folder))
     return written
@@ -180,21 +204,34 @@ def print_context(packet: "Packet", packets: "list[Packet]", *, as_json: bool, q
         note("nothing changed: there is nothing to review")
     for each in packets:
         if each.context.text is None:
-            _print_refusal(each.context)
+            _print_refusal(each.context, _names(each))
             continue
         if not quiet:
             write(each.context.text)
         note(_summary(each))
 
 
-def _print_refusal(found: "Context") -> None:
-    console().print(f"[red]{found.outcome}[/]")
+def _names(packet: "Packet") -> dict[str, str]:
+    """What people know rules and their sections by: the file, and the section's title."""
+    sections = {
+        each.unit.id: f"{each.path} ({each.title})"
+        for rule in packet.review.rules
+        for each in rule.sections
+    }
+    rules = {rule.unit.id: rule.unit.path or rule.unit.id for rule in packet.review.rules}
+    return {**sections, **rules}
+
+
+def _print_refusal(found: "Context", names: "Mapping[str, str]") -> None:
+    seen = screen()
+    lines = [seen.styled(found.outcome, "red")]
     for reason in found.reasons:
-        write(f"  {reason.code}: {reason.message}\n")
+        lines += seen.prose(f"  {reason.code}: {reason.message}")
     for number, group in enumerate(found.split, 1):
-        write(f"  group {number}: {' '.join(group)}\n")
+        lines += seen.prose(f"  group {number}: {', '.join(group)}")
     for number, ids in enumerate(found.passes, 1):
-        write(f"  pass {number}: {' '.join(ids)}\n")
+        lines += seen.prose(f"  pass {number}: {', '.join(names[each] for each in ids)}")
+    write_lines(lines)
 
 
 def _summary(packet: "Packet") -> str:
@@ -205,7 +242,9 @@ def _summary(packet: "Packet") -> str:
     rules = counted(len(context.sop_ids), "rule")
     return (
         f"complete: {rules}, {context.tokens} tokens by {context.counter} "
-        f"({parts}); {len(context.left_out)} left out"
+        f"({parts}); {len(context.left_out)} left out; "
+        f"a reserve of {context.reserve} ({packet.room.reserve_said})"
+        + (", of which the rules take more than is planned" if context.over_planned else "")
     )
 
 
@@ -233,9 +272,7 @@ def develop(  # noqa: PLR0917  # click passes every argument by name
 
     It holds the task and its files, and no text of a rule.
     """
-    from hornbook.workspace import Workspace
-
-    with Workspace.open(root) as work:
+    with opened(root) as work:
         found = work.develop_context(
             inside(work.root, files),
             description=description,
@@ -249,7 +286,7 @@ def develop(  # noqa: PLR0917  # click passes every argument by name
     elif found.text is not None:
         write(found.text)
     else:
-        _print_refusal(found)
+        _print_refusal(found, {})
     sys.exit(0 if found.text is not None else 1)
 
 

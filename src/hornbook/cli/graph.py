@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hornbook.cli.options import FILE_NAME, json_option, root_of
+from hornbook.cli.options import FILE_NAME, json_option, opened, root_of
 from hornbook.cli.output import columns, harmless, note, print_json, write, write_bytes
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from hornbook.graph.snapshot import EntityTriples
     from hornbook.workspace import Workspace
+
+
+# Fields that are answered from the files as they are; others list what was ingested.
+ABOUT_RULES = ("why", "sops", "reviewContext")
 
 
 @click.command()
@@ -98,11 +102,13 @@ def query(root: str | None, file: str | None, text: str | None, variables: str |
     Prints one JSON document {data, errors}. Exit 1 on errors.
     """
     from hornbook.serve.graphql.schema import execute
-    from hornbook.workspace import Workspace
 
     document = _text(file, text)
     values = _variables(variables)
-    with Workspace.open(root) as work:
+    with opened(root) as work:
+        if any(field in document for field in ABOUT_RULES):
+            work.bring_up_to_date()
+        work.follows_files = False  # every field of an answer comes from one version
         answer = execute(work, document, values)
     print_json(answer)
     if answer.get("errors"):

@@ -1,6 +1,5 @@
 """What the commands share: options, arguments, and the workspace that they open."""
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.errors import UsageError
+from hornbook.settings.places import relative_to_root
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -32,15 +32,21 @@ class FileName(click.types.StringParamType):
 
 FILE_NAME = FileName()
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+reserve_option = click.option(
+    "--reserve", metavar="N|N%", help="The room for rules for once: tokens, or a share."
+)
 root_of = click.pass_obj
 slug_argument = click.argument("slug", metavar="[SLUG]", required=False)
 
 
 def opened(root: str | None) -> "Workspace":
     """The workspace, to be closed by the caller."""
+    from hornbook.cli.output import note
     from hornbook.workspace import Workspace
 
-    return Workspace.open(root)
+    work = Workspace.open(root)
+    work.tell = note
+    return work
 
 
 def _is_text(path: str) -> bool:
@@ -65,10 +71,5 @@ def inside(root: Path, typed: Iterable[str]) -> list[str]:
     for text in typed:
         if not _is_text(text):
             raise UsageError(f"{text!r} is not UTF-8: rename the file.")
-        path = Path(os.path.normpath(start / text))
-        if not path.is_relative_to(root):
-            path = path.parent.resolve() / path.name
-        if not path.is_relative_to(root):
-            raise UsageError(f"{text} lies outside the root {root}: name a path inside it.")
-        found.append(path.relative_to(root).as_posix())
+        found.append(relative_to_root(root, text, start))
     return found

@@ -1,16 +1,18 @@
 """How answers reach people and programs: stdout is the result, stderr the rest."""
 
 import json
+import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from hornbook.cli.screen import Screen
     from hornbook.graph.ingest.report import Progress
 
 
@@ -48,8 +50,12 @@ def write_bytes(data: bytes) -> None:
 
 
 def note(text: str) -> None:
-    """A line on stderr."""
-    sys.stderr.write(text + "\n")
+    """A line on stderr, broken between words where a terminal needs it."""
+    lines = [text]
+    if sys.stderr.isatty():
+        seen = screen(sys.stderr)
+        lines = [part for line in text.split("\n") for part in seen.prose(line)]
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
 
 
 def console() -> "Console":
@@ -92,6 +98,11 @@ def progress_bar() -> Iterator["Progress"]:
         yield report
 
 
+def harmless(text: str) -> str:
+    """The text without the control characters that would steer a terminal."""
+    return _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 class Styled(str):
     """A cell with a colour; only our own words are styled, never a document's."""
 
@@ -124,13 +135,29 @@ def table_of(
 def columns(
     rows: Sequence[Sequence[str]], *, heads: Sequence[str], whole: int | None = None
 ) -> None:
-    """A table on stdout."""
-    console().print(table_of(rows, heads=heads, whole=whole))
+    """A table on stdout; its cells are broken only where a terminal needs it."""
+    seen = screen()
+    if seen.width is None:
+        write_lines(seen.table(rows, heads))
+    else:
+        console().print(table_of(rows, heads=heads, whole=whole))
 
 
-def harmless(text: str) -> str:
-    """The text without the control characters that would steer a terminal."""
-    return _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
+def screen(stream: TextIO | None = None) -> "Screen":
+    """What the reader of a stream sees, by default of stdout."""
+    from hornbook.cli.screen import Screen
+
+    if not (stream or sys.stdout).isatty():
+        return Screen()
+    import shutil
+
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return Screen(shutil.get_terminal_size().columns, colour=not plain)
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Lines on stdout."""
+    write("".join(f"{line}\n" for line in lines))
 
 
 def counted(number: int, what: str) -> str:
@@ -138,6 +165,12 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
+def place(path: str, line: int | None) -> str:
+    """Where something stands, as editors and terminals open it: path:line."""
+    return f"{path}:{line}" if line else path
+
+
+RANK = {"error": 0, "warning": 1, "info": 2}
 SEVERITY_STYLE = {"error": "red", "warning": "yellow", "info": "blue"}
 
 

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.cli.context import model_option, print_context, write_packets
-from hornbook.cli.options import json_option, root_of
+from hornbook.cli.options import json_option, opened, reserve_option, root_of
 from hornbook.cli.output import columns, note, print_json, write
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hornbook.context.review_packet import Packet
     from hornbook.gates.gate import GateReport
+    from hornbook.review.canary_packet import CanaryPacket
     from hornbook.review.conventions import Watched
     from hornbook.review.judgement import Judgement
     from hornbook.review.review_history import BadRecord
+    from hornbook.workspace import Workspace
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 existing_file = click.Path(path_type=Path, dir_okay=False)
@@ -35,14 +38,13 @@ def review() -> None:
     "--diff", "span", metavar="BASE..HEAD", required=True, help="The change; BASE's rules judge it."
 )
 @model_option
+@reserve_option
 @click.option("--passes", is_flag=True, help="If the rules overflow, a folder for each pass.")
 @click.option(
     "--output",
     metavar="DIR",
-    default=Path("packet"),
-    show_default=True,
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where to write prompt.md, receipt.json and review.schema.json.",
+    help="Where to write prompt.md, receipt.json and review.schema.json; packet by default.",
 )
 @json_option
 @root_of
@@ -50,27 +52,84 @@ def prepare(
     root: str | None,
     span: str,
     model: str | None,
-    output: Path,
+    reserve: str | None,
+    output: Path | None,
     *,
     passes: bool,
     as_json: bool,
 ) -> None:
-    """Write the packet for a reviewer. Exit 1 if it cannot be whole."""
+    """Write the packet for a reviewer. Exit 1 if it cannot be whole.
+
+    Without --output, and where the repository has no `.hornbook/`, the prompt is printed instead.
+    """
+    with opened(root) as work:
+        packet = work.review_packet(diff=span, model=model, reserve=reserve)
+        packets = packet.passes() if passes and packet.context.passes else [packet]
+        complete = all(each.context.text is not None for each in packets)
+        if output is None and work.places.state.is_dir():
+            output = Path("packet")
+        if complete and output is not None:
+            _write_with_schemas(work, packets, output)
+    print_context(packet, packets, as_json=as_json, quiet=output is not None)
+    if output is None:
+        note("no file was written, since there is no .hornbook/: --output names a folder for them")
+    sys.exit(0 if complete else 1)
+
+
+def _write_with_schemas(work: "Workspace", packets: "list[Packet]", output: Path) -> None:
+    """Write prompt, receipt and schema of each packet."""
     from hornbook.review.printed_review import review_schema
+
+    for each, folder in write_packets(work, packets, output):
+        schema = review_schema(each.context.answer_ids)
+        text = json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
+        (folder / "review.schema.json").write_text(text, encoding="utf-8")
+        note(f"wrote {folder}/review.schema.json")
+
+
+@review.command("canary")
+@click.option(
+    "--diff", "span", metavar="BASE..HEAD", required=True, help="The change to plant into."
+)
+@click.option("--rule", metavar="ID", help="The rule, or section of one, to violate.")
+@click.option(
+    "--output",
+    metavar="DIR",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where to write prompt.md, receipt.json and review.schema.json.",
+)
+@json_option
+@root_of
+def canary(root: str | None, span: str, rule: str | None, output: Path, *, as_json: bool) -> None:
+    """Write a packet with one planted violation.
+
+    Exit 1 if no rule that binds the change shows what it forbids, or the packet cannot be whole.
+    """
     from hornbook.workspace import Workspace
 
     with Workspace.open(root) as work:
-        packet = work.review_packet(diff=span, model=model)
-        packets = packet.passes() if passes and packet.context.passes else [packet]
-        complete = all(each.context.text is not None for each in packets)
-        if complete:
-            for each, folder in write_packets(work, packets, output):
-                schema = review_schema(each.context.sop_ids)
-                text = json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
-                (folder / "review.schema.json").write_text(text, encoding="utf-8")
-                note(f"wrote {folder}/review.schema.json")
-    print_context(packet, packets, as_json=as_json, quiet=True)
-    sys.exit(0 if complete else 1)
+        made = work.review_canary(span, rule=rule)
+        planted, packet = made.canary, made.packet
+        if planted is not None and packet is not None:
+            _write_with_schemas(work, [packet], output)
+    refused = packet.context.reasons if planted is None and packet is not None else ()
+    for reason in refused:
+        note(f"the packet cannot be whole: {reason.message}")
+    if as_json:
+        name, folder = (planted.id, str(output)) if planted is not None else (None, None)
+        print_json({"canary": name, "eligible": made.eligible, "packet": folder})
+    elif planted is not None:
+        write(f"{planted.id} is planted; {_eligible(made)}\n")
+        write("`hornbook review check` says whether its reviewer found it.\n")
+    else:
+        write(f"nothing is planted: {_eligible(made)}\n")
+    sys.exit(0 if planted is not None else 1)
+
+
+def _eligible(made: "CanaryPacket") -> str:
+    rules = "rule or section" if made.units == 1 else "rules and sections"
+    return f"of {made.units} {rules}, {made.eligible} could be violated here"
 
 
 @review.command("check")
@@ -125,12 +184,11 @@ def check(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     """
     from hornbook.review.printed_review import PrintedReview
     from hornbook.review.review_record import JudgedReview
-    from hornbook.workspace import Workspace
 
     printed = [PrintedReview(str(path), _answer(path)) for path in reviews]
     facts = [_receipt(path) for path in receipts]
     gates = _gates(gate_file)
-    with Workspace.open(root) as work:
+    with opened(root) as work:
         judgement = work.check_review(printed, facts, gates=gates, diff=span, bound_gates=bound)
         if record:
             judged = JudgedReview(judgement, printed, facts, gates)
@@ -197,9 +255,7 @@ def reviews(here: click.Context, root: str | None, revision: str | None, *, as_j
     """List the recorded reviews, newest first."""
     if here.invoked_subcommand is not None:
         return
-    from hornbook.workspace import Workspace
-
-    with Workspace.open(root) as work:
+    with opened(root) as work:
         found = work.reviews(revision)
         bad = work.bad_records()
     _tell(bad)
@@ -213,8 +269,7 @@ def reviews(here: click.Context, root: str | None, revision: str | None, *, as_j
         )
 
 
-@reviews.command("rules")
-@click.option(
+days_option = click.option(
     "--days",
     metavar="N",
     type=click.IntRange(1, 36_500),
@@ -222,6 +277,10 @@ def reviews(here: click.Context, root: str | None, revision: str | None, *, as_j
     show_default=True,
     help="How far to look back.",
 )
+
+
+@reviews.command("rules")
+@days_option
 @json_option
 @root_of
 def rules(root: str | None, days: int, *, as_json: bool) -> None:
@@ -229,9 +288,7 @@ def rules(root: str | None, days: int, *, as_json: bool) -> None:
 
     Rules in force that no review cited are listed too.
     """
-    from hornbook.workspace import Workspace
-
-    with Workspace.open(root) as work:
+    with opened(root) as work:
         found = work.rule_records(datetime.now(UTC) - timedelta(days=days))
         bad = work.bad_records()
     _tell(bad)
@@ -254,6 +311,55 @@ def rules(root: str | None, days: int, *, as_json: bool) -> None:
     )
 
 
+@reviews.command("reviewers")
+@days_option
+@json_option
+@root_of
+def reviewers(root: str | None, days: int, *, as_json: bool) -> None:
+    """List reviewers by how they have done.
+
+    What the records do not tell is left open, and null in the JSON.
+    """
+    from hornbook.workspace import Workspace
+
+    with Workspace.open(root) as work:
+        found = work.reviewer_records(datetime.now(UTC) - timedelta(days=days))
+        bad = work.bad_records()
+    _tell(bad)
+    if as_json:
+        print_json({"reviewers": found})
+    elif not found:
+        note("no review is recorded: `review check --record` keeps one")
+    else:
+        columns(
+            [
+                (
+                    each.reviewer,
+                    each.model or "-",
+                    str(each.reviews),
+                    f"{each.canaries.found} of {each.canaries.given}",
+                    _percent(each.not_applicable_rate),
+                    _percent(each.agreement),
+                    "-" if each.reverted is None else str(each.reverted),
+                )
+                for each in found
+            ],
+            heads=(
+                "reviewer",
+                "model",
+                "reviews",
+                "canaries",
+                "not applicable",
+                "agrees",
+                "reverted",
+            ),
+        )
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"
+
+
 def _tell(bad: "Sequence[BadRecord]") -> None:
     for each in bad:
         note(f"{each.path} does not count: {each.message}")
@@ -270,9 +376,7 @@ def conventions(here: click.Context, root: str | None, *, as_json: bool) -> None
     """
     if here.invoked_subcommand is not None:
         return
-    from hornbook.workspace import Workspace
-
-    with Workspace.open(root) as work:
+    with opened(root) as work:
         found = work.conventions().watched()
     if as_json:
         listed = [{"id": each.convention.id, **_plain(each)} for each in found]
@@ -325,9 +429,8 @@ def retire_convention(root: str | None, convention_id: str) -> None:
 
 def _decide(root: str | None, convention_id: str, standing: str) -> None:
     from hornbook.vocabulary.terms import Standing
-    from hornbook.workspace import Workspace
 
-    with Workspace.open(root) as work:
+    with opened(root) as work:
         decided = work.conventions().decide(convention_id, Standing(standing), datetime.now(UTC))
     note(f"{decided.id} is {standing}; `hornbook ingest` makes it count")
 

@@ -1,4 +1,4 @@
-"""Commands that read documents: ingest, why, match, chunks, tokens."""
+"""Commands that read documents: ingest, match, chunks, tokens."""
 
 import sys
 from dataclasses import asdict
@@ -9,25 +9,26 @@ import click
 
 from hornbook.cli.options import FILE_NAME, inside, json_option, root_of
 from hornbook.cli.output import (
+    RANK,
     coloured,
     columns,
-    console,
     counted,
     harmless,
     note,
+    place,
     print_json,
     progress_bar,
+    screen,
     write,
+    write_lines,
 )
 from hornbook.errors import NotFound
 
 if TYPE_CHECKING:
-    from hornbook.graph.catalog_view import FileAnswer, ReserveReport
+    from hornbook.graph.catalog_view import ReserveReport
     from hornbook.graph.ingest.report import IngestReport
     from hornbook.rules.document import Problem
     from hornbook.workspace import Workspace
-
-RANK = {"error": 0, "warning": 1, "info": 2}
 
 
 @click.command()
@@ -35,6 +36,13 @@ RANK = {"error": 0, "warning": 1, "info": 2}
 @click.option("--watch", is_flag=True, help="Follow changes until stopped.")
 @click.option(
     "--strict", is_flag=True, help="Check the shapes too; exit 1 on any error or warning."
+)
+@click.option(
+    "--tolerate",
+    "tolerated",
+    metavar="CODE",
+    multiple=True,
+    help="A warning of this code is no failure under --strict; may be repeated.",
 )
 @click.option("--rebuild", is_flag=True, help="Build the graph anew from files and history.")
 @json_option
@@ -45,6 +53,7 @@ def ingest(
     *,
     watch: bool,
     strict: bool,
+    tolerated: tuple[str, ...],
     rebuild: bool,
     as_json: bool,
 ) -> None:
@@ -64,8 +73,13 @@ def ingest(
         _print_ingest(work, report, as_json=as_json)
         if watch:
             _follow(work, named, as_json=as_json)
-    if strict and any(problem.level != "info" for problem in report.problems):
+    if strict and any(_fails(problem, tolerated) for problem in report.problems):
         sys.exit(1)
+
+
+def _fails(problem: "Problem", tolerated: tuple[str, ...]) -> bool:
+    """Whether a problem is a failure under --strict: an error always is."""
+    return problem.level == "error" or (problem.level != "info" and problem.code not in tolerated)
 
 
 def _tell_waiting() -> None:
@@ -93,12 +107,13 @@ def _print_ingest(
     if as_json:
         print_json({**asdict(report), "reserve": reserve and reserve_answer(reserve)})
         return
-    write(
+    said = (
         f"{counted(report.documents, 'document')}, {counted(report.chunks, 'chunk')}, "
         f"{counted(report.triples, 'triple')} "
         f"({report.added} added, {report.changed} changed, {report.removed} removed, "
-        f"{report.unchanged} unchanged) in {report.seconds:.2f} s\n"
+        f"{report.unchanged} unchanged) in {report.seconds:.2f} s"
     )
+    write_lines(screen().prose(said))
     if brief:
         return
     print_problems(report.problems)
@@ -113,19 +128,21 @@ def print_problems(problems: "tuple[Problem, ...]", most: int = 3) -> None:
         kinds.setdefault((each.level, each.code), []).append(each)
     rows = []
     for (level, code), found in sorted(kinds.items(), key=lambda item: (RANK[item[0][0]], item[0])):
-        for each in found[:most]:
-            where = f"{each.path}:{each.line}" if each.line else each.path
-            rows.append((coloured(level), code, where, each.message))
+        rows += [
+            (place(each.path, each.line), coloured(level), code, each.message)
+            for each in found[:most]
+        ]
         if len(found) > most:
-            rows.append((coloured(level), code, f"and {len(found) - most} more", "--json has all"))
+            rows.append((f"and {len(found) - most} more", coloured(level), code, "--json has all"))
     if rows:
-        columns(rows, heads=("level", "code", "where", "problem"))
+        write_lines(screen().records(rows, ("where", "level", "code", "problem")))
 
 
 def reserve_answer(report: "ReserveReport") -> dict[str, object]:
     """The reserve report as JSON."""
     return {
         "reserve": report.reserve,
+        "reserve_from": report.reserve_from,
         "rules": report.rules,
         "bind_every_file": {"rules": report.always, "tokens": report.always_tokens},
         "files": report.files,
@@ -140,78 +157,23 @@ def print_reserve(report: "ReserveReport") -> None:
     """How the rules sit with the reserve, when they do not fit everywhere."""
     if not report.files_over and not report.too_large:
         return
-    out = console()
-    out.print(
-        f"[bold]The rules of {report.files_over} of {report.files} files do not fit the reserve "
-        f"of {report.reserve} tokens[/bold] ({report.always} rules bind every file: "
-        f"{report.always_tokens} tokens)."
+    said = (
+        f"The rules of {report.files_over} of {report.files} files do not fit the reserve of "
+        f"{report.reserve} tokens"
     )
-    for path, tokens in report.examples:
-        out.print(f"  {path}: {tokens} tokens", markup=False)
+    bound = f"{report.always} rules bind every file: {report.always_tokens} tokens"
+    seen = screen()
+    lines = seen.prose(f"{said} ({bound}).")
+    lines += [f"  {harmless(path)}: {tokens} tokens" for path, tokens in report.examples]
     if report.largest:
-        out.print("Largest rules:")
-        for rule in report.largest:
-            alone = " (alone over the reserve)" if rule.tokens > report.reserve else ""
-            out.print(f"  {rule.tokens:>6}  {rule.id}{alone}", markup=False)
-    out.print("Narrow what they apply to, split them, or raise `reserve` in .hornbook/config.yaml.")
-
-
-@click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE_NAME)
-@click.option("--at", metavar="REV", help="Judge by the rules of a commit.")
-@json_option
-@root_of
-def why(root: str | None, files: tuple[str, ...], at: str | None, *, as_json: bool) -> None:
-    """Say which rules bind each file, and why."""
-    from hornbook.workspace import Workspace
-
-    with Workspace.open(root) as work:
-        answers = work.why(inside(work.root, files), at=at)
-        if as_json:
-            print_json({"files": answers})
-            return
-        for answer in answers:
-            _print_answer(answer)
-        _print_not_enforced(answers)
-
-
-def _print_answer(answer: "FileAnswer") -> None:
-    verdict = "fits" if answer.fits else "does not fit"
-    out = console()
-    out.print(harmless(answer.path), style="bold", end="", markup=False)
-    if not answer.rules:
-        out.print(": no rule binds this file")
-        return
-    colour = "green" if answer.fits else "red"
-    out.print(
-        f": {counted(len(answer.rules), 'rule')}, {answer.tokens} of {answer.reserve} tokens, "
-        f"[{colour}]{verdict}[/]"
+        lines.append("Largest rules:")
+    for rule in report.largest:
+        alone = " (alone over the reserve)" if rule.tokens > report.reserve else ""
+        lines.append(f"  {rule.tokens:>6}  {harmless(rule.path)}{alone}")
+    lines += seen.prose(
+        "Narrow what they apply to, split them, or raise `reserve` in .hornbook/config.yaml."
     )
-    columns(
-        [
-            (
-                coloured(rule.severity),
-                rule.id,
-                rule.pattern if rule.activation != "always" else f"{rule.pattern} (always)",
-                f"{rule.path}:{rule.pattern_line}" if rule.pattern_line else rule.path,
-                str(rule.tokens),
-            )
-            for rule in sorted(answer.rules, key=lambda rule: (RANK[rule.severity], rule.id))
-        ],
-        heads=("severity", "rule", "because of", "in", "tokens"),
-        whole=1,
-    )
-
-
-def _print_not_enforced(answers: "list[FileAnswer]") -> None:
-    listed = answers[0].not_enforced if answers else ()
-    if listed:
-        write(f"known but not enforced: {counted(len(listed), 'rule')}\n")
-        columns(
-            [(rule.id, rule.activation, rule.reason) for rule in listed],
-            heads=("rule", "activation", "reason"),
-            whole=0,
-        )
+    write_lines(lines)
 
 
 @click.command()
@@ -286,4 +248,4 @@ def _bytes_of(file: str) -> bytes:
         raise NotFound(f"{file} cannot be read ({problem.strerror}): check the path.") from problem
 
 
-COMMANDS = (ingest, why, match, chunks, tokens)
+COMMANDS = (ingest, match, chunks, tokens)

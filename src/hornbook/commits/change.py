@@ -1,13 +1,21 @@
-"""The change under review, as git has it: merge-base to HEAD, never what anyone claims."""
+"""The change under review, as git has it: merge-base to HEAD, never what anyone claims.
+
+What a patch shows is decided here and nowhere else. Git makes it from objects alone, in an empty
+repository, so that no attribute, driver or setting of the change, the machine or the branch that
+happens to be checked out has a say. Every file is shown as text but for what `content` knows to be
+none; what hides in it is written out, and told in `hidden`.
+"""
 
 import posixpath
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from unicodedata import category
 
 from hornbook.commits.commit import commit_at
+from hornbook.commits.content import Content, content_of
 from hornbook.commits.git import (
     blobs,
     commit,
@@ -16,14 +24,33 @@ from hornbook.commits.git import (
     is_full_name,
     once,
     prefix_of,
+    replacements,
     require_success,
     run,
+    whereabouts,
 )
+from hornbook.commits.isolated_git import run_on_objects
 from hornbook.errors import UsageError
+from hornbook.text.visible import as_text, ascii_words, fold, imitations_in, odd_name, unseen_in
 
 # A change must not be able to say that its submodules do not count.
 _MODULES = "--ignore-submodules=none"
-_HIDDEN = "\nBinary files "
+# What git prints behind a hunk's numbers is a guess that its attributes steer.
+_GUESSED = re.compile(r"^(@@ -[0-9,]+ \+[0-9,]+ @@).*$", re.MULTILINE)
+EMPTY_TREE = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+
+
+def is_empty_tree(name: str) -> bool:
+    """Whether this is the tree without anything, which stands before a first commit."""
+    return name in EMPTY_TREE.values()
+
+
+"""The name of a tree without files, by the repository's kind of hash."""
+_DOCUMENTS = (".md", ".mdx", ".mdc", ".rst", ".txt", ".adoc", ".html", ".svg", ".po", ".xlf")
+"""Ends of files in which people write in other scripts, next to Latin ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +63,25 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Hidden:
+    """Something about a changed file that a reader does not see, and the line where there is one.
+
+    It matters where a rule binds the file.
+    """
+
+    path: str
+    line: int | None
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """A change: the files and patches from `merge_base` to `head`, judged by `base`'s rules.
 
-    `outside` are the changed files of the repository that do not lie below the root.
+    `merge_bases` are all that the two have; from more than one of them no patch tells the whole.
+    `incomplete` says what of the history between is missing or was exchanged, `hidden` what a
+    reader of the patches does not see. `outside` are the changed files of the repository that do
+    not lie below the root.
     """
 
     base: str
@@ -49,6 +91,9 @@ class Change:
     files: tuple[FileChange, ...]
     patches: dict[str, str]
     outside: tuple[str, ...] = ()
+    merge_bases: tuple[str, ...] = ()
+    incomplete: str = ""
+    hidden: tuple[Hidden, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -71,39 +116,166 @@ def change(root: Path, span: str) -> Change:
     return once(root, ("change", base, head), lambda: _between(root, base, head, span))
 
 
+def changes(root: Path, pairs: Sequence[tuple[str, str]]) -> list[Change]:
+    """The changes from commits to descendants of theirs, each as `change` has it, by one git.
+
+    Every commit goes by its full name, and no pair's second one may be older than an earlier's.
+
+    Raises:
+        UsageError: Git cannot tell one of them.
+    """
+    altered = _altered(root)
+    return [
+        _change(root, (base, head), (base,), diff, altered)
+        for (base, head), diff in zip(pairs, _diffs(root, pairs), strict=True)
+    ]
+
+
+def change_from_nothing(root: Path, head: str) -> Change:
+    """A commit as a change that adds every file it has.
+
+    Raises:
+        UsageError: Git cannot tell.
+    """
+    nothing = EMPTY_TREE[whereabouts(root).object_format]
+    diff = _diff_in(_diff_output(root, nothing, head))
+    return _change(root, (nothing, head), (nothing,), diff, {})
+
+
 def _between(root: Path, base: str, head: str, span: str) -> Change:
-    tree = commit_at(root, head).tree
     if base == head:
-        return Change(base, head, base, tree, (), {})
-    found = run(root, "merge-base", base, head)
+        tree = commit_at(root, head).tree
+        return Change(base, head, base, tree, (), {}, merge_bases=(base,))
+    ancestors = _merge_bases(root, base, head, span)
+    (diff,) = _diffs(root, [(ancestors[0], head)])
+    return _change(root, (base, head), ancestors, diff, _altered(root))
+
+
+@dataclass(frozen=True, slots=True)
+class _Diff:
+    """The changed files below the root, in git's order, and git's patch of all of them."""
+
+    files: tuple[FileChange, ...]
+    patch: str
+
+
+def _change(
+    root: Path,
+    ends: tuple[str, str],
+    ancestors: tuple[str, ...],
+    diff: _Diff,
+    altered: Mapping[str, set[str]],
+) -> Change:
+    base, head = ends
+    ancestor = ancestors[0]
+    in_order = tuple(sorted(diff.files, key=lambda change: change.path))
+    sides = _Sides(root, ancestor, head, diff.files)
+    hidden = sorted(_hidden(in_order, sides), key=lambda each: (each.path, each.line or 0))
+    return Change(
+        base,
+        head,
+        ancestor,
+        commit_at(root, head).tree,
+        in_order,
+        patches=_patches(root, ancestor, head, diff, sides),
+        outside=_outside(root, ancestor, head),
+        merge_bases=ancestors,
+        incomplete=_incomplete(root, base, head, ancestors, altered),
+        hidden=tuple(hidden),
+    )
+
+
+def _diffs(root: Path, pairs: Sequence[tuple[str, str]]) -> list[_Diff]:
+    """What differs between the commits of each pair.
+
+    Git writes the name of a pair's second commit, then what differs. Read from the end, that is
+    what follows the name's last place: nothing that a commit holds can have its own name.
+    """
+    if not pairs:
+        return []
+    asked = "".join(f"{head} {ancestor}\n" for ancestor, head in pairs).encode()
+    rest = _diff_output(root, "--stdin", "--always", stdin=asked)
+    found = []
+    for _, head in reversed(pairs):
+        rest, name, diff = rest.rpartition(f"{head}\0".encode())
+        if not name:
+            raise UsageError(f"{root}: git has no commit {head}: run `git fsck`.")
+        found.append(_diff_in(diff))
+    return found[::-1]
+
+
+def _diff_in(output: bytes) -> _Diff:
+    """What git wrote of one pair: a record for each file, then a NUL and the patch."""
+    found = []
+    place = 0
+    while output[place : place + 1] == b":":
+        ends = output.index(b"\0", place)
+        status = chr(output[place:ends].split(b" ")[4][0])
+        names = []
+        for _ in range(2 if status in "RC" else 1):
+            place, ends = ends + 1, output.index(b"\0", ends + 1)
+            names.append(_name(output[place:ends]))
+        place = ends + 1
+        found.append(FileChange(names[-1], status, names[0] if len(names) > 1 else None))
+    return _Diff(tuple(found), _shown(output[place + 1 :]))
+
+
+def _merge_bases(root: Path, base: str, head: str, span: str) -> tuple[str, ...]:
+    found = run(root, "merge-base", "--all", base, head)
     if found.returncode:
         raise UsageError(
             f"{span}: the two commits have no common ancestor here; in a shallow clone run "
             "`git fetch --unshallow`."
         )
-    ancestor = found.stdout.decode("ascii").strip()
-    files = _files(root, ancestor, head)
-    patches = _patches(root, ancestor, head, files)
-    in_order = tuple(sorted(files, key=lambda change: change.path))
-    return Change(base, head, ancestor, tree, in_order, patches, _outside(root, ancestor, head))
+    return tuple(found.stdout.decode("ascii").split())
 
 
-def _files(root: Path, ancestor: str, head: str) -> tuple[FileChange, ...]:
-    """The changed files below the root, in the order of git's patch."""
-    asked = ("diff", "-z", "-M", "--name-status", "--relative", _MODULES, ancestor, head)
-    answer = require_success(root, run(root, *asked))
-    fields = [_name(field) for field in answer.stdout.split(b"\0") if field]
-    found = []
-    place = 0
-    while place < len(fields):
-        status = fields[place]
-        if status[0] in "RC":
-            found.append(FileChange(fields[place + 2], status[0], fields[place + 1]))
-            place += 3
-        else:
-            found.append(FileChange(fields[place + 1], status[0]))
-            place += 2
-    return tuple(found)
+def _altered(root: Path) -> Mapping[str, set[str]]:
+    """The commits whose history here is not the true one, by how it was altered."""
+    found = {
+        "shallow": _first_words(whereabouts(root).common / "shallow"),
+        "grafted": _first_words(whereabouts(root).common / "info" / "grafts"),
+        "replaced": _replaced(root),
+    }
+    return {how: names for how, names in found.items() if names}
+
+
+def _incomplete(
+    root: Path,
+    base: str,
+    head: str,
+    ancestors: tuple[str, ...],
+    altered: Mapping[str, set[str]],
+) -> str:
+    """What is not true of the history between the merge base and the two sides, in words."""
+    if not altered:
+        return ""
+    asked = ("rev-list", base, head, "--not", *ancestors)
+    above = set(require_success(root, run(root, *asked)).stdout.decode("ascii").split())
+    for how, names in altered.items():
+        seen = names & (above if how == "shallow" else above | set(ancestors))
+        if seen:
+            return f"the history between is {how} at {min(seen)[:12]}"
+    return ""
+
+
+def _first_words(file: Path) -> set[str]:
+    try:
+        lines = file.read_text(encoding="ascii", errors="replace").splitlines()
+    except FileNotFoundError:
+        return set()
+    return {line.split()[0] for line in lines if line.strip() and not line.startswith("#")}
+
+
+def _replaced(root: Path) -> set[str]:
+    lines = replacements(root, whereabouts(root).common).decode("utf-8", "replace").splitlines()
+    return {line.split()[0].rpartition("/")[2] for line in lines}
+
+
+def _relative(root: Path) -> str:
+    """The option that makes names relative to the root; an empty repository has no folders."""
+    prefix = prefix_of(root)
+    return f"--relative={prefix}" if prefix else "--no-relative"
 
 
 def _outside(root: Path, ancestor: str, head: str) -> tuple[str, ...]:
@@ -112,7 +284,7 @@ def _outside(root: Path, ancestor: str, head: str) -> tuple[str, ...]:
     if not prefix:
         return ()
     asked = ("diff", "-z", "--name-only", "--no-relative", _MODULES, ancestor, head)
-    names = require_success(root, run(root, *asked)).stdout.split(b"\0")
+    names = require_success(root, run_on_objects(root, *asked)).stdout.split(b"\0")
     paths = (name.decode("utf-8", "replace") for name in names if name)
     return tuple(sorted(path for path in paths if not path.startswith(prefix)))
 
@@ -137,20 +309,39 @@ def _name(field: bytes) -> str:
     return shown
 
 
-def _patches(root: Path, ancestor: str, head: str, files: tuple[FileChange, ...]) -> dict[str, str]:
+class _Sides:
+    """What the changed files hold before and after, each blob read once."""
+
+    def __init__(self, root: Path, ancestor: str, head: str, files: tuple[FileChange, ...]) -> None:
+        self._old, self.new = files_at(root, ancestor), files_at(root, head)
+        names = chain.from_iterable(map(self._blobs, files))
+        self._data = blobs(root, filter(None, names))
+
+    def _blobs(self, each: FileChange) -> tuple[str | None, str | None]:
+        return self._old.get(each.before or each.path), self.new.get(each.path)
+
+    def of(self, each: FileChange) -> tuple[bytes | None, bytes | None]:
+        """What the file held and holds; none where it is not there, or no regular file."""
+        old, new = self._blobs(each)
+        return self._data.get(old or ""), self._data.get(new or "")
+
+    def content(self, each: FileChange) -> Content:
+        """The content of both sides together: what is no text on one of them is none."""
+        names = (each.before or each.path, each.path)
+        sides = zip(names, self.of(each), strict=True)
+        kinds = {content_of(path, data) for path, data in sides if data is not None}
+        return next((kind for kind in (Content.DATA, Content.MEDIA) if kind in kinds), Content.TEXT)
+
+
+def _patches(root: Path, ancestor: str, head: str, diff: _Diff, sides: _Sides) -> dict[str, str]:
     """The patch of each changed file, whole; a file that changed its kind has two pieces."""
-    whole = _split_patch(_patch(root, ancestor, head))
-    if len(whole) == len(files) and not any(_HIDDEN in piece for piece in whole):
-        return {each.path: piece for each, piece in zip(files, whole, strict=True)}
-    texts = _texts(root, head, ancestor, files)
-    found = {}
-    for each in files:
-        paths = tuple(filter(None, (each.before, each.path)))
-        patch = _patch(root, ancestor, head, *paths)
-        if _HIDDEN in patch and texts.issuperset(paths):
-            patch = _patch(root, ancestor, head, *paths, as_text=True)
-        found[each.path] = patch
-    return found
+    pieces = _split_patch(diff.patch)
+    if len(pieces) != len(diff.files):
+        pieces = [_patch(root, ancestor, head, each) for each in diff.files]
+    return {
+        each.path: piece if sides.content(each) is Content.TEXT else _without_content(piece)
+        for each, piece in zip(diff.files, pieces, strict=True)
+    }
 
 
 def _split_patch(text: str) -> list[str]:
@@ -160,35 +351,90 @@ def _split_patch(text: str) -> list[str]:
     return ended[:1] + [f"diff --git {piece}" for piece in ended[1:]]
 
 
-def _paths_of(files: Iterable[FileChange]) -> list[str]:
-    """The names that files have, and those that they had before."""
-    return sorted({path for each in files for path in (each.before, each.path) if path})
+def _without_content(piece: str) -> str:
+    """A patch that says which file changed, as git says it of what is no text."""
+    head, found, rest = piece.partition("\n--- ")
+    if not found:
+        return piece
+    old, _, after = rest.partition("\n+++ ")
+    return f"{head}\nBinary files {old} and {after.partition(chr(10))[0]} differ\n"
 
 
-def _texts(root: Path, head: str, ancestor: str, files: tuple[FileChange, ...]) -> set[str]:
-    """Those of the changed files that are text on both sides, whatever attributes say of them."""
-    trees = files_at(root, ancestor), files_at(root, head)
-    paths = _paths_of(files)
-    sides = {path: [tree[path] for tree in trees if path in tree] for path in paths}
-    contents = blobs(root, chain.from_iterable(sides.values()))
-    binary = {blob for blob, content in contents.items() if b"\0" in content}
-    return {path for path, found in sides.items() if found and binary.isdisjoint(found)}
+# How a patch looks: every file as text. How many digits a hash needs grows with the repository: the
+# same change must look the same.
+_LOOKS = (
+    *("-r", "-M", "-U3", "--text", "--no-color", "--no-ext-diff", "--no-textconv"),
+    *("--abbrev=12", "--inter-hunk-context=0", "--diff-algorithm=myers", "--submodule=short"),
+    *(_MODULES, "--src-prefix=a/", "--dst-prefix=b/"),
+)
 
 
-def _patch(root: Path, ancestor: str, head: str, *paths: str, as_text: bool = False) -> str:
-    """The patch between two commits; nobody's git configuration changes how it looks."""
-    looks = ("-M", "--relative", "--no-color", "--no-ext-diff", "--no-textconv", "-U3")
-    # How many digits a hash needs grows with the repository: the same change must look the same.
-    plain = ("--abbrev=12", "--inter-hunk-context=0", "--diff-algorithm=myers", "--submodule=short")
-    seen = ("--text",) if as_text else ()
-    prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
-    settings = ("-c", "core.quotePath=false", "-c", "diff.suppressBlankEmpty=false")
-    options = (*settings, "diff", *looks, *plain, _MODULES, *prefixes, *seen)
-    literal = {"GIT_LITERAL_PATHSPECS": "1"}
-    answer = require_success(
-        root, run(root, *options, ancestor, head, "--", *paths, environment=literal)
-    )
-    return answer.stdout.decode("utf-8", "replace")
+def _diff_output(root: Path, *named: str, stdin: bytes = b"", files: bool = True) -> bytes:
+    """What git prints of two commits: a record for each file that differs, and the patch."""
+    records = ("-z", "--raw") if files else ()
+    settings = ("-c", "core.quotePath=false")
+    asked = (*settings, "diff-tree", *records, "-p", *_LOOKS, _relative(root), *named)
+    return require_success(root, run_on_objects(root, *asked, stdin=stdin)).stdout
+
+
+def _patch(root: Path, ancestor: str, head: str, each: FileChange) -> str:
+    """The patch of one file between two commits."""
+    paths = filter(None, (each.before, each.path))
+    return _shown(_diff_output(root, ancestor, head, "--", *paths, files=False))
+
+
+def _shown(patch: bytes) -> str:
+    return _GUESSED.sub(r"\1", as_text(patch))
+
+
+def _hidden(files: tuple[FileChange, ...], sides: _Sides) -> Iterator[Hidden]:
+    """What a reader of the patches does not see."""
+    looks = _alike((each.path for each in files if each.status in _NAMED_ANEW), sides.new)
+    for each in files:
+        old, new = sides.of(each)
+        if new is None:
+            continue
+        if each.status in _NAMED_ANEW:
+            yield from _of_name(each.path, looks[fold(each.path)])
+        if sides.content(each) is Content.DATA:
+            yield Hidden(each.path, None, "it is no text and no known kind of picture or archive")
+        elif sides.content(each) is Content.TEXT:
+            yield from _of_lines(each.path, old or b"", new)
+
+
+_NAMED_ANEW = frozenset("ARC")
+
+
+def _alike(wanted: Iterable[str], paths: Iterable[str]) -> dict[str, list[str]]:
+    """The paths that look like one of those that are wanted, by how they look."""
+    found: dict[str, list[str]] = {fold(path): [] for path in wanted}
+    for path in paths if found else ():
+        if (look := fold(path)) in found:
+            found[look].append(path)
+    return found
+
+
+def _of_name(path: str, alike: Iterable[str]) -> Iterator[Hidden]:
+    odd = odd_name(path)
+    if odd is not None:
+        yield Hidden(path, None, odd)
+    for twin in alike:
+        if twin != path:
+            yield Hidden(path, None, f"its name differs from {twin!r} only in what one overlooks")
+
+
+def _of_lines(path: str, old: bytes, new: bytes) -> Iterator[Hidden]:
+    """What is hidden in lines that were not there before."""
+    if new.isascii() and b"\0" not in new:
+        return
+    known = set(old.split(b"\n"))
+    code = not path.lower().endswith(_DOCUMENTS)
+    words = ascii_words(new.decode("utf-8", "replace")) if code else frozenset()
+    for number, line in enumerate(new.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if line not in known and (b"\0" in line or not line.isascii()):
+            shown = line.decode("utf-8", "replace")
+            for what in chain(unseen_in(shown), imitations_in(shown, words) if code else ()):
+                yield Hidden(path, number, what)
 
 
 LINK = "120000"

@@ -38,6 +38,16 @@ class Commit:
         """When it was committed, in seconds since 1970."""
         return int(self._header["committer"].split(" ")[-2])
 
+    @property
+    def parent(self) -> str | None:
+        """The name of its first parent, whether or not the repository has it."""
+        return self._header.get("parent")
+
+    @property
+    def subject(self) -> str:
+        """The first line of its message."""
+        return self._header[""]
+
     @cached_property
     def files(self) -> Mapping[str, str]:
         """Path to blob of every regular file."""
@@ -47,6 +57,8 @@ class Commit:
     def modes(self) -> Mapping[str, str]:
         """Path to git's mode of everything below the root, links and submodules too."""
         below = git.prefix_of(self.root)
+        if not below:
+            return {each.path: each.mode for each in git.entries_of(self.root, self.sha)}
         return {
             each.path.removeprefix(below): each.mode
             for each in git.entries_of(self.root, self.sha)
@@ -71,12 +83,14 @@ class Commit:
 
     @cached_property
     def _header(self) -> Mapping[str, str]:
-        """The first line of each kind in the commit's own object."""
+        """The first line of each kind in the commit's own object; under "" that of its message."""
         data = git.blobs(self.root, [self.sha])[self.sha]
         found: dict[str, str] = {}
-        for line in data.partition(b"\n\n")[0].split(b"\n"):
+        header, _, message = data.partition(b"\n\n")
+        for line in header.split(b"\n"):
             name, _, value = line.decode("utf-8", "replace").partition(" ")
             found.setdefault(name, value)
+        found[""] = message.strip().partition(b"\n")[0].decode("utf-8", "replace")
         if not {"tree", "committer"} <= found.keys():
             raise UsageError(f"{self.root}: the commit {self.sha} is damaged: run `git fsck`.")
         return found

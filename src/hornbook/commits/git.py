@@ -27,6 +27,9 @@ _PLAINLY = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_GRAFT_FILE": os.devnull,
+    # A clone that left objects out would fetch them, by whatever program its settings name.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
 }
 _RENAMES_SEEN = 200
 _FULL_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -68,6 +71,12 @@ class Operation:
                     self._facts.popitem(last=False)
             self._facts.move_to_end(key)
             return cast("T", self._facts[key])  # the key says what it is
+
+    def forget(self, name: str) -> None:
+        """Let go of what was computed from an object."""
+        with self._deciding:
+            for key in [key for key in self._facts if isinstance(key, tuple) and name in key]:
+                del self._facts[key]
 
     def read(self, name: str) -> GitObject | None:
         """The object that a name means; None if git cannot give it, for whatever reason."""
@@ -180,6 +189,17 @@ def run(
     )
 
 
+def started(root: Path, *arguments: str) -> "subprocess.Popen[bytes]":
+    """Git as `run` starts it, whose output is read while it works; to be ended by the caller."""
+    return subprocess.Popen(
+        _command(root, *arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=_environment(),
+    )
+
+
 def _command(root: Path, *arguments: str) -> list[str]:
     return ["git", *_SAFE, "-C", str(root), *arguments]
 
@@ -214,6 +234,28 @@ def ignored(root: Path, paths: Sequence[str]) -> frozenset[str]:
     return frozenset(
         path for path in paths if run(root, "check-ignore", "-q", "--", path).returncode == 0
     )
+
+
+def ignore_settings(root: Path) -> tuple[Path, ...]:
+    """The files that decide what git ignores, beside each `.gitignore` below the root.
+
+    The index is one of them, since git ignores nothing that it follows already. Outside a
+    repository there are none.
+    """
+    asked = ("--show-toplevel", "--git-path", "info/exclude", "--git-path", "index")
+    try:
+        answer = run(root, "rev-parse", *asked)
+    except FileNotFoundError:
+        return ()
+    said = os.fsdecode(answer.stdout).split("\n")
+    if answer.returncode or len(said) != 4:
+        return ()
+    top, exclude, index = (root / each for each in said[:3])
+    named = run(root, "config", "--type=path", "--get", "core.excludesFile").stdout
+    usual = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config", "git", "ignore").expanduser()
+    for_all = root / os.fsdecode(named).removesuffix("\n") if named else usual
+    above = [each / ".gitignore" for each in root.parents if each.is_relative_to(top)]
+    return (*above, exclude, index, for_all)
 
 
 def renames(root: Path) -> dict[str, str]:
@@ -254,9 +296,31 @@ def _resolved(root: Path, revision: str) -> str:
     except FileNotFoundError:
         raise UsageError("git is not on PATH: install it to judge at a commit.") from None
     if answer.returncode:
-        said = answer.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise UsageError(f"{revision!r} names no commit in {root} ({said}): see `git log`.")
+        raise UsageError(_no_commit(root, revision, answer.stderr.decode("utf-8", "replace")))
     return answer.stdout.decode("ascii").strip()
+
+
+def _no_commit(root: Path, revision: str, said: str) -> str:
+    if run(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
+        return (
+            f"{revision!r} names no commit in {root}, which is a shallow clone: "
+            "`git fetch --unshallow` brings the rest of its history."
+        )
+    return f"{revision!r} names no commit in {root} ({_plain(said)}): see `git log`."
+
+
+def is_commit(root: Path, revision: str) -> bool:
+    """Whether a revision names a commit."""
+    asked = ("rev-parse", "--verify", "-q", "--end-of-options", revision + "^{commit}")
+    return run(root, *asked).returncode == 0
+
+
+def has_commit(root: Path, name: str) -> bool:
+    """Whether the repository has the commit of a full name, as a shallow clone may not."""
+    held = _held(root)
+    if held is not None and (found := held.read(name)) is not None:
+        return found.kind == "commit"
+    return run(root, "cat-file", "-e", f"{name}^{{commit}}").returncode == 0
 
 
 def is_ancestor(root: Path, older: str, newer: str) -> bool:
@@ -298,6 +362,11 @@ def entries_of(
     return _listed(root, tree, environment)
 
 
+def remember_entries(root: Path, tree: str, entries: tuple[TreeEntry, ...]) -> None:
+    """Let the open operation know what a commit holds, in git's order, so that it need not ask."""
+    once(root, ("entries", tree), lambda: entries)
+
+
 def _listed(root: Path, tree: str, environment: Mapping[str, str] | None) -> tuple[TreeEntry, ...]:
     asked = ("ls-tree", "-r", "-z", "--full-tree", tree)
     return _entries(require_success(root, run(root, *asked, environment=environment)).stdout)
@@ -330,6 +399,8 @@ def files_at(
 
 def _files_below(root: Path, tree: str) -> Mapping[str, str]:
     below = prefix_of(root)
+    if not below:
+        return {each.path: each.blob for each in entries_of(root, tree) if each.mode[:3] == "100"}
     return {
         each.path.removeprefix(below): each.blob
         for each in entries_of(root, tree)
@@ -375,7 +446,7 @@ def _blobs_alone(
         end = answer.stdout.index(b"\n", place)
         facts = answer.stdout[place:end].split(b" ")
         if len(facts) != 3:
-            raise UsageError(f"{root}: git has no object {name}: run `git fsck`.")
+            raise UsageError(_lacks(root, name))
         size = int(facts[2])
         found[name] = answer.stdout[end + 1 : end + 1 + size]
         place = end + 1 + size + 1
@@ -395,7 +466,7 @@ def blob_sizes(root: Path, names: Iterable[str]) -> dict[str, int]:
     for name, line in zip(wanted, answer.stdout.splitlines(), strict=True):
         facts = line.split(b" ")
         if len(facts) != 3:
-            raise UsageError(f"{root}: git has no object {name}: run `git fsck`.")
+            raise UsageError(_lacks(root, name))
         found[name] = int(facts[2])
     return found
 
@@ -405,9 +476,37 @@ def require_success(
 ) -> subprocess.CompletedProcess[bytes]:
     """The answer of a git that succeeded; a failure is never read as an empty answer."""
     if answer.returncode:
-        said = answer.stderr.decode("utf-8", "replace").strip()
-        raise UsageError(f"git cannot read {root}: {said or answer.returncode}.")
+        raise UsageError(
+            _failure(root, answer.stderr.decode("utf-8", "replace"), answer.returncode)
+        )
     return answer
+
+
+_MISSING = re.compile(r"(?:unable to read|missing|could not fetch)\D*?\b([0-9a-f]{40,64})\b")
+
+
+def _failure(root: Path, said: str, code: int) -> str:
+    """What git failed over, in a sentence; its hints are for those who called it themselves."""
+    missing = _MISSING.search(said)
+    if missing is not None:
+        return _lacks(root, missing[1])
+    told = _plain(said)
+    return f"git cannot read {root}: {told or f'it ended with {code}'}."
+
+
+def _plain(said: str) -> str:
+    """What git says, without its hints."""
+    lines = [
+        line.strip() for line in said.splitlines() if not line.startswith(("hint:", "warning:"))
+    ]
+    return "; ".join(filter(None, lines)).removeprefix("fatal: ").rstrip(".")
+
+
+def _lacks(root: Path, name: str) -> str:
+    return (
+        f"{root} lacks the object {name}, as a clone does that is partial or damaged: "
+        "`git fetch --refetch --no-filter` brings what is missing, `git fsck` lists it."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,6 +554,21 @@ def prefix_of(root: Path) -> str:
 def _place_said(root: Path, *asked: str) -> str:
     answer = require_success(root, run(root, "rev-parse", *asked))
     return os.fsdecode(answer.stdout).removesuffix("\n")
+
+
+def replacements(root: Path, common: Path) -> bytes:
+    """The objects that stand in the place of others, as `refs/replace/NAME OBJECT` lines.
+
+    Git is asked only where there may be any.
+    """
+    packed = common / "packed-refs"
+    none = (
+        not (common / "reftable").exists()
+        and not (common / "refs" / "replace").exists()
+        and not (packed.is_file() and b" refs/replace/" in packed.read_bytes())
+    )
+    asked = ("for-each-ref", "--format=%(refname) %(objectname)", "refs/replace/")
+    return b"" if none else run(root, *asked).stdout
 
 
 def _joined(paths: Iterable[str]) -> bytes:

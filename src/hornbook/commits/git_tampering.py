@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from hornbook.commits.git import run
+from hornbook.commits.git import replacements, run
 from hornbook.commits.writer import common_folder
 
 Seal = Mapping[str, str]
@@ -28,7 +28,7 @@ def seal(root: Path, administration: Path | None = None, pointer: Path | None = 
         found |= _hashed(name, common / name)
     for path in sorted(_below(common / "hooks")):
         found |= _hashed(f"hooks/{path.name}", path)
-    replaced = _replacements(root, common)
+    replaced = replacements(root, common)
     if replaced:
         found["refs/replace"] = sha256(replaced).hexdigest()
     if administration is not None:
@@ -37,18 +37,6 @@ def seal(root: Path, administration: Path | None = None, pointer: Path | None = 
     if pointer is not None:
         found |= _hashed("worktree/.git", pointer)
     return found
-
-
-def _replacements(root: Path, common: Path) -> bytes:
-    """The objects that stand in the place of others; git is asked only where there may be any."""
-    packed = common / "packed-refs"
-    none = (
-        not (common / "reftable").exists()
-        and not (common / "refs" / "replace").exists()
-        and not (packed.is_file() and b" refs/replace/" in packed.read_bytes())
-    )
-    asked = ("for-each-ref", "--format=%(refname) %(objectname)", "refs/replace/")
-    return b"" if none else run(root, *asked).stdout
 
 
 def broken(before: Seal, after: Seal) -> tuple[str, ...]:

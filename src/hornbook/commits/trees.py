@@ -14,6 +14,7 @@ from hornbook.disk import temporary_folder
 # What tools keep beside the sources: no part of a change unless it is tracked.
 KEPT_BESIDE = (
     "**/.hornbook/.gitignore",
+    "**/.hornbook/canaries/",
     "**/.hornbook/logs/",
     "**/.hornbook/store/",
     "**/.hornbook/objects/",

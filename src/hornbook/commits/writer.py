@@ -2,12 +2,13 @@
 
 import os
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.commits.commit import commit_at
-from hornbook.commits.git import commit, once, run, whereabouts
+from hornbook.commits.git import blobs, commit, once, prefix_of, run, whereabouts
+from hornbook.disk import temporary_folder
 from hornbook.errors import UsageError
 
 NAME, MAIL = "Hornbook", "hornbook@localhost"
@@ -145,6 +146,42 @@ def make_commit(
         environment={**identity(root), **dates},
     )
     return printed.decode("ascii").strip()
+
+
+def sibling(root: Path, revision: str, path: str, data: bytes) -> str:
+    """The hash of a commit like another one, but for the bytes of one file that it has.
+
+    Parents, author, dates and message are the same; only a signature is not, since it would not
+    hold. No branch, no index and no file changes.
+
+    Raises:
+        UsageError: The commit has no such file, or git refused.
+    """
+    found = commit_at(root, revision)
+    if path not in found.files:
+        raise UsageError(f"{found.sha[:12]} has no file {path}: name one that it has.")
+    blob = keep_blob(root, data)
+    with temporary_folder("index") as place:
+        environment = {"GIT_INDEX_FILE": str(place / "index")}
+        write(root, "read-tree", found.sha, environment=environment)
+        entry = f"{found.modes[path]} {blob}\t{prefix_of(root)}{path}\0"
+        named = ("update-index", "-z", "--index-info")
+        write(root, *named, stdin=os.fsencode(entry), environment=environment)
+        tree = write(root, "write-tree", environment=environment).strip()
+    header, _, message = blobs(root, [found.sha])[found.sha].partition(b"\n\n")
+    kept = _unsigned(header.split(b"\n"))
+    whole = b"\n".join([b"tree " + tree, *kept]) + b"\n\n" + message
+    made = write(root, "hash-object", "-t", "commit", "-w", "--stdin", stdin=whole)
+    return made.decode("ascii").strip()
+
+
+def _unsigned(header: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a commit's header behind its tree, without those of a signature."""
+    signature = False
+    for line in header:
+        signature = line.startswith(b"gpgsig") or (signature and line.startswith(b" "))
+        if not signature and not line.startswith(b"tree "):
+            yield line
 
 
 def _date(root: Path, revision: str) -> str:

@@ -7,7 +7,9 @@ integers, so that the same settings give the same limits everywhere.
 from dataclasses import dataclass
 
 from hornbook.errors import ConfigError, UsageError
-from hornbook.settings.settings import Budget, Endpoint, Settings
+from hornbook.settings.models import Endpoint
+from hornbook.settings.reserve import Reserve, ReserveFrom, SettingsOfBase
+from hornbook.settings.settings import Budget, Settings
 
 
 def endpoint(settings: Settings, name: str | None) -> tuple[str, Endpoint]:
@@ -24,6 +26,22 @@ def endpoint(settings: Settings, name: str | None) -> tuple[str, Endpoint]:
 
 
 @dataclass(frozen=True, slots=True)
+class RoomAsked:
+    """What a question says of the room: a model or window, a reserve, and whose settings decide.
+
+    Without a base they are those of the work tree.
+    """
+
+    model: str | None = None
+    window: int | None = None
+    reserve: str | int | None = None
+    base: SettingsOfBase | None = None
+
+
+AS_SET = RoomAsked()
+
+
+@dataclass(frozen=True, slots=True)
 class TaskRoom:
     """What a window leaves for a task: `limit` is how much of `available` it may fill."""
 
@@ -34,7 +52,11 @@ class TaskRoom:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRoom:
-    """The budgets of a review, in tokens."""
+    """The budgets of a review, in tokens.
+
+    `diff` is the room of the change beside `planned` tokens of rules. Rules may take more, up to
+    the reserve, as far as the change leaves it: so a large reserve never shrinks what fits.
+    """
 
     window: int
     instructions: int
@@ -44,6 +66,17 @@ class ReviewRoom:
     plan: int = 0
     task: int = 0
     core: int = 0
+    planned: int = 4000
+    reserve_from: ReserveFrom = ReserveFrom.DEFAULT
+    reserve_said: str = ""
+
+    def rules_beside(self, diff: int) -> int:
+        """The room for rules beside a change of so many tokens."""
+        return min(self.reserve, max(self.planned, self.planned + self.diff - diff))
+
+    def diff_beside(self, rules: int) -> int:
+        """The room for a change beside so many tokens of rules."""
+        return self.diff - max(0, min(rules, self.reserve) - self.planned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +100,13 @@ class DevelopRoom:
         return self.plan + self.task + self.notes + self.feedback + self.recent
 
 
-def task_room(window: int, *, reserve: int, sweet_spot: int, budget: Budget) -> TaskRoom:
+def task_room(window: int, *, sweet_spot: int, budget: Budget) -> TaskRoom:
     """The room that a window leaves for a task.
 
     Raises:
         ConfigError: The window is too small to leave any.
     """
-    fixed = budget.system_prompt + budget.plan + reserve + budget.response
+    fixed = budget.system_prompt + budget.plan + budget.rules + budget.response
     available = window - fixed - window * budget.safety_percent // 100
     if available <= 0:
         message = (
@@ -93,15 +126,16 @@ def too_large(estimate: int, given: TaskRoom, *, sweet_spot: int, budget: Budget
     return estimate * 100 > given.available * budget.task_percent
 
 
-def review_room(settings: Settings, chosen: Endpoint, *, planned: bool = False) -> ReviewRoom:
-    """The budgets of a review in a model's window; plan and task share the working memory.
+def review_room(
+    settings: Settings, window: int, reserve: Reserve, *, planned: bool = False
+) -> ReviewRoom:
+    """The budgets of a review in a window; plan and task share the working memory.
 
     Raises:
         UsageError: The window leaves nothing for a change.
     """
-    budget, window = settings.budget, chosen.max_tokens
-    reserve = settings.reserve_of(window)
-    fixed = budget.system_prompt + reserve + budget.working_memory + budget.output
+    budget = settings.budget
+    fixed = budget.system_prompt + reserve.planned + budget.working_memory + budget.output
     diff = window - fixed - window * budget.safety_percent // 100
     if diff <= 0:
         raise UsageError(
@@ -112,11 +146,14 @@ def review_room(settings: Settings, chosen: Endpoint, *, planned: bool = False) 
     return ReviewRoom(
         window=window,
         instructions=budget.system_prompt,
-        reserve=reserve,
+        reserve=reserve.tokens,
         situation=max(0, budget.working_memory - taken),
         diff=diff,
         plan=budget.plan,
         task=budget.task,
+        planned=reserve.planned,
+        reserve_from=reserve.source,
+        reserve_said=reserve.said,
     )
 
 
@@ -127,8 +164,7 @@ def develop_room(settings: Settings, chosen: Endpoint) -> DevelopRoom:
         ConfigError: The window is too small for any task.
     """
     budget, window = settings.budget, chosen.max_tokens
-    reserve = settings.reserve_of(window)
-    task = task_room(window, reserve=reserve, sweet_spot=chosen.sweet_spot, budget=budget)
+    task = task_room(window, sweet_spot=chosen.sweet_spot, budget=budget)
     return DevelopRoom(
         window=window,
         instructions=budget.system_prompt,
@@ -139,5 +175,5 @@ def develop_room(settings: Settings, chosen: Endpoint) -> DevelopRoom:
         core=budget.core,
         notes=budget.notes,
         recent=budget.recent,
-        rules=reserve,
+        rules=settings.reserve_of(window),
     )

@@ -1,13 +1,16 @@
 """A prompt: units of text in sections, and where every byte of it came from."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
 from typing import Self
 
 from hornbook.context.tiers import TIER_OF, Contribution, Tier
+from hornbook.settings.reserve import ReserveFrom
+from hornbook.text.visible import visible
 
 
 class Outcome(StrEnum):
@@ -21,12 +24,19 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A piece of text that goes in whole or not at all."""
+    """A piece of text that goes in whole or not at all.
+
+    `path` is the file that a rule's text stands in, `also` are others with the same text, and
+    `included_by` is the file that includes it, where it is part of a rule in another file.
+    """
 
     id: str
     revision: str
     text: str
     severity: str | None = None
+    path: str | None = None
+    also: tuple[str, ...] = ()
+    included_by: str | None = None
 
     @classmethod
     def hashed(cls, name: str, text: str) -> Self:
@@ -49,7 +59,10 @@ class ReviewerBrief:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Where a unit stands in the prompt: byte offset and length, and the hash of those bytes."""
+    """Where a unit stands in the prompt: byte offset and length, and the hash of those bytes.
+
+    Where it comes from is told as the unit has it.
+    """
 
     id: str
     revision: str
@@ -58,6 +71,9 @@ class Item:
     length: int
     tokens: int
     severity: str | None = None
+    path: str | None = None
+    also: tuple[str, ...] = ()
+    included_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +93,29 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedUnit:
+    """A unit of a large rule that the reader of a context has to answer by its own id.
+
+    `sop_id` is the rule's document, `inferred` says that the severity is told from the words, and
+    `tokens` are those of the unit's item: the head's hold what is said above the rule's text.
+    """
+
+    id: str
+    sop_id: str
+    title: str
+    severity: str
+    inferred: bool
+    tokens: int
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LeftOut:
     """Something that would have helped but did not fit, or was not current."""
 
     id: str
     reason: str
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +147,32 @@ class Context:
     counter: str
     sha256: str | None
     sections: tuple[Section, ...]
+    units: tuple[ListedUnit, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     split: tuple[tuple[str, ...], ...] = ()
     passes: tuple[tuple[str, ...], ...] = ()
     reasons: tuple[Reason, ...] = ()
     reserve: int = 0
+    reserve_from: ReserveFrom = ReserveFrom.DEFAULT
+    over_planned: bool = False
     window: int = 0
     tiers: tuple[Contribution, ...] = ()
 
+    @property
+    def answer_ids(self) -> tuple[str, ...]:
+        """What a review of it has one entry for: every unit, and every rule without units."""
+        return answer_ids(self.sop_ids, [(unit.id, unit.sop_id) for unit in self.units])
+
+
+def answer_ids(sop_ids: Iterable[str], units: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The ids that a review answers, given the rules, and each unit's id with that of its rule."""
+    by_units = {sop_id for _, sop_id in units}
+    whole = [each for each in sop_ids if each not in by_units]
+    return tuple(sorted([*whole, *(unit_id for unit_id, _ in units)]))
+
 
 _BACKTICKS = re.compile(r"`+")
+_PLAIN_ID = re.compile(r"(?:source|decision|convention|plan|task|code)\.[A-Za-z0-9_.%-]+")
 
 Count = Callable[[str], int]
 
@@ -132,7 +182,7 @@ class Part:
     """A section before it is laid out: `empty` is said in the place of units.
 
     Units that are `quoted` stand between marks with their id and hash, so that no text in them
-    can pass for a section of the prompt.
+    can pass for a section of the prompt. `remarks` are said above units, by id.
     """
 
     name: str
@@ -141,6 +191,7 @@ class Part:
     budget: int
     empty: str = ""
     quoted: bool = True
+    remarks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def pieces(self) -> list[tuple[str, Unit | None]]:
@@ -148,10 +199,11 @@ class Part:
         said = f"# {self.heading}\n\n" + ("" if self.units else f"{self.empty}\n\n")
         pieces: list[tuple[str, Unit | None]] = [(said, None)]
         for unit in self.units:
-            mark = f"{unit.id} {unit.revision.rpartition('.')[2]}"
+            mark = f"{quoted_name(unit.id)} {unit.revision.rpartition('.')[2]}"
             end = "" if unit.text.endswith("\n") else "\n"
+            remark = self.remarks.get(unit.id)
             if self.quoted:
-                pieces.append((f"[begin {mark}]\n", None))
+                pieces.append((f"{remark}\n" * bool(remark) + f"[begin {mark}]\n", None))
             pieces.append((unit.text, unit))
             pieces.append((f"{end}[end {mark}]\n\n" if self.quoted else f"{end}\n", None))
         return pieces
@@ -160,6 +212,15 @@ class Part:
     def text(self) -> str:
         """The section as it stands in the prompt."""
         return "".join(text for text, _ in self.pieces)
+
+
+def quoted_name(name: str) -> str:
+    """A name as it stands in a prompt: an id as it is, a file's name as a JSON string.
+
+    A change chooses the names of its files, and one could read like an instruction.
+    """
+    plain = _PLAIN_ID.fullmatch(name) is not None
+    return name if plain else json.dumps(visible(name), ensure_ascii=False)
 
 
 def text_part(name: str, heading: str, text: str, budget: int) -> Part:
@@ -194,6 +255,9 @@ def lay_out(parts: Sequence[Part], count: Count) -> tuple[str, tuple[Section, ..
                         length=len(data),
                         tokens=count(text),
                         severity=unit.severity,
+                        path=unit.path,
+                        also=unit.also,
+                        included_by=unit.included_by,
                     )
                 )
             texts.append(text)

@@ -6,10 +6,15 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any  # receipts are read as they come
 
-from hornbook.context.prompt import Context, ReviewerBrief
+from hornbook.context.prompt import Context, ReviewerBrief, answer_ids
 from hornbook.rules.own_files.records import RECEIPT, seal_of
+from hornbook.rules.units import HEAD, unit_id
 
 SCHEMA = "hornbook.receipt.v1"
+NO_UNITS = (
+    "the receipt has no `units`: a Hornbook made it that judged no rule by its sections; "
+    "prepare the review again"
+)
 
 Counters = Callable[[str], Callable[[str], int]]
 
@@ -18,7 +23,8 @@ Counters = Callable[[str], Callable[[str], int]]
 class Circumstances:
     """What a context was made for: the change, and the commits that its rules came from.
 
-    `told` is what else it says, if anything.
+    `findings` are rule files that it edits, `hidden` what a reader does not see of it; `told` is
+    what else it says, if anything.
     """
 
     files: tuple[str, ...]
@@ -30,6 +36,7 @@ class Circumstances:
     model: str | None = None
     whole_set: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     told: ReviewerBrief | None = None
 
 
@@ -67,6 +74,9 @@ class _Check:
     def problems(self) -> Iterator[str]:
         if self._facts.get("schema") != SCHEMA:
             yield f"the receipt's schema is {self._facts.get('schema')!r}, not {SCHEMA!r}"
+            return
+        if "units" not in self._facts:
+            yield NO_UNITS
             return
         if self._facts["receipt_sha256"] != own_hash(self._facts):
             yield "the receipt was edited: its own hash is another one"
@@ -127,15 +137,47 @@ class _Check:
                 )
 
     def _rules(self) -> Iterator[str]:
-        listed = sorted(
-            str(item["id"])
+        """Whether the prompt holds what is to be answered.
+
+        Beside it only heads may be shown, and files that are part of a rule and answered with it.
+        """
+        held = {
+            str(item["id"]): item
             for section in _dicts(self._facts["sections"])
             if section["name"] == "sops"
             for item in _dicts(section["items"])
-        )
-        said = self._facts["sop_ids"]
-        if listed != said:
-            yield f"the receipt lists the rules {said}, its sections hold {listed}"
+        }
+        units = _dicts(self._facts["units"])
+        said = list(asked_in(self._facts))
+        heads = {name for unit in units for name in heads_of(str(unit["sop_id"]))}
+        beside = {name for name, item in held.items() if name in heads or item["included_by"]}
+        found = sorted(held.keys() - (beside - set(said)))
+        if found != said:
+            yield f"the receipt lists {said} to be answered, its sections hold {found}"
+        for unit in units:
+            item = held.get(str(unit["id"]), unit)
+            for key in ("tokens", "severity"):
+                if item[key] != unit[key]:
+                    yield f"{unit['id']} has {key} {item[key]}, its unit says {unit[key]}"
+
+
+def asked_in(facts: Mapping[str, object]) -> tuple[str, ...]:
+    """What a review of a receipt's packet has one entry for.
+
+    Raises:
+        KeyError: It is no receipt.
+        TypeError: It is no receipt.
+    """
+    units = [(str(each["id"]), str(each["sop_id"])) for each in _dicts(facts["units"])]
+    listed = facts["sop_ids"]
+    if not isinstance(listed, list):
+        raise TypeError(f"expected a list, found {listed!r}")
+    return answer_ids(map(str, listed), units)
+
+
+def heads_of(sop_id: str) -> tuple[str, str]:
+    """The ids that the head of a rule with units may have in a prompt."""
+    return sop_id, unit_id(sop_id, HEAD)
 
 
 def _dicts(value: object) -> "list[dict[str, Any]]":

@@ -1,43 +1,56 @@
 """Gathers what a context is made from: rules, decisions, the change, and the room for them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from hornbook.commits import git
-from hornbook.commits.change import Change, change
-from hornbook.context.budget import ReviewRoom, endpoint, review_room
+from hornbook.commits.change import Change, Hidden, change
+from hornbook.context.budget import ReviewRoom, RoomAsked, endpoint, review_room
+from hornbook.context.edited_judges import edited_judges
 from hornbook.context.named_files import expanded
 from hornbook.context.plan_brief import Brief
 from hornbook.context.prompt import (
     Context,
     LeftOut,
+    Outcome,
     Pressure,
+    Reason,
     ReviewerBrief,
     Unit,
     fenced,
+    quoted_name,
     with_left_out,
 )
 from hornbook.context.receipt import Circumstances
-from hornbook.context.reviewer_context import Extra, ReviewMaterial, Rule, assemble
+from hornbook.context.reviewer_context import (
+    Extra,
+    ReviewMaterial,
+    Rule,
+    RuleSection,
+    assemble,
+)
 from hornbook.context.templates.roles import instructions
 from hornbook.context.tier_sources import core_tier
 from hornbook.context.tiers import Tier
 from hornbook.errors import UsageError
-from hornbook.graph.commit_graph import graph_at
+from hornbook.graph.commit_graph import graph_at, settings_of_base
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.binding import related
 from hornbook.rules.catalog import Entry
 from hornbook.rules.code.file import code_id
 from hornbook.rules.code.generated import PATTERNS, is_generated
 from hornbook.rules.code.summary import summarise
-from hornbook.rules.document_reader import is_rule_file
-from hornbook.rules.rendering import render, render_summary
+from hornbook.rules.document import Document, Include
+from hornbook.rules.rendering import header, render, render_summary
+from hornbook.rules.units import HEAD, RulePart, RuleUnit, highest, severity_of, unit_id
+from hornbook.settings.reserve import reserve_for
 from hornbook.settings.settings import Settings
 from hornbook.text.globs import parse_set
-from hornbook.text.tokens import counter
-from hornbook.vocabulary.terms import Activation, Category
+from hornbook.text.tokens import TokenCounter, counter
+from hornbook.text.visible import as_text
+from hornbook.vocabulary.terms import Activation, Category, Severity
 
 SUPERSEDED = ("superseded", "superceded", "deprecated", "rejected")
 
@@ -105,13 +118,8 @@ def _about(snapshot: Snapshot, category: Category, paths: Sequence[str]) -> list
     return found
 
 
-JUDGING_NOTHING = (
-    ".hornbook/.gitignore",
-    ".hornbook/records/receipts/",
-    ".hornbook/records/reviews/",
-    ".hornbook/records/runs/",
-    ".hornbook/records/escalations/",
-)
+BASE = ""
+"""In the place of a commit: the change's own base judges it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +135,7 @@ class Packet:
         """The packets that together hold every rule of one that overflowed.
 
         Raises:
-            UsageError: There are none: it did not overflow, or one rule alone is too large.
+            UsageError: There are none: it did not overflow, or one section alone is too large.
         """
         if not self.context.passes:
             why = "; ".join(reason.message for reason in self.context.reasons)
@@ -135,7 +143,11 @@ class Packet:
         return [self._one_pass(set(ids)) for ids in self.context.passes]
 
     def _one_pass(self, ids: set[str]) -> "Packet":
-        rules = tuple(rule for rule in self.review.rules if rule.unit.id in ids)
+        rules = tuple(
+            rule if rule.unit.id in ids else rule.part(ids)
+            for rule in self.review.rules
+            if rule.unit.id in ids or any(each.unit.id in ids for each in rule.sections)
+        )
         review = replace(self.review, rules=rules)
         context = assemble(review, self.room, counter(self.context.counter))
         made_for = replace(self.made_for, whole_set=self.context.sop_ids)
@@ -158,13 +170,17 @@ class Contexts:
         *,
         earlier: str = "",
         told: ReviewerBrief | None = None,
+        counters: Callable[[str], TokenCounter] = counter,
     ) -> None:
         self._root = root
+        self._counters = counters
         self._told = told or _reviewer_brief(pressure, brief, earlier)
         self._superseded = brief.superseded if brief else ()
         self._snapshot = snapshot
 
-    def for_files(self, paths: Sequence[str], model: str | None = None) -> Packet:
+    def for_files(
+        self, paths: Sequence[str], model: str | None = None, reserve: str | int | None = None
+    ) -> Packet:
         """The context for files as they are, judged by the rules as they are ingested.
 
         Raises:
@@ -182,7 +198,10 @@ class Contexts:
         shown = tuple(
             _file_unit(path, contents[path], self._snapshot.settings) for path in contents
         )
-        return self._packet(self._snapshot, made_for, _Seen(shown, contents, "files"), model)
+        seen = _Seen(shown, contents, "files")
+        packet = self._packet(self._snapshot, made_for, seen, RoomAsked(model, reserve=reserve))
+        missing = [path for path in made_for.files if path not in contents]
+        return replace(packet, context=without(packet.context, missing)) if missing else packet
 
     def at_commit(self, revision: str, paths: Sequence[str], model: str | None = None) -> Packet:
         """The context for files as a commit holds them, judged by that commit's rules.
@@ -197,19 +216,23 @@ class Contexts:
         contents = {path: blobs[blob] for path, blob in wanted.items()}
         shown = tuple(_file_unit(path, data, snapshot.settings) for path, data in contents.items())
         made_for = Circumstances(files=tuple(sorted(set(paths))), graph=snapshot.version)
-        return self._packet(snapshot, made_for, _Seen(shown, contents, "files"), model)
+        seen = _Seen(shown, contents, "files")
+        return self._packet(snapshot, made_for, seen, self._asked(revision, model))
 
     def _refuse_stale(self, paths: Sequence[str]) -> None:
-        bound = {
-            b.rule.path: b.rule.sha256 for path in paths for b in self._snapshot.rules.bind(path)
-        }
+        bound: dict[str, str] = {}
+        for binding, _ in self._snapshot.rules.bind_all(paths):
+            bound[binding.rule.path] = binding.rule.sha256
+            bound |= {each.path: each.sha256 for each in binding.includes}
         changed = [path for path in sorted(bound) if _digest(self._root / path) != bound[path]]
         if changed:
             raise UsageError(
                 f"{', '.join(changed)} changed since it was ingested: run `hornbook ingest` first."
             )
 
-    def for_change(self, span: str, model: str | None = None) -> Packet:
+    def for_change(
+        self, span: str, model: str | None = None, reserve: str | int | None = None
+    ) -> Packet:
         """The context for a change, judged by the rules and settings of its base.
 
         Raises:
@@ -217,24 +240,45 @@ class Contexts:
         """
         with git.operation(self._root):
             found = change(self._root, span)
-            return self.of_change(found, graph_at(self._root, found.base), model)
+            return self.of_change(found, graph_at(self._root, found.base), model, reserve)
 
-    def of_change(self, found: Change, snapshot: Snapshot, model: str | None = None) -> Packet:
-        """The same for a change that is known already, with the graph of its base."""
+    def of_change(
+        self,
+        found: Change,
+        snapshot: Snapshot,
+        model: str | None = None,
+        reserve: str | int | None = None,
+        *,
+        judge: str | None = BASE,
+    ) -> Packet:
+        """The same for a change that is known already, with the graph of its base.
+
+        Another commit's graph, or with None that of the work tree, may judge it: `judge` names it.
+        """
         made_for = Circumstances(
             files=found.paths,
             base=found.base,
             head=found.head,
             merge_base=found.merge_base,
             tree=found.tree,
-            findings=tuple(edited_rules(found)),
+            findings=tuple(edited_judges(self._root, found, snapshot)),
+            hidden=tuple(map(_hidden_line, found.hidden)),
             told=self._told if self._told != ReviewerBrief() else None,
         )
         diffs = tuple(
             Unit(each.path, found.head[:12], fenced(found.patches[each.path], "diff"))
             for each in found.files
         )
-        return self._packet(snapshot, made_for, _Seen(diffs, self._contents(found)), model)
+        at = found.base if judge == BASE else judge
+        seen = _Seen(diffs, self._contents(found), at=at)
+        return self._packet(snapshot, made_for, seen, self._asked(at, model, reserve))
+
+    def _asked(
+        self, judge: str | None, model: str | None, reserve: str | int | None = None
+    ) -> RoomAsked:
+        """The room by the settings of a commit, or of the work tree."""
+        base = settings_of_base(self._root, judge) if judge is not None else None
+        return RoomAsked(model, reserve=reserve, base=base)
 
     def _contents(self, found: Change) -> dict[str, bytes]:
         """What the changed files hold at HEAD."""
@@ -248,20 +292,22 @@ class Contexts:
         snapshot: Snapshot,
         made_for: Circumstances,
         seen: "_Seen",
-        model: str | None,
+        asked: RoomAsked,
     ) -> Packet:
         settings = snapshot.settings
-        name, chosen = endpoint(settings, model)
+        name, chosen = endpoint(settings, asked.model)
         rules = bound_rules(snapshot, made_for.files)
         told = self._told
         decisions, left_out = decisions_about(snapshot, made_for.files, told.decisions)
         core = core_tier(
             self._root,
-            at=made_for.base,
+            at=seen.at,
             rules={snapshot.by_id[rule.unit.id].path for rule in rules},
         )
         conventions, doubted = conventions_about(snapshot, made_for.files)
+        missing = unread(snapshot, made_for.files)
         left_out = (
+            *missing,
             *self._superseded,
             *left_out,
             *doubted,
@@ -270,7 +316,7 @@ class Contexts:
         )
         review = ReviewMaterial(
             files=made_for.files,
-            instructions=instructions("reviewer", self._root, at=made_for.base),
+            instructions=instructions("reviewer", self._root, at=seen.at),
             rules=rules,
             extras=(
                 Extra("decisions", "Decisions that stand", decisions),
@@ -282,14 +328,15 @@ class Contexts:
                 Extra("conventions", "Conventions", conventions),
             ),
             diffs=seen.diffs,
-            situation=_situation(made_for) + told.situation,
+            situation=_situation(made_for) + _not_read(missing) + told.situation,
             subject=seen.subject,
             plan=told.plan,
             task=told.task,
             core=core.units,
         )
-        space = review_room(settings, chosen, planned=told.plan is not None)
-        count = counter(settings.counter)
+        reserve = reserve_for(settings, chosen.max_tokens, option=asked.reserve, base=asked.base)
+        space = review_room(settings, chosen.max_tokens, reserve, planned=told.plan is not None)
+        count = self._counters(settings.counter)
         core_tokens = sum(count(unit.text) for unit in core.units)
         space = replace(space, core=settings.budget.core, diff=max(0, space.diff - core_tokens))
         context = assemble(review, space, count)
@@ -300,25 +347,118 @@ class Contexts:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The files under review: their patches, and what they hold."""
+    """The files under review: their patches, and what they hold.
+
+    `at` is the commit whose instructions and core files are told; None is the work tree.
+    """
 
     diffs: tuple[Unit, ...]
     contents: dict[str, bytes]
     subject: str = "diff"
+    at: str | None = None
+
+
+def without(context: Context, missing: Sequence[str]) -> Context:
+    """The refusal of a context for files that are not there: nobody can review them."""
+    said = f"{', '.join(missing)}: no such file; name files that are there, or a change."
+    return replace(
+        context,
+        outcome=Outcome.FAILED,
+        text=None,
+        sha256=None,
+        sections=(),
+        tiers=(),
+        split=(),
+        passes=(),
+        reasons=(*context.reasons, Reason("missing_file", said)),
+    )
 
 
 def bound_rules(snapshot: Snapshot, paths: Iterable[str]) -> tuple[Rule, ...]:
     """Every rule that binds one of the files, whole, in id order."""
-    bound: dict[str, set[str]] = {}
-    for path in paths:
-        for binding in snapshot.rules.bind(path):
-            bound.setdefault(binding.rule.id, set()).add(path)
     found = []
-    for rule_id in sorted(bound):
-        document = snapshot.document(rule_id)
-        unit = Unit(rule_id, document.revision, render(document), document.severity)
-        found.append(Rule(unit, frozenset(bound[rule_id])))
+    for binding, files in snapshot.rules.bind_all(paths):
+        document = snapshot.document(binding.rule.id)
+        included = tuple(_part(snapshot, each) for each in binding.includes)
+        units = snapshot.units(document, included)
+        found.append(rule_of(document, units, files, included, binding.also))
     return tuple(found)
+
+
+def rule_of(
+    document: Document,
+    units: Sequence[RuleUnit],
+    files: frozenset[str],
+    included: Sequence[RulePart] = (),
+    also: tuple[str, ...] = (),
+) -> Rule:
+    """A rule as a reviewer gets it: whole, and where it has units, by these."""
+    inferred = "severity" in document.inferred
+    parts = tuple(
+        Unit(
+            id=f"{document.id}.include.{number}",
+            revision=part.revision,
+            text=part.text,
+            severity=severity_of(part.text) if inferred else document.severity,
+            path=part.path,
+            included_by=part.included_by,
+        )
+        for number, part in enumerate(included, 1)
+    )
+    severities = [document.severity, *(Severity(str(part.severity)) for part in parts)]
+    whole = Unit(
+        id=document.id,
+        revision=document.revision,
+        text=render(document),
+        severity=highest(severities),
+        path=document.path,
+        also=also,
+    )
+    rule = Rule(whole, files, included=parts, inferred=inferred)
+    return _by_sections(rule, document, units) if units else rule
+
+
+def _by_sections(rule: Rule, document: Document, units: Sequence[RuleUnit]) -> Rule:
+    """A rule with the sections that it is answered by; each stands in one of its files."""
+    sections = [
+        RuleSection(
+            unit=Unit(
+                id=each.id,
+                revision=each.revision,
+                text=each.text,
+                severity=each.severity,
+                path=each.path,
+                also=() if each.included_by else rule.unit.also,
+                included_by=each.included_by or None,
+            ),
+            title=each.title,
+            inferred=each.inferred,
+            path=each.path,
+        )
+        for each in units
+    ]
+    if units[0].id == unit_id(document.id, HEAD):
+        head = replace(sections[0].unit, text=header(document) + units[0].text)
+        sections[0] = replace(sections[0], unit=head)
+    elif units[0].included_by:
+        # Its own text only includes: it is shown, and there is nothing to answer.
+        head = rule.unit
+    else:
+        head = replace(rule.unit, text=header(document))
+    return replace(rule, head=head, sections=tuple(sections))
+
+
+def _part(snapshot: Snapshot, include: Include) -> RulePart:
+    """The text of a file that is part of a rule, as it stands."""
+    document = snapshot.document(include.id)
+    return RulePart(include.path, document.revision, document.head + document.body, include.by)
+
+
+def unread(snapshot: Snapshot, paths: Iterable[str]) -> tuple[LeftOut, ...]:
+    """What should bind one of the files, or be part of a rule that does, and could not be read."""
+    found = {each for path in paths for each in snapshot.rules.unread(path)}
+    ordered = sorted(found, key=lambda each: (each.id, each.path, each.reason))
+    return tuple(LeftOut(each.id, each.reason.value, each.path) for each in ordered)
 
 
 def _related(snapshot: Snapshot, rules: Sequence[Rule]) -> list[LeftOut]:
@@ -337,8 +477,8 @@ def _digest(path: Path) -> str | None:
 def _file_unit(path: str, data: bytes, settings: Settings) -> Unit:
     """A file under review as text; a generated or binary one only by name."""
     reason = is_generated(path, data, (*PATTERNS, *settings.generated))
-    text = f"Not shown: {reason}.\n" if reason else fenced(data.decode("utf-8", "replace"), "")
-    return Unit(path, sha256(data).hexdigest()[:12], f"## {path}\n\n{text}")
+    text = f"Not shown: {reason}.\n" if reason else fenced(as_text(data), "")
+    return Unit(path, sha256(data).hexdigest()[:12], f"## {quoted_name(path)}\n\n{text}")
 
 
 def _signatures(snapshot: Snapshot, contents: dict[str, bytes]) -> tuple[Unit, ...]:
@@ -351,13 +491,9 @@ def _signatures(snapshot: Snapshot, contents: dict[str, bytes]) -> tuple[Unit, .
     return tuple(found)
 
 
-def edited_rules(found: Change) -> Iterable[str]:
-    """The rule files, and the settings, that a change edits: they are findings."""
-    for path in found.paths:
-        if path.startswith(JUDGING_NOTHING):
-            continue
-        if is_rule_file(path) or path.startswith((".hornbook/", ".semspec/")):
-            yield path
+def _hidden_line(each: Hidden) -> str:
+    where = f", line {each.line}" if each.line else ""
+    return f"{quoted_name(each.path)}{where}: {each.what}"
 
 
 def _reviewer_brief(pressure: Pressure | None, brief: Brief | None, earlier: str) -> ReviewerBrief:
@@ -378,13 +514,24 @@ def _pressed(pressure: Pressure) -> str:
     return "\n".join(["", said, *warnings, ""])
 
 
+def _not_read(missing: Sequence[LeftOut]) -> str:
+    """What the reviewer is told of rules that nobody could read."""
+    if not missing:
+        return ""
+    lines = [f"- {each.path} ({each.reason}, {each.id})" for each in missing]
+    return "\n".join(["", "These should bind the change and could not be read:", *lines, ""])
+
+
 def _situation(made_for: Circumstances) -> str:
     lines = []
     if made_for.base is not None:
         lines.append(f"- Change: {made_for.merge_base} to {made_for.head}")
         lines.append(f"- Rules and settings: as of {made_for.base}")
-    lines += [f"- File: {path}" for path in made_for.files]
+    lines += [f"- File: {quoted_name(path)}" for path in made_for.files]
     if made_for.findings:
         lines += ["", "The change edits these rule files; say whether that is right:"]
-        lines += [f"- {path}" for path in made_for.findings]
+        lines += [f"- {quoted_name(path)}" for path in made_for.findings]
+    if made_for.hidden:
+        lines += ["", "These files are not what is seen of them; a person will look too:"]
+        lines += [f"- {each}" for each in made_for.hidden]
     return "\n".join([*lines, ""])

@@ -4,18 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hornbook.context.budget import TaskRoom, endpoint, task_room, too_large
+from hornbook.context.budget import AS_SET, RoomAsked, TaskRoom, endpoint, task_room, too_large
 from hornbook.context.named_files import expanded
 from hornbook.context.prompt import Reason
 from hornbook.errors import UsageError
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.code.generated import PATTERNS, is_generated
+from hornbook.settings.reserve import Reserve, ReserveFrom, reserve_for
 from hornbook.settings.settings import Budget, Settings
 from hornbook.text.tokens import counter
-
-HEURISTIC_SAYS = (
-    "four characters a token: JSON, base64 and non-Latin scripts can have twice as many"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +38,9 @@ class Sizing:
     warnings: tuple[Reason, ...]
     counter: str
     model: str
+    reserve: int
+    reserve_from: ReserveFrom
+    over_planned: bool
 
 
 def reasons_against(
@@ -49,7 +49,7 @@ def reasons_against(
     given: TaskRoom,
     *,
     rule_tokens: int,
-    reserve: int,
+    reserve: Reserve,
     sweet_spot: int,
     budget: Budget,
 ) -> tuple[Reason, ...]:
@@ -71,12 +71,13 @@ def reasons_against(
                 "split the task.",
             )
         )
-    if rule_tokens > reserve:
+    if rule_tokens > reserve.tokens:
         found.append(
             Reason(
                 "sop_over_reserve",
-                f"the rules of these files need {rule_tokens} tokens, {reserve} are reserved: "
-                "split the files, narrow the rules, or raise `reserve`.",
+                f"the rules of these files need {rule_tokens} tokens, {reserve.tokens} are "
+                f"reserved ({reserve.said}): split the files, narrow the rules, or raise "
+                "`reserve`.",
             )
         )
     return tuple(found)
@@ -92,38 +93,37 @@ def warnings_about(files: Sequence[SizedFile], budget: Budget) -> tuple[Reason, 
 
 def size_task(
     root: Path,
-    settings: Settings,
     snapshot: Snapshot,
     files: Sequence[str],
     *,
     description: str = "",
     criteria: Sequence[str] = (),
-    model: str | None = None,
-    window: int | None = None,
+    room: RoomAsked = AS_SET,
 ) -> Sizing:
     """Whether a task fits, and every reason why not.
+
+    The reserve is that of the window or model that was asked for, else of the one that reviews.
 
     Raises:
         ConfigError: The window is too small for any task.
     """
-    name, chosen = endpoint(settings, model or "developing")
-    space = window if window is not None else chosen.max_tokens
-    sweet_spot = 0 if window is not None else chosen.sweet_spot
-    reserve = settings.reserve_of(space)
-    given = task_room(space, reserve=reserve, sweet_spot=sweet_spot, budget=settings.budget)
+    settings = snapshot.settings
+    name, chosen = endpoint(settings, room.model or "developing")
+    space = room.window if room.window is not None else chosen.max_tokens
+    sweet_spot = 0 if room.window is not None else chosen.sweet_spot
+    asked = space if room.model is not None or room.window is not None else None
+    reserve = reserve_for(settings, asked, option=room.reserve, base=room.base)
+    given = task_room(space, sweet_spot=sweet_spot, budget=settings.budget)
     count = counter("heuristic")
     sized = tuple(_sized(root, path, settings) for path in expanded(root, files))
     estimate = sum(file.tokens for file in sized) + sum(map(count, (description, *criteria)))
-    bound = {
-        binding.rule.id: binding.rule.tokens
-        for file in sized
-        for binding in snapshot.rules.bind(file.path)
-    }
+    bound = snapshot.rules.bind_all(file.path for file in sized)
+    rule_tokens = sum(binding.tokens for binding, _ in bound)
     reasons = reasons_against(
         estimate,
         sized,
         given,
-        rule_tokens=sum(bound.values()),
+        rule_tokens=rule_tokens,
         reserve=reserve,
         sweet_spot=sweet_spot,
         budget=settings.budget,
@@ -139,6 +139,9 @@ def size_task(
         warnings=warnings_about(sized, settings.budget),
         counter=count.name,
         model=name,
+        reserve=reserve.tokens,
+        reserve_from=reserve.source,
+        over_planned=rule_tokens > reserve.planned,
     )
 
 

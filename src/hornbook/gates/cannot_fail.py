@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hornbook.gates.scripts import hollow_script
 from hornbook.shell.bash_tree import LONGEST, NotShell, parse
 from hornbook.shell.command_kind import ProgramKind, is_checker, judges
-from hornbook.shell.hollow_options import empty_run
+from hornbook.shell.hollow_options import empty_run, passes_with_findings
 from hornbook.shell.player.lost_failures import (
     ITSELF,
     CommandRefusal,
@@ -97,12 +97,17 @@ class _Analysis:
         if len(self._nominal.sites) > MOST_SITES:
             raise NotShell(f"{self._command[:40]}…")
         found = [CommandRefusal(*each) for each in disguises(parse(self._command))]
-        heard = False
+        heard, blind = False, list[CommandRefusal]()
         for site in self._reached():
             variants = self._heard_in(site)
-            heard = heard or (bool(variants) and judges(list(site.words), site.kind))
+            told = passes_with_findings(site.words, self._name)
+            blind += [CommandRefusal(told.piece, told.reason, told.remedy)] if told else []
+            judging = told is None and judges(list(site.words), site.kind)
+            heard = heard or (bool(variants) and judging)
             found += self._reasons_of(site, variants, forgiving=bool(found))
         if not found and not heard:
+            if blind:
+                return blind
             return _refused(self._command.strip(), "checks nothing or always ends with 0", ITSELF)
         return list(dict.fromkeys(found))
 
@@ -125,6 +130,7 @@ class _Analysis:
             judges(list(site.words), site.kind)
             and self._heard_in(site)
             and empty_run(site.words, "", dict(site.variables)) is None
+            and passes_with_findings(site.words, "") is None
             for site in self._reached()
         )
 

@@ -17,7 +17,10 @@ from hornbook.resources import PACKAGE
 from hornbook.settings.settings import Additional, GateSettings, Override, PresetChoice, place_of
 from hornbook.text.globs import parse
 
-PRESETS = ("go", "python", "typescript", "rust")
+PRESETS = (
+    *("go", "python", "typescript", "rust"),
+    *("maven", "gradle", "php", "ruby", "cmake", "dotnet"),
+)
 
 
 @cache

@@ -3,6 +3,7 @@
 import configparser
 import json
 import posixpath
+import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -223,10 +224,18 @@ ruff.toml .ruff.toml .flake8 .pylintrc jest.config.* vitest.config.* vite.config
 playwright.config.* karma.conf.* .nycrc .nycrc.* package.json tsconfig.json tsconfig.*.json
 .eslintrc .eslintrc.* eslint.config.* biome.json .golangci.yml .golangci.yaml .golangci.toml
 clippy.toml .clippy.toml rustfmt.toml .cargo/ nextest.toml codecov.yml .codecov.yml
+pom.xml .mvn/ build.gradle build.gradle.kts init.gradle checkstyle.xml
+composer.json phpunit.xml phpunit.xml.dist phpunit.dist.xml phpstan.neon phpstan.neon.dist
+phpstan.dist.neon phpstan-baseline.neon psalm.xml psalm.xml.dist phpcs.xml phpcs.xml.dist .phpcs.xml
+.php-cs-fixer.php .php-cs-fixer.dist.php
+Rakefile rakefile Rakefile.rb .rspec .rubocop.yml .rubocop_todo.yml
+CMakeLists.txt CMakePresets.json CTestConfig.cmake CTestCustom.cmake .clang-tidy
+*.runsettings Directory.Build.props
 """
 _JUDGES = parse_set(_JUDGES_TEXT.split())
 # These hold much besides: they count only where the caller knows that the part that judges changed.
-SHARED = frozenset({"pyproject.toml", "package.json", "setup.cfg"})
+_BUILDS = frozenset({"pom.xml", "build.gradle", "build.gradle.kts", "CMakeLists.txt"})
+SHARED = _BUILDS | {"pyproject.toml", "package.json", "setup.cfg", "composer.json"}
 
 
 def rules(
@@ -299,17 +308,22 @@ _PACKAGE = frozenset(
 )
 
 
+_OF_TESTS = re.compile(r"test|check|skip|ignore|surefire|failsafe|verif|exclude", re.IGNORECASE)
+
+
 def judging_part(path: str, text: str) -> object:
-    """What in `pyproject.toml`, `package.json` or `setup.cfg` configures tests and checks.
+    """What in a file of `SHARED` configures tests and checks; of a build file, lines about them.
 
     Two texts with the same answer judge alike. A text that cannot be read is its own answer, so
     that any change of it counts.
     """
     name = path.rsplit("/", 1)[-1]
+    if name in _BUILDS:
+        return [line.strip() for line in text.splitlines() if _OF_TESTS.search(line)]
     try:
         if name == "pyproject.toml":
             return _chosen(tomllib.loads(text).get("tool"), _PYPROJECT)
-        if name == "package.json":
+        if name in {"package.json", "composer.json"}:
             return _chosen(json.loads(text), _PACKAGE)
         read = configparser.RawConfigParser(strict=False)
         read.read_string(text)

@@ -55,12 +55,27 @@ class GateResult:
 
 
 @dataclass(frozen=True, slots=True)
+class BaseTests:
+    """How the tests of the merge base went over HEAD's code: where a change edits tests.
+
+    `files` are the tests and their settings that it edits, `failed` the names of the tests that
+    failed in their old form. Another status than `passed` and `failed` says that nothing ran.
+    """
+
+    status: GateStatus
+    files: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GateReport:
     """The results of one run of the gates over one tree; `base` is where their definitions stood.
 
     `tree` is the hash of the files that were judged, `notes` say what a reader should know besides.
     `fingerprint` is that of the work tree as the gates left it, where they ran in it. `confined_by`
     is what confined the gates, `nothing` if this machine cannot, none if nobody asked for it.
+    `base_tests` is none where no test was edited, none is run, or the gates did not pass anyway.
     A report without a gate has not passed: a missing configuration is not a pass.
     """
 
@@ -72,6 +87,7 @@ class GateReport:
     notes: tuple[str, ...] = ()
     fingerprint: str | None = None
     confined_by: str | None = None
+    base_tests: BaseTests | None = None
 
     @property
     def holds(self) -> bool:
@@ -81,9 +97,11 @@ class GateReport:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What optional gates found, a line each."""
-        return tuple(
-            f"{gate.name}: {gate.message}"
-            for gate in self.gates
-            if gate.status is GateStatus.WARNED
-        )
+        """What optional gates found, and tests in their old form, a line each."""
+        found = [g for g in self.gates if g.status is GateStatus.WARNED]
+        lines = [f"{gate.name}: {gate.message}" for gate in found]
+        old = self.base_tests
+        if old is not None and old.status is not GateStatus.PASSED:
+            names = ", ".join(old.failed) or old.message
+            lines.append(f"BASE's tests over HEAD's code: {names}; answer each by its name")
+        return tuple(lines)

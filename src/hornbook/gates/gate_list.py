@@ -1,6 +1,7 @@
 """The gates of a workspace: as it stands, or as they stood at the base of a change."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -10,9 +11,10 @@ from hornbook.commits.commit import Commit, commit_at
 from hornbook.errors import ConfigError
 from hornbook.gates.cannot_fail import refusals
 from hornbook.gates.definitions import Definitions, check_gates, define
-from hornbook.gates.detect import DEEPEST, Stack, block, detect, is_manifest
+from hornbook.gates.detect import Detection, Stack, block, detect, is_manifest
 from hornbook.gates.floors import Strictness
 from hornbook.gates.gate import Gate
+from hornbook.gates.test_output import tools_run
 from hornbook.plans.files import PLAN_FILE
 from hornbook.plans.plan import Constraints
 from hornbook.plans.text import parse
@@ -58,6 +60,7 @@ class GateList:
     tests: Strictness = Strictness.WARN
     confine: Confine = Confine.RUNS
     writable: tuple[str, ...] = ()
+    base_tests: bool = True
 
     @property
     def sound(self) -> bool:
@@ -100,7 +103,20 @@ def gates_for_change(root: Path, found: Change) -> GateList:
 def _gates_between(base: Commit, head: Commit) -> GateList:
     settings, file = gate_settings(base.text)
     listed = _listed(define(settings), head.text, file, base=base.sha, head=head.sha)
+    if not listed.gates and head.text(CONFIG.as_posix()) is not None:
+        listed = replace(listed, message=_first_gates(base, listed.message))
+    added = head.modes.keys() - base.modes.keys()
+    listed = replace(listed, gates=tuple(_unless_shadowed(e, added, head) for e in listed.gates))
     return _bound(listed, settings)
+
+
+def _first_gates(base: Commit, message: str) -> str:
+    """What to do in a change that brings the gates: its base has none that could judge it."""
+    return (
+        f"{message} A change is judged by the gates of its base, {base.sha[:12]}: those that it "
+        "brings count from the next one on. `hornbook gates run` without `--diff` tries them, and "
+        "a person reviews the change."
+    )
 
 
 def constraints_at(root: Path, revision: str, slug: str) -> Constraints | None:
@@ -142,21 +158,16 @@ def gate_settings(read: Read) -> tuple[GateSettings, str | None]:
     return settings, FOREIGN_CONFIG.as_posix()
 
 
-def stacks_of(root: Path) -> tuple[Stack, ...]:
+def detected(root: Path) -> Detection:
     """The presets that fit the repository."""
-
-    def wanted(path: str, _name: str) -> bool:
-        return path.count("/") <= DEEPEST and is_manifest(path)
-
-    found = walk(root, "", wanted)
+    found = walk(root, "", lambda path, _name: is_manifest(path))
     return detect((each.path for each in found if each.kind is FileKind.FILE), _reader(root))
 
 
-def gates_block(root: Path, choice: str) -> str:
-    """The block to configure: of a preset, of what fits (`auto`), or nothing (`none`)."""
-    if choice == "none":
-        return ""
-    return block(stacks_of(root) if choice == "auto" else [Stack(choice)])
+def chosen_gates(root: Path, choice: str) -> tuple[str, tuple[str, ...]]:
+    """The block to configure, of a preset or of what fits (`auto`), and what to know of it."""
+    found = detected(root) if choice == "auto" else Detection((Stack(choice),))
+    return block(found.stacks), found.notes
 
 
 def _listed(
@@ -180,19 +191,48 @@ def _bound(listed: GateList, settings: GateSettings) -> GateList:
         tests=Strictness(settings.tests),
         confine=Confine(settings.confine),
         writable=settings.writable,
+        base_tests=settings.base_tests == "auto",
     )
 
 
 def _judged(gate: Gate, read: Read) -> ListedGate:
     """A gate, refused if its command cannot fail."""
 
+    given = dict(gate.environment)
+    found = refusals(gate.command, name=gate.name, environment=given, read=below(gate, read))
+    state = GateState.REFUSED if found else GateState.READY
+    return ListedGate(gate, state, tuple(str(each) for each in found))
+
+
+def below(gate: Gate, read: Read) -> Read:
+    """Reads by paths from a gate's folder, and nothing outside of the root."""
+
     def inside(path: str) -> bytes | None:
         parts = [*PurePosixPath(gate.folder).parts, *PurePosixPath(path).parts]
         return None if path.startswith("/") or ".." in parts else read("/".join(parts))
 
-    found = refusals(gate.command, name=gate.name, environment=dict(gate.environment), read=inside)
-    state = GateState.REFUSED if found else GateState.READY
-    return ListedGate(gate, state, tuple(str(each) for each in found))
+    return inside
+
+
+_MODULE = re.compile(r"\bpython[\d.]*(?:\s+-(?!m\b)\w+)*\s+-m\s+(\w+)")
+
+
+def _unless_shadowed(listed: ListedGate, added: Collection[str], head: Commit) -> ListedGate:
+    """The gate, refused if the change brings a module that Python runs in the place of its tool."""
+    gate, folder = listed.gate, "" if listed.gate.folder == "." else f"{listed.gate.folder}/"
+    tools = {*tools_run(gate.command, below(gate, head.text)), *_MODULE.findall(gate.command)}
+    mine = {f"{folder}{tool}{end}" for tool in tools for end in ("", ".py")}
+    brought = [each for each in sorted(added) if each in mine or _package(each, folder) in mine]
+    if not brought or listed.state is not GateState.READY:
+        return listed
+    said = f"`{brought[0]}` of the change would run in the place of the tool: give it another name."
+    return replace(listed, state=GateState.REFUSED, reasons=(said,))
+
+
+def _package(path: str, folder: str) -> str | None:
+    """The folder in which a module of Python lies, if it is one right below the gate's folder."""
+    below = path.removeprefix(folder)
+    return folder + below.split("/", 1)[0] if below.endswith(".py") and "/" in below else None
 
 
 def _disabled(gate: Gate) -> ListedGate:

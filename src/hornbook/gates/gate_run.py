@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from hornbook.commits import git
-from hornbook.commits.change import ABSENT, Touched, change, links, touched
+from hornbook.commits.change import ABSENT, Change, Touched, change, links, touched
+from hornbook.commits.commit import commit_at
 from hornbook.commits.git_tampering import fingerprint
 from hornbook.commits.trees import (
     Content,
@@ -23,10 +24,11 @@ from hornbook.commits.trees import (
 from hornbook.disk import write_whole
 from hornbook.errors import UsageError
 from hornbook.gates import floors
+from hornbook.gates.base_tests import edited_tests, gates_of_tests, put_back, told
 from hornbook.gates.floors import judging_part
-from hornbook.gates.gate import COPIED, Gate, GateReport, GateResult, GateStatus
+from hornbook.gates.gate import COPIED, BaseTests, Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.gate_confinement import GateBounds, with_confinement
-from hornbook.gates.gate_list import GateList, GateState, ListedGate, constraints_at
+from hornbook.gates.gate_list import GateList, GateState, ListedGate, below, constraints_at
 from hornbook.gates.proof import GateProof, prove
 from hornbook.gates.runner import Progress, has_passed, run_gates, silent
 from hornbook.gates.test_files import TestFile, is_test, weakened
@@ -39,15 +41,17 @@ TREE = "floor:tree"
 _OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
 _REGULAR = frozenset({"100644", "100755"})
 _Run = Callable[[Path], GateReport]
+_RunChosen = Callable[[Path, Sequence[Gate], Path], GateReport]
 
 
-def run_for(
+def run_for(  # noqa: PLR0913  # each is a choice of the caller, by keyword
     root: Path,
     gates: Sequence[Gate],
     *,
     span: str | None = None,
     constraints: Constraints | None = None,
     tests: floors.Strictness = floors.Strictness.WARN,
+    base_tests: bool = False,
     in_place: bool = False,
     progress: Progress = silent,
     bounds: GateBounds | None = None,
@@ -56,7 +60,8 @@ def run_for(
 
     With a span the floors judge the change from the merge base to HEAD. Gates then run in a
     temporary copy of HEAD; with `in_place` where they lie, if nothing else lies there. The report
-    names the tree that was run on. With `bounds` the gates are confined.
+    names the tree that was run on. With `bounds` the gates are confined, with `base_tests` those
+    that run tests are run over BASE's tests as well, where the change edits them.
 
     Raises:
         UsageError: The span names no change, there is no repository to take it from, or gates
@@ -66,26 +71,57 @@ def run_for(
     places = Places(root)
     places.prepare()
     at_once = os.cpu_count() or 1
-    plain = partial(run_gates, gates, logs=places.gate_logs, parallel=at_once, progress=progress)
 
-    def run(folder: Path) -> GateReport:
+    def run(
+        folder: Path, chosen: Sequence[Gate] = gates, logs: Path = places.gate_logs
+    ) -> GateReport:
+        plain = partial(run_gates, chosen, logs=logs, parallel=at_once, progress=progress)
         if bounds is None:
             return plain(folder)
         with bounds.shell(folder, root, ours=folder != root) as shell:
-            return with_confinement(plain(folder, wrap=shell), shell, gates)
+            return with_confinement(plain(folder, wrap=shell), shell, chosen)
 
     if span is not None:
         with git.operation(root):
             found = change(root, span)
             judged = judge(root, found.merge_base, found.head, gates, constraints, tests=tests)
-        report = _over_commit(root, found.head, gates, run, in_place=in_place)
-        return replace(_with(report, judged), base=found.base, head=found.head)
+        report = _with(_over_commit(root, found.head, gates, run, in_place=in_place), judged)
+        old = _old_tests(root, found, gates, run) if base_tests and report.passed else None
+        return replace(report, base=found.base, head=found.head, base_tests=old)
     if git.inside_repository(root):
         with content(root, made_by(gates)) as before:
             report = _in_place(root, gates, before, run)
         known = git.run(root, "rev-parse", "--verify", "-q", "HEAD").stdout.decode("ascii").strip()
         return replace(report, head=known or None)
     return run(root)
+
+
+def _old_tests(
+    root: Path, found: Change, gates: Sequence[Gate], run: "_RunChosen"
+) -> BaseTests | None:
+    """What the gates of tests say to the tests of the merge base over HEAD's code."""
+    edited, chosen = old_tests(root, found, gates)
+    if not edited or not chosen:
+        return None
+    try:
+        with copy_of(root, tree_of(root, found.head), commit=found.head) as copy:
+            put_back(root, copy, edited)
+            return told(edited, run(copy, chosen, Places(root).gate_logs / "base-tests"))
+    except (UsageError, OSError) as problem:
+        paths = tuple(sorted(file.path for file in edited))
+        return BaseTests(GateStatus.SKIPPED, paths, message=f"they cannot be run: {problem}")
+
+
+def old_tests(
+    root: Path, found: Change, gates: Sequence[Gate]
+) -> tuple[tuple[Touched, ...], tuple[Gate, ...]]:
+    """The tests and their settings that a change edits, and the gates that run tests."""
+    files = touched(root, found.merge_base, found.head)
+    edited = edited_tests(files, gates, _harmless(root, files, None))
+    if not edited:
+        return (), ()
+    head = commit_at(root, found.head)
+    return edited, gates_of_tests(gates, lambda gate: below(gate, head.text))
 
 
 def run_listed(
@@ -111,6 +147,7 @@ def run_listed(
         span=span,
         constraints=constraints,
         tests=listed.tests,
+        base_tests=listed.base_tests,
         in_place=in_place,
         progress=progress,
         bounds=bounds,

@@ -29,6 +29,8 @@ class Injection:
     what: str
 
 
+_JVM = (".java", ".kt", ".groovy", ".scala")
+_C = (".c", ".cc", ".cpp", ".cxx")
 _PYTHON = re.compile(
     r"\b(?:ruff|mypy|pyright|flake8|pylint|black|python3?|bandit|ty|compileall|isort)\b"
 )
@@ -36,6 +38,11 @@ _SCRIPT = re.compile(r"\b(?:tsc|eslint|biome|prettier|npm|npx|pnpm|yarn|node|bun
 _SUFFIXES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"\b(?:go|gofmt|golangci-lint|staticcheck)\b"), (".go",)),
     (re.compile(r"\b(?:cargo|rustc|rustfmt)\b"), (".rs",)),
+    (re.compile(r"\b(?:mvnw?|mvnd|gradlew?)\b"), _JVM),
+    (re.compile(r"\b(?:php|phpstan|psalm|phpcs|php-cs-fixer)\b"), (".php",)),
+    (re.compile(r"\b(?:ruby|rubocop|standardrb)\b"), (".rb",)),
+    (re.compile(r"\b(?:cmake|ctest)\b"), _C),
+    (re.compile(r"\b(?:dotnet)\b"), (".cs", ".fs")),
     (_PYTHON, (".py",)),
     (re.compile(r"\b(?:tsc)\b"), (".ts", ".tsx", ".mts")),
     (_SCRIPT, (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs")),
@@ -45,6 +52,14 @@ _STACK: dict[str, tuple[str, ...]] = {
     "unittest": (".py",),
     "go test": (".go",),
     "cargo": (".rs",),
+}
+# A test of these needs its framework's own form: one that is there is broken instead.
+_BROKEN_TESTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("maven", "gradle"), _JVM),
+    **dict.fromkeys(("phpunit", "pest", "artisan"), (".php",)),
+    **dict.fromkeys(("rspec", "minitest", "rake"), (".rb",)),
+    "ctest": _C,
+    "dotnet": (".cs", ".fs"),
 }
 _PYTHON_TEST = f"""\
 import unittest
@@ -68,6 +83,10 @@ def injections(gate: Gate, files: Collection[str], read: Read) -> tuple[Injectio
     folder = posixpath.normpath(gate.folder)
     mine = sorted(path for path in files if folder == "." or path.startswith(folder + "/"))
     tools = tools_run(gate.command)
+    if tools and tools[0] in _BROKEN_TESTS:
+        suffixes = _BROKEN_TESTS[tools[0]]
+        tests = [path for path in mine if is_named_test(path)]
+        return _first(_broken(tests, suffixes, read) or _broken(mine, suffixes, read))
     if tools:
         suffixes = _STACK.get(tools[0], _JAVASCRIPT)
         if gate.threshold is not None:

@@ -19,7 +19,11 @@ _SHEBANG = re.compile(r"#!\s*(?:/usr/bin/env\s+(?:-S\s+)?)?(\S+)")
 _MAKE_VARIABLE = re.compile(r"\$[({][^(){}]*[)}]|\$[@<^*?]")
 _RULE = re.compile(r"([^\s:#=][^:#=]*?)\s*::?(?!=)\s*([^#;]*)(?:;(.*))?")
 _MAKES = frozenset({"make", "gmake"})
-_PACKAGE_RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun"})
+_SCRIPT_RUNNERS = {
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), "package.json"),
+    "composer": "composer.json",
+}
+"""Programs that run a script of a manifest by its name."""
 _OTHER_PACKAGE = frozenset({"--prefix", "-C", "--cwd", "-w", "--workspace"})
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
@@ -37,8 +41,8 @@ def hollow_script(words: Sequence[str], read: Read, judged: JudgedScript) -> Hol
     name = program_name(words[0])
     if name in _MAKES:
         return _make(words[1:], read, judged)
-    if name in _PACKAGE_RUNNERS:
-        return _package_script(words[1:], read, judged)
+    if name in _SCRIPT_RUNNERS:
+        return _package_script(name, words[1:], read, judged)
     inner = inner_shell(list(words)) if name in SHELLS else None
     if inner is not None and inner.checks_only:
         return None
@@ -48,6 +52,7 @@ def hollow_script(words: Sequence[str], read: Read, judged: JudgedScript) -> Hol
     return _shell_script(*script, judged, errexit=inner is not None and inner.errexit)
 
 
+_DEEPEST_SCRIPT = 4
 _SHORT_FOR_TEST = {"t": "test", "tst": "test"}
 
 
@@ -56,8 +61,8 @@ def recipes(words: Sequence[str], read: Read) -> list[str]:
     name = program_name(words[0])
     if name in _MAKES:
         return _make_recipes(words, read)
-    if name in _PACKAGE_RUNNERS:
-        script = _named_script(words[1:], read)
+    if name in _SCRIPT_RUNNERS:
+        script = _named_script(name, words[1:], read)
     else:
         inner = inner_shell(list(words)) if name in SHELLS else None
         script = _script_file(words, inner, read)
@@ -105,26 +110,43 @@ def _shell_script(path: str, text: str, judged: JudgedScript, *, errexit: bool) 
     return Hollow(path, f"is a script that always ends with 0 ({why})", remedy)
 
 
-def _package_script(words: Sequence[str], read: Read, judged: JudgedScript) -> Hollow | None:
-    found = _named_script(words, read)
+def _package_script(
+    runner: str, words: Sequence[str], read: Read, judged: JudgedScript
+) -> Hollow | None:
+    found = _named_script(runner, words, read)
     why = judged(found[1], line=True) if found is not None else None
     if found is None or why is None:
         return None
-    return Hollow(f"{found[0]} of package.json", f"cannot fail ({why})", "correct that script")
+    piece = f"{found[0]} of {_SCRIPT_RUNNERS[runner]}"
+    return Hollow(piece, f"cannot fail ({why})", "correct that script")
 
 
-def _named_script(words: Sequence[str], read: Read) -> tuple[str, str] | None:
-    """The name and the text of the script of package.json that is run."""
+def _named_script(runner: str, words: Sequence[str], read: Read) -> tuple[str, str] | None:
+    """The name and the text of the script of a manifest that is run."""
     named = [word for word in words if not word.startswith("-")]
     named = named[1:] if named[:1] in (["run"], ["run-script"]) else named
     if not named or not _OTHER_PACKAGE.isdisjoint(words):
         return None
     script = _SHORT_FOR_TEST.get(named[0], named[0])
     try:
-        text = json.loads(_text("package.json", read) or "{}")["scripts"][script]
+        scripts = json.loads(_text(_SCRIPT_RUNNERS[runner], read) or "{}")["scripts"]
+        text = scripts[script] if runner != "composer" else _composed(script, scripts)
     except (ValueError, LookupError, TypeError):
         return None
     return (script, text) if isinstance(text, str) else None
+
+
+def _composed(script: str, scripts: dict[str, object], depth: int = 0) -> str:
+    """A script of composer.json as one line: a text or several, of which `@name` is another one."""
+    stated = scripts[script]
+    lines = stated if isinstance(stated, list) else [stated]
+    texts = []
+    for line in map(str, lines):
+        name = line.removeprefix("@")
+        again = line.startswith("@") and name in scripts and depth < _DEEPEST_SCRIPT
+        text = _composed(name, scripts, depth + 1) if again else line
+        texts.append(re.sub(r"^@(?:php|composer|no_additional_args) ", "", text))
+    return " && ".join(texts)
 
 
 def _make(words: Sequence[str], read: Read, judged: JudgedScript) -> Hollow | None:

@@ -1,18 +1,18 @@
 """Whether tests really ran: what each test tool says about itself when it ends.
 
-Only the lines count that a tool prints as its own account, in their own shape. A test may print
-anything: as soon as a tool counts a test that ran, what else is printed does not matter. A tool
-that a command runs and that gives no account has died before its end, or was kept from telling.
+A test may print anything: as soon as a tool counts a test that ran, what else is printed does not
+matter, unless it is an account of a test that failed. That is believed, whoever started the tool
+and however it ended; only the last one counts where a command tries a tool again. A tool that a
+command runs and that gives no account has died before its end, or was kept from telling.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, takewhile
-from typing import NamedTuple
 
 from hornbook.gates.scripts import recipes
-from hornbook.shell.bash_tree import NotShell, commands, parse, words
+from hornbook.gates.test_accounts import ACCOUNTS, Account
+from hornbook.shell.bash_tree import NotShell, commands, parse, source, words
 from hornbook.shell.command_kind import inner_shell, unwrapped
 from hornbook.shell.programs import names, program_name
 
@@ -37,19 +37,37 @@ _MENTIONS = names(
     pip3 pipx printf pyright rg ruff tail test touch type uvx which yum
     """
 )
-_INSTALLS = frozenset({"add", "ci", "i", "install", "pip", "remove", "sync", "uninstall"})
+_INSTALLS = names("add ci i install pip remove require sync uninstall update")
 _NO_RUN = frozenset({"--no-run", "-c", "clean", "report", "show-env"})
 _PAIRS = {
     "go test": ("go", frozenset({"test"})),
     "cargo": ("cargo", frozenset({"test", "t", "nextest", "llvm-cov"})),
+    "dotnet": ("dotnet", frozenset({"test"})),
+    "artisan": ("artisan", frozenset({"test"})),
+    "minitest": ("rails", frozenset({"test"})),
+    "ctest": ("--target", frozenset({"test"})),
 }
 _WORDS = {
-    "pytest": frozenset({"pytest", "py.test"}),
-    "unittest": frozenset({"unittest"}),
-    "jest": frozenset({"jest"}),
-    "vitest": frozenset({"vitest"}),
-    "mocha": frozenset({"mocha"}),
+    "pytest": names("pytest py.test"),
+    "unittest": names("unittest"),
+    "jest": names("jest"),
+    "vitest": names("vitest"),
+    "mocha": names("mocha"),
+    "phpunit": names("phpunit phpunit.phar simple-phpunit paratest"),
+    "pest": names("pest"),
+    "rspec": names("rspec"),
+    "ctest": names("ctest"),
 }
+# Builds that run tests by a task, with options before, between and behind.
+_TASKS = {
+    "maven": (names("mvn mvnw mvnd"), re.compile(r"test|integration-test|verify")),
+    "gradle": (
+        names("gradle gradlew"),
+        re.compile(r"(?:.*:)?(?:test|(?!clean|compile)[a-z]\w*Test)"),
+    ),
+    "rake": (names("rake"), re.compile(r"(?:.*:)?(?:test|spec)")),
+}
+_WITHOUT_TESTS = re.compile(r"-D(?:skipTests|maven\.test\.skip)(?:=true)?")
 
 
 def tools_run(command: str, read: Read | None = None) -> tuple[str, ...]:
@@ -58,22 +76,51 @@ def tools_run(command: str, read: Read | None = None) -> tuple[str, ...]:
 
 
 def _tools(text: str, read: Read | None, depth: int) -> Iterator[str]:
-    try:
-        found = [unwrapped(words(node)) for node in commands(parse(text))]
-    except (NotShell, RecursionError):
-        found = [re.findall(r"[\w./+-]+", text)]
-    for meant in filter(None, found if depth <= _DEEPEST else []):
-        texts = _inner(meant) + (recipes(meant, read) if read is not None else [])
+    for meant in _meant(text) if depth <= _DEEPEST else []:
+        texts = _texts(meant, read)
         for each in texts:
             yield from _tools(each, read, depth + 1)
         if not texts:
             yield from _named(meant)
 
 
-def _inner(meant: Sequence[str]) -> list[str]:
+def _meant(text: str) -> list[list[str]]:
+    """The words of the commands of a text."""
+    try:
+        found = [unwrapped(words(node)) for node in commands(parse(text))]
+    except (NotShell, RecursionError):
+        found = [re.findall(r"[\w./+-]+", text)]
+    return [each for each in found if each]
+
+
+def _texts(meant: list[str], read: Read | None) -> list[str]:
+    """The shell texts that a command hands to a shell, or names."""
+    return _inner(meant) + (recipes(meant, read) if read is not None else [])
+
+
+def _tried_again(text: str, read: Read | None, depth: int = 0) -> bool:
+    """Whether a tool is run until it passes: in a loop, or again after `||`."""
+    try:
+        waiting = [parse(text)]
+    except (NotShell, RecursionError):
+        return False
+    while waiting:
+        node = waiting.pop()
+        if node.type == "do_group" and any(_tools(source(node)[2:-4], read, depth)):
+            return True
+        if node.type == "list" and node.children[1].type == "||":
+            sides = [set(_tools(source(side), read, depth)) for side in node.children[::2]]
+            if not sides[0].isdisjoint(sides[-1]):
+                return True
+        waiting.extend(node.children)
+    deeper = (each for meant in _meant(text) for each in _texts(meant, read))
+    return depth < _DEEPEST and any(_tried_again(each, read, depth + 1) for each in deeper)
+
+
+def _inner(meant: list[str]) -> list[str]:
     if program_name(meant[0]) == "eval":
         return [" ".join(meant[1:])]
-    inner = inner_shell(list(meant)) if program_name(meant[0]) != "echo" else None
+    inner = inner_shell(meant) if program_name(meant[0]) != "echo" else None
     return [inner.script] if inner is not None and inner.script else []
 
 
@@ -86,6 +133,14 @@ def _named(meant: Sequence[str]) -> Iterator[str]:
         yield from _named_by_verb(given)
     if {"node", "--test"} <= set(given):
         yield "node --test"
+    if not any(map(_WITHOUT_TESTS.fullmatch, meant)):
+        yield from _named_by_task(given[0], meant[1:])
+
+
+def _named_by_task(program: str, tasks: Sequence[str]) -> Iterator[str]:
+    for tool, (programs, task) in _TASKS.items():
+        if program in programs and any(map(task.fullmatch, tasks)):
+            yield tool
 
 
 def _named_by_verb(given: list[str]) -> Iterator[str]:
@@ -94,167 +149,6 @@ def _named_by_verb(given: list[str]) -> Iterator[str]:
     for tool, (program, verbs) in _PAIRS.items():
         if any((program, verb) in pairs for verb in verbs):
             yield tool
-
-
-_NUMBER = re.compile(r"(\d+) ([a-z]+)")
-_PASSED = frozenset({"passed", "xpassed", "pass", "passing"})
-_FAILED = frozenset({"failed", "error", "errors", "fail", "cancelled", "failing"})
-
-
-class Account(NamedTuple):
-    """What a tool tells: how many tests ran, and how many of them failed.
-
-    A test that was skipped, or that is expected to fail and did, shows nothing: it did not run.
-    """
-
-    ran: int
-    failed: int = 0
-
-
-def _said(text: str) -> Account:
-    """An account such as `1 failed, 2 passed, 3 skipped`."""
-    told = [(int(number), word) for number, word in _NUMBER.findall(text.lower())]
-    failed = sum(number for number, word in told if word in _FAILED)
-    return Account(failed + sum(number for number, word in told if word in _PASSED), failed)
-
-
-_PYTEST_END = re.compile(
-    r"^(?:=+ )?((?:no tests ran|(?:no tests|\d+ (?:/ ?\d+ )?[a-z]+)[a-z0-9 ,()/]*?))"
-    r" in \d+\.\d+s(?: \([\d:]+\))?(?: =+)?$",
-    re.MULTILINE,
-)
-
-
-# As the plugins print it that lay pytest's output out anew.
-_PYTEST_RESULTS = re.compile(r"^Results \([\d.]+s\):\n((?: +- .*\n| +\d+ \w+.*\n?)+)", re.MULTILINE)
-
-
-def _pytest(text: str) -> Iterator[Account]:
-    """The last such line is pytest's own: a test's output stands above it."""
-    ends = _PYTEST_END.findall(text) or _PYTEST_RESULTS.findall(text)
-    if ends:
-        yield Account(0) if "collected" in ends[-1] else _said(ends[-1])
-
-
-_UNITTEST = re.compile(
-    r"^Ran (\d+) tests? in [\d.]+s\n\n?(?:(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?)?", re.MULTILINE
-)
-
-
-def _unittest(text: str) -> Iterator[Account]:
-    for ran, notes in _UNITTEST.findall(text):
-        counts = {name: int(number) for name, number in re.findall(r"([a-z ]+)=(\d+)", notes)}
-        told = {name.strip(): number for name, number in counts.items()}
-        idle = told.get("skipped", 0) + told.get("expected failures", 0)
-        yield Account(int(ran) - idle, told.get("failures", 0) + told.get("errors", 0))
-
-
-_GO_PACKAGE = re.compile(
-    r"^(?:ok  \t(?P<package>\S+)\t(?P<ok>.*)|FAIL\t(?P<broken>\S+)\t(?P<failed>[\d.]+s|\[.*\])"
-    r"|\?   \t\S+\t(?P<none>\[no test files\])|\t\S+\t\tcoverage: (?P<bare>0\.0%).*"
-    r"|(?P<nothing>no packages to test|go: warning: .* matched no packages))$",
-    re.MULTILINE,
-)
-
-
-def _go(text: str) -> Iterator[Account]:
-    """One account for all packages; of one that was tried again the last try counts."""
-    packages: dict[str, Account] = {}
-    for line in _GO_PACKAGE.finditer(_go_unpacked(text)):
-        if line["ok"] is not None:
-            packages[line["package"]] = Account(int("[no tests to run]" not in line["ok"]))
-        elif line["failed"]:
-            packages[line["broken"]] = Account(1, 1)
-        else:
-            packages.setdefault("", Account(0))
-    if packages:
-        told = packages.values()
-        yield Account(sum(each.ran for each in told), sum(each.failed for each in told))
-
-
-def _go_unpacked(text: str) -> str:
-    """The text inside the events of `go test -json`; other text as it is."""
-    if '{"' not in text or '"Action":' not in text:
-        return text
-    pieces = []
-    for line in text.splitlines():
-        if line.startswith("{") and '"Action":' in line:
-            try:
-                pieces.append(str(json.loads(line).get("Output", "")))
-            except ValueError:
-                pieces.append(line + "\n")
-        else:
-            pieces.append(line + "\n")
-    return "".join(pieces)
-
-
-_CARGO = re.compile(
-    r"^test result: \w+\. (\d+) passed; (\d+) failed; \d+ ignored; \d+ measured;", re.MULTILINE
-)
-_NEXTEST = re.compile(r"^ *Summary \[ *[\d.]+s\] *(\d+)(?:/\d+)? tests? run:(.*)", re.MULTILINE)
-_NEXTEST_NONE = re.compile(r"^error: no tests (?:to )?run$", re.MULTILINE)
-
-
-def _cargo(text: str) -> Iterator[Account]:
-    """One account for each target."""
-    for passed, failed in _CARGO.findall(text):
-        yield Account(int(passed) + int(failed), int(failed))
-    for ran, told in _NEXTEST.findall(text):
-        yield Account(int(ran), _said(told).failed)
-    for _ in _NEXTEST_NONE.findall(text):
-        yield Account(0)
-
-
-_JEST = re.compile(r"^Tests: +(.*\b\d+ total)$", re.MULTILINE)
-_JEST_NONE = re.compile(
-    r"^No tests found(?:, exiting with code \d+| related to .*)?$", re.MULTILINE
-)
-_VITEST = re.compile(r"^ *Tests  +(no tests|\d+ \w+(?: \| \d+ \w+)*)(?: \(\d+\))?$", re.MULTILINE)
-_VITEST_NONE = re.compile(r"^No test (?:suite |files )found\b.*$", re.MULTILINE)
-
-
-def _jest(text: str) -> Iterator[Account]:
-    yield from (_said(account) for account in _JEST.findall(text))
-    yield from (Account(0) for _ in _JEST_NONE.findall(text))
-
-
-def _vitest(text: str) -> Iterator[Account]:
-    yield from (_said(account) for account in _VITEST.findall(text))
-    yield from (Account(0) for _ in _VITEST_NONE.findall(text))
-
-
-_NODE = re.compile(
-    r"^(?:# |ℹ )tests (\d+)\n(?:(?:# |ℹ )suites \d+\n)?(?:# |ℹ )pass \d+\n(?:# |ℹ )fail (\d+)\n"
-    r"(?:# |ℹ )cancelled (\d+)\n(?:# |ℹ )skipped (\d+)\n(?:# |ℹ )todo (\d+)$",
-    re.MULTILINE,
-)
-
-
-def _node(text: str) -> Iterator[Account]:
-    """Its account is a block of lines: a test that prints one of them does not pass for it."""
-    for told in _NODE.findall(text):
-        tests, failed, cancelled, skipped, planned = map(int, told)
-        yield Account(tests - skipped - planned, failed + cancelled)
-
-
-_MOCHA = re.compile(r"^  (\d+) (passing|failing)\b(?: \(\w+\))?$", re.MULTILINE)
-
-
-def _mocha(text: str) -> Iterator[Account]:
-    for ran, how in _MOCHA.findall(text):
-        yield Account(int(ran), int(ran) if how == "failing" else 0)
-
-
-ACCOUNTS: dict[str, Callable[[str], Iterator[Account]]] = {
-    "pytest": _pytest,
-    "unittest": _unittest,
-    "go test": _go,
-    "cargo": _cargo,
-    "jest": _jest,
-    "vitest": _vitest,
-    "node --test": _node,
-    "mocha": _mocha,
-}
 
 
 def _said_by_code(tools: Sequence[str], code: int | None) -> list[str]:
@@ -268,16 +162,21 @@ def problem_with_tests(
     """Why the tests of a command that ended with 0, 4 or 5 prove nothing; none if they do.
 
     A test tool that the command runs, itself or by a recipe that `read` finds, must tell that a
-    test ran and that none failed. A command that runs none that is known is judged by all
-    accounts in its output together.
+    test ran. A command that runs none that is known is judged by all accounts in its output
+    together. No account of any tool may tell of a failure.
     """
     text = plain(output)
     named = tools_run(command, read)
-    known = {name: list(ACCOUNTS[name](text)) for name in named or ACCOUNTS}
+    told = {name: list(account(text)) for name, account in ACCOUNTS.items()}
+    known = {name: told[name] for name in named or told}
     empty = _without_a_run(known) or _said_by_code(named, code)
     if empty and (named or not any(map(_any_ran, known.values()))):
         return f"no tests ran ({empty[0]}): a run without a test proves nothing."
-    return _silent_or_failed(known) if code == 0 and named else None
+    if code != 0:
+        return None
+    return (_silent(known) if named else None) or _failed(
+        told, last=_failing(told) and _tried_again(command, read)
+    )
 
 
 def _without_a_run(told: dict[str, list[Account]]) -> list[str]:
@@ -289,7 +188,12 @@ def _any_ran(accounts: list[Account]) -> bool:
     return any(account.ran for account in accounts)
 
 
-def _silent_or_failed(told: dict[str, list[Account]]) -> str | None:
+def _failing(told: dict[str, list[Account]]) -> bool:
+    return any(account.failed for accounts in told.values() for account in accounts)
+
+
+def _silent(told: dict[str, list[Account]]) -> str | None:
+    """Which tool that was run gave no account."""
     for name, accounts in told.items():
         if not accounts:
             return (
@@ -297,9 +201,14 @@ def _silent_or_failed(told: dict[str, list[Account]]) -> str | None:
                 "early, or its summary is hidden (`-qq`, a redirection, a reporter of its own); "
                 "let the summary reach the output."
             )
-        if accounts[-1].failed:
-            tests = "test" if accounts[-1].failed == 1 else "tests"
-            return (
-                f"{name} tells of {accounts[-1].failed} failed {tests}, although it ended with 0."
-            )
+    return None
+
+
+def _failed(told: dict[str, list[Account]], *, last: bool) -> str | None:
+    """The account that tells of failed tests; with `last` only the last one of each tool counts."""
+    for name, accounts in told.items():
+        failed = sum(each.failed for each in (accounts[-1:] if last else accounts))
+        if failed:
+            tests = "test" if failed == 1 else "tests"
+            return f"{name} tells of {failed} failed {tests}, although it ended with 0."
     return None

@@ -7,16 +7,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from hornbook.rules.binding import NOT_ENFORCED_BECAUSE, Binding, RuleBook, by_subject
+from hornbook.rules.binding import Binding, RuleBook, UnreadRule, by_subject, not_enforced_because
 from hornbook.rules.catalog import Catalog, Entry
 from hornbook.rules.document import revision_id
+from hornbook.settings.reserve import Reserve, ReserveFrom, reserve_for
 from hornbook.settings.settings import Settings
 from hornbook.vocabulary.terms import Activation, Category, Scope
+
+SHARE_OVER = 5
+"""The percentage of files whose rules may be over a reserve that is called enough."""
+ANY = "any-file"
+"""A path that no rule names: only what binds every file binds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundRule:
-    """A rule that binds a file: which, and the pattern and line that make it so."""
+    """A rule that binds a file: which, and the pattern and line that make it so.
+
+    `pattern` is what stands in the rule's file, `glob` the same in our dialect; `notes` say what
+    tools differ about. `path` is where it binds, for a link the link's place; `also` are other
+    paths with the same text, `includes` the files that are part of the rule, counted in its tokens.
+    """
 
     id: str
     path: str
@@ -26,8 +37,12 @@ class BoundRule:
     activation: str
     pattern: str
     pattern_line: int | None
+    glob: str
     revision: str
     tokens: int
+    also: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +50,7 @@ class NotEnforced:
     """A rule that is known but cannot bind, and the reason."""
 
     id: str
+    path: str
     activation: Activation
     reason: str
 
@@ -47,15 +63,24 @@ class FileAnswer:
     rules: tuple[BoundRule, ...]
     tokens: int
     reserve: int
+    reserve_from: ReserveFrom
+    over_planned: bool
     fits: bool
     not_enforced: tuple[NotEnforced, ...]
+    left_out: tuple[UnreadRule, ...] = ()
+    """What should bind the file, or be part of a rule that does, and could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReserveReport:
-    """How the repository's rules sit with the reserve, file by file and rule by rule."""
+    """How the repository's rules sit with the reserve, file by file and rule by rule.
+
+    `enough` is the reserve that all but a twentieth of the files would fit, `heaviest` the file
+    with the most tokens of rules.
+    """
 
     reserve: int
+    reserve_from: ReserveFrom
     rules: int
     always: int
     always_tokens: int
@@ -64,6 +89,8 @@ class ReserveReport:
     examples: tuple[tuple[str, int], ...]
     too_large: tuple[Entry, ...]
     largest: tuple[Entry, ...]
+    enough: int
+    heaviest: tuple[str, int] | None
 
 
 class CatalogView:
@@ -114,54 +141,72 @@ class CatalogView:
     @cached_property
     def _not_enforced(self) -> tuple[NotEnforced, ...]:
         listed = [
-            NotEnforced(rule.id, rule.activation, NOT_ENFORCED_BECAUSE[rule.activation])
+            NotEnforced(rule.id, rule.path, rule.activation, not_enforced_because(rule))
             for rule in self.rules.not_enforced
         ]
         listed += [
-            NotEnforced(rule.id, rule.activation, "scope is plan: it judges plans, not code")
+            NotEnforced(
+                rule.id, rule.path, rule.activation, "scope is plan: it judges plans, not code"
+            )
             for rule in self.rules.for_plans
         ]
         return tuple(sorted(listed, key=lambda each: each.id))
 
-    def why(self, paths: Iterable[str]) -> list[FileAnswer]:
-        """The rules that bind each file, and why; the files need not exist."""
-        reserve = self.settings.reserve_tokens
+    def why(self, paths: Iterable[str], reserve: Reserve | None = None) -> list[FileAnswer]:
+        """The rules that bind each file, and why; the files need not exist.
+
+        Without a reserve it is that of the settings, taken for those of the work tree.
+        """
+        room = reserve or reserve_for(self.settings)
         answers = []
         for path in paths:
-            rules = tuple(map(bound_rule, self.rules.bind(path)))
+            rules = tuple(self._bound(binding) for binding in self.rules.bind(path))
             tokens = sum(rule.tokens for rule in rules)
             answers.append(
-                FileAnswer(path, rules, tokens, reserve, tokens <= reserve, self._not_enforced)
+                FileAnswer(
+                    path=path,
+                    rules=rules,
+                    tokens=tokens,
+                    reserve=room.tokens,
+                    reserve_from=room.source,
+                    over_planned=tokens > room.planned,
+                    fits=tokens <= room.tokens,
+                    not_enforced=self._not_enforced,
+                    left_out=tuple(self.rules.unread(path)),
+                )
             )
         return answers
 
+    def _bound(self, binding: Binding) -> BoundRule:
+        return bound_rule(binding, self.rules.notes(binding.rule))
+
     def reserve_report(self, paths: Iterable[str]) -> ReserveReport:
         """How the rules of some files, and each rule alone, sit with the reserve."""
-        reserve = self.settings.reserve_tokens
+        room = reserve_for(self.settings)
+        reserve = room.tokens
         enforced = [rule for rule in self.rules.enforced if rule.scope is not Scope.PLAN]
         largest = sorted(enforced, key=lambda rule: (-rule.tokens, rule.id))
-        everywhere = [rule for rule in enforced if self.rules.everywhere(rule)]
-        sizes = {
-            path: sum(binding.rule.tokens for binding in self.rules.bind(path)) for path in paths
-        }
-        over = sorted(
-            ((path, size) for path, size in sizes.items() if size > reserve),
-            key=lambda pair: (-pair[1], pair[0]),
-        )
+        everywhere = [each for each in self.rules.bind(ANY) if self.rules.everywhere(each.rule)]
+        sizes = {path: sum(binding.tokens for binding in self.rules.bind(path)) for path in paths}
+        heaviest = sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0]))
+        over = [pair for pair in heaviest if pair[1] > reserve]
         return ReserveReport(
             reserve=reserve,
+            reserve_from=room.source,
             rules=len(enforced),
             always=len(everywhere),
-            always_tokens=sum(rule.tokens for rule in everywhere),
+            always_tokens=sum(each.tokens for each in everywhere),
             files=len(sizes),
             files_over=len(over),
             examples=tuple(over[:5]),
             too_large=tuple(rule for rule in largest if rule.tokens > reserve),
             largest=tuple(largest[:5]),
+            enough=heaviest[len(heaviest) * SHARE_OVER // 100][1] if heaviest else 0,
+            heaviest=heaviest[0] if heaviest else None,
         )
 
 
-def bound_rule(binding: Binding) -> BoundRule:
+def bound_rule(binding: Binding, notes: tuple[str, ...] = ()) -> BoundRule:
     """A binding as an answer."""
     rule = binding.rule
     return BoundRule(
@@ -173,6 +218,10 @@ def bound_rule(binding: Binding) -> BoundRule:
         activation=rule.activation,
         pattern=binding.pattern,
         pattern_line=binding.line,
+        glob=binding.glob,
         revision=revision_id(rule.id, rule.sha256),
-        tokens=rule.tokens,
+        tokens=binding.tokens,
+        also=binding.also,
+        includes=tuple(include.path for include in binding.includes),
+        notes=notes,
     )

@@ -5,37 +5,48 @@ was made before a tenth of that, and its catalog alone a thousandth. So what was
 the store is filled only when somebody asks it.
 
 It is kept in git's own folder, never below `.hornbook/`: what lies there can be part of a change,
-and a change must not bring the rules along that judge it.
+and a change must not bring the rules along that judge it. For a repository without `.hornbook/`,
+into which nothing is written, it is kept in the user's cache folder.
 """
 
 import json
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from hornbook.commits import git
 from hornbook.commits.commit import Commit, commit_at
 from hornbook.disk import write_whole
-from hornbook.errors import UsageError
+from hornbook.errors import ConfigError, UsageError
 from hornbook.graph import documents as recall
 from hornbook.graph import statements
 from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.snapshot import Snapshot
 from hornbook.graph.store import NamedGraph
 from hornbook.rules.catalog import Catalog
-from hornbook.rules.discover import is_text, reached
-from hornbook.settings.load import CONFIG, parse_settings
+from hornbook.rules.discover import entered, is_text, may_be_rule, reached
+from hornbook.rules.links import LinkedFile, PathKind, Place, Wanted, follow, resolve
+from hornbook.settings.load import CONFIG, load, parse_settings
+from hornbook.settings.places import cache_folder
+from hornbook.settings.reserve import SettingsOfBase
 from hornbook.settings.settings import Settings
 from hornbook.text.globs import parse
+from hornbook.text.tokens import counter
 from hornbook.version import __version__
 from hornbook.vocabulary.names import META_GRAPH
+
+if TYPE_CHECKING:
+    from hornbook.rules.includes import Inclusion
+    from hornbook.rules.readers.protocol import Reading
+    from hornbook.rules.tool_setup import ToolSetup
 
 CACHE_FORMAT = 1
 """Changes when entries of an earlier form must not be read any more."""
@@ -64,22 +75,164 @@ def settings_of(commit: Commit) -> Settings:
     return commit.memo("settings", lambda: _settings_of(commit))
 
 
+def settings_of_base(root: Path, revision: str) -> SettingsOfBase:
+    """Whether the commit that judges has settings, beside those of the work tree."""
+    commit = commit_at(root, revision)
+    try:
+        here = load(root)
+    except ConfigError:
+        here = None
+    return SettingsOfBase(commit.sha, CONFIG.as_posix() in commit.files, here)
+
+
 def _settings_of(commit: Commit) -> Settings:
     data = commit.text(CONFIG.as_posix())
     return Settings() if data is None else parse_settings(data)
 
 
+def rules_key(root: Path, revision: str) -> str:
+    """A name for what the graph of a commit is made from: equal ones have equal graphs.
+
+    Raises:
+        UsageError: The revision names no commit.
+        ConfigError: The settings of the commit are wrong.
+    """
+    commit = commit_at(root, revision)
+    return _key(commit, settings_of(commit), _sources(commit))
+
+
+def _sources(commit: Commit) -> "CommitSources":
+    """What a commit's graph is made from."""
+    return commit.memo("sources", lambda: sources_of(commit, settings_of(commit), _setup(commit)))
+
+
+def _own_files(commit: Commit, settings: Settings, setup: "ToolSetup") -> dict[str, str]:
+    """Path to blob of the regular files that are documents."""
+    asked = ("is source", settings.exclude, settings.starts, setup.key())
+    known: tuple[set[str], set[str]] = git.once(commit.root, asked, lambda: (set(), set()))
+    judged, sources = known
+    files = commit.files
+    for path in files.keys() - judged:
+        judged.add(path)
+        if _is_source(path, settings, setup):
+            sources.add(path)
+    return {path: files[path] for path in sorted(sources & files.keys())}
+
+
 def _graph_of(commit: Commit) -> Snapshot:
     settings = settings_of(commit)
-    files = {path: blob for path, blob in commit.files.items() if _is_source(path, settings)}
-    kept = KeptGraphs(_folder(commit.root))
-    key = _key(commit, settings, files)
-    made = kept.read(key)
-    if made is None:
-        made = build(commit, settings, files)
-        kept.write(key, made)
+    with git.operation(commit.root):
+        sources = _sources(commit)
+        kept = KeptGraphs(_folder(commit.root))
+        key = _key(commit, settings, sources)
+        made = kept.read(key)
+        if made is None:
+            made = build(commit, settings, sources)
+            kept.write(key, made)
     catalog = replace(made.catalog, version=commit.sha)
     return Snapshot(lambda: _store_of(made.quads, catalog), catalog, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitSources:
+    """What the rules of a commit are made from.
+
+    `files` has the blob of each document by path, `linked` those that are read at a link's place,
+    `broken` why a link cannot be read, `included` what is read only because a rule includes it.
+    """
+
+    tree: "CommittedTree"
+    setup: "ToolSetup"
+    files: Mapping[str, str]
+    linked: Mapping[str, LinkedFile]
+    broken: Mapping[str, str]
+    included: frozenset[str]
+    inclusions: "Mapping[str, Inclusion]"
+
+
+def sources_of(commit: Commit, settings: Settings, setup: "ToolSetup") -> CommitSources:
+    """The documents of a commit: its rule files, links and what they include."""
+    from hornbook.rules.includes import IncludeSource, included_files, inclusions  # noqa: PLC0415  # loads the readers
+
+    tree = _tree(commit)
+    files = _own_files(commit, settings, setup)
+    found = [
+        each
+        for path in tree.links
+        if reached(path)
+        for each in follow(tree, path, path, _wanted_links(settings, setup))
+        if not _excluded(each.path, settings)
+    ]
+    broken = {each.path: each.broken for each in found if each.broken}
+    linked = {each.path: each for each in found if not each.broken}
+    files |= {path: commit.files[each.target] for path, each in linked.items()}
+    texts = {path: linked[path].target if path in linked else path for path in files}
+    source = IncludeSource(tree, lambda _path: False, settings.largest_file)
+    included = inclusions(source, texts)
+    more = included_files(included, texts)
+    for path, real in more.items():
+        files[path] = commit.files[real]
+        if path != real:
+            linked[path] = LinkedFile(path, path, real, real)
+    return CommitSources(tree, setup, files, linked, broken, frozenset(more), included)
+
+
+class CommittedTree:
+    """The tree of a commit below the root, links and other repositories with it."""
+
+    def __init__(self, commit: Commit) -> None:
+        self._commit = commit
+        below = git.prefix_of(commit.root)
+        self._entries = {
+            each.path.removeprefix(below): each
+            for each in git.entries_of(commit.root, commit.sha)
+            if each.path.startswith(below)
+        }
+        self.links = tuple(sorted(path for path, each in self._entries.items() if each.is_link))
+
+    @cached_property
+    def _folders(self) -> Mapping[str, tuple[str, ...]]:
+        names: dict[str, set[str]] = {"": set()}
+        for path in self._entries:
+            while path:
+                folder, _, name = path.rpartition("/")
+                held = names.setdefault(folder, set())
+                if name in held:
+                    break
+                held.add(name)
+                path = folder  # noqa: PLW2901  # up to the first folder that has it
+        return {folder: tuple(sorted(held)) for folder, held in names.items()}
+
+    @cached_property
+    def _targets(self) -> Mapping[str, str]:
+        blobs = {path: self._entries[path].blob for path in self.links}
+        texts = git.blobs(self._commit.root, blobs.values())
+        return {path: os.fsdecode(texts[blob]) for path, blob in blobs.items()}
+
+    def kind(self, path: str) -> PathKind:
+        """What the commit has at the path."""
+        entry = self._entries.get(path)
+        if entry is None:
+            return PathKind.FOLDER if path in self._folders else PathKind.NOTHING
+        if entry.is_link:
+            return PathKind.LINK
+        return PathKind.FILE if entry.is_file else PathKind.REPOSITORY
+
+    def target(self, path: str) -> str:
+        """What the link says."""
+        return self._targets[path]
+
+    def names(self, folder: str) -> Sequence[str]:
+        """The names in a folder."""
+        return self._folders.get(folder, ())
+
+    def read(self, path: str) -> bytes:
+        """What the file holds."""
+        return self._commit.text(path) or b""
+
+
+def _tree(commit: Commit) -> CommittedTree:
+    return commit.memo("tree", lambda: CommittedTree(commit))
 
 
 def _store_of(quads: bytes, catalog: Catalog) -> OxigraphStore:
@@ -89,16 +242,61 @@ def _store_of(quads: bytes, catalog: Catalog) -> OxigraphStore:
     return store
 
 
-def _key(commit: Commit, settings: Settings, files: Mapping[str, str]) -> str:
+def _setup(commit: Commit) -> "ToolSetup":
+    """What a commit's tree shows about the tools in use."""
+    return commit.memo("tool setup", lambda: _setup_of(commit))
+
+
+def _setup_of(commit: Commit) -> "ToolSetup":
+    from hornbook.rules.tool_setup import ASKED, present_among, tool_setup  # noqa: PLC0415  # loads the parsers
+
+    hidden = (path for path in commit.files if path.startswith("."))
+    named = (path for path in ASKED if path in commit.files)
+    linked = _linked(commit, ASKED)
+    return tool_setup(
+        present_among((*hidden, *named, *linked)),
+        lambda path: commit.text(linked.get(path, path)) or b"",
+    )
+
+
+def _linked(commit: Commit, asked: Iterable[str]) -> dict[str, str]:
+    """Those of the paths that links lead to something, each with where it lies."""
+    tree = _tree(commit)
+    links = tuple(f"{link}/" for link in tree.links)
+    found = [(path, resolve(tree, path)) for path in asked if f"{path}/".startswith(links)]
+    return {
+        path: place.path
+        for path, place in found
+        if isinstance(place, Place) and place.folder == path.endswith("/")
+    }
+
+
+def _key(commit: Commit, settings: Settings, sources: CommitSources) -> str:
     """The hash over everything that a graph is made from, and over who makes it."""
     config = CONFIG.as_posix()
+    real = {path: each.target for path, each in sources.linked.items()}
     facts = [
         CACHE_FORMAT,
         __version__,
         _maker(),
         commit.files.get(config, ""),
         settings.counter,
-        [(path, commit.modes[path], blob) for path, blob in sorted(files.items())],
+        sources.setup.key(),
+        [
+            (
+                path,
+                commit.modes[real.get(path, path)],
+                blob,
+                real.get(path),
+                path in sources.included,
+            )
+            for path, blob in sorted(sources.files.items())
+        ],
+        sorted(sources.broken.items()),
+        [
+            (path, [astuple(one) for one in each.includes], list(map(astuple, each.problems)))
+            for path, each in sorted(sources.inclusions.items())
+        ],
     ]
     return sha256(json.dumps(facts).encode()).hexdigest()
 
@@ -114,9 +312,13 @@ def _maker() -> str:
 
 def _folder(root: Path) -> Path | None:
     try:
-        return git.whereabouts(root).common / "hornbook" / "graphs"
+        common = git.whereabouts(root).common
     except UsageError:
         return None
+    if (root / ".hornbook").is_dir():
+        return common / "hornbook" / "graphs"
+    cache = cache_folder(root)
+    return cache and cache / "graphs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +375,8 @@ class KeptGraphs:
             Path(path).unlink(missing_ok=True)
 
 
-def build(commit: Commit, settings: Settings, files: Mapping[str, str]) -> MadeGraph:
-    """The graph of some files of a commit, by their paths and blobs."""
+def build(commit: Commit, settings: Settings, sources: CommitSources) -> MadeGraph:
+    """The graph of the documents of a commit."""
     # Whoever finds the graph on disk needs no parsers.
     from hornbook.graph.ingest.builder import Builder, too_large  # noqa: PLC0415  # loads the readers
     from hornbook.graph.ingest.history import (  # noqa: PLC0415  # loads the readers
@@ -185,42 +387,79 @@ def build(commit: Commit, settings: Settings, files: Mapping[str, str]) -> MadeG
     )
     from hornbook.graph.ingest.publish import Written, write  # noqa: PLC0415  # loads the readers
     from hornbook.graph.ingest.work_list import DocumentFacts, LastIngest, work_to_do  # noqa: PLC0415  # loads the readers
-    from hornbook.rules.document_reader import read  # noqa: PLC0415  # loads the readers
+    from hornbook.rules.document_reader import broken_link, included_text  # noqa: PLC0415  # loads the readers
+    from hornbook.rules.includes import measured  # noqa: PLC0415  # loads the readers
 
-    contents = git.blobs(commit.root, files.values())
-    readings = {path: read(path, contents[blob]) for path, blob in files.items()}
-    digests = {path: sha256(contents[blob]).hexdigest() for path, blob in files.items()}
-    for path, blob in files.items():
-        if len(contents[blob]) > settings.largest_file:
+    blobs = git.blobs(commit.root, sources.files.values())
+    contents = {path: blobs[blob] for path, blob in sources.files.items()}
+    contents |= {path: broken_link(why) for path, why in sources.broken.items()}
+    readings = {path: _reading(path, data, sources) for path, data in contents.items()}
+    for path, data in contents.items():
+        if len(data) > settings.largest_file:
             readings[path] = too_large(readings[path], settings.largest_file)
     facts = {
-        path: DocumentFacts(path, digests[path], reading.desired_id, reading.links)
+        path: DocumentFacts(
+            path, sha256(contents[path]).hexdigest(), reading.desired_id, reading.links
+        )
         for path, reading in readings.items()
     }
+    count = counter(settings.counter)
+    included = measured(
+        sources.inclusions, sources.tree, lambda _digest, data: count(included_text(data))
+    )
     builder = Builder(settings)
     store = OxigraphStore.in_memory()
     documents = (
         Written(
-            builder.build(readings[work.path], work.sha256, work.id, work.links, work.problems),
+            builder.build(readings[work.path], work),
             work.wanted_id,
             project(Past(), DocumentEvent(Happened.ADDED, work.path, "", work.id, work.sha256)),
             new=True,
         )
-        for work in work_to_do(LastIngest(None), facts, (), dict).work
+        for work in work_to_do(LastIngest(None), facts, (), dict, included).work
     )
     write(store, documents, bulk=True)
     quads = b"\n".join((*store.canonical(), b""))
     return MadeGraph(recall.catalog(store), zlib.compress(quads, 1))
 
 
-def _is_source(path: str, settings: Settings) -> bool:
+def _reading(path: str, data: bytes, sources: CommitSources) -> "Reading":
+    """A document as it is read where it stands."""
+    from hornbook.rules.document_reader import read, read_broken_link, read_included  # noqa: PLC0415  # loads the readers
+
+    if path in sources.broken:
+        return read_broken_link(path, sources.broken[path])
+    if path in sources.included:
+        reading = read_included(path, data)
+    else:
+        reading = read(path, data, sources.setup)
+    linked = sources.linked.get(path)
+    return reading if linked is None else replace(reading, link=linked.target)
+
+
+def _wanted_links(settings: Settings, setup: "ToolSetup") -> Wanted:
+    """Links to rule files and to folders of them, and everything below the configured sources."""
+    from hornbook.rules.document_reader import is_rule_folder  # noqa: PLC0415  # loads the parsers
+
+    def folder(path: str) -> bool:
+        below = any(not s or f"{path}/".startswith(f"{s}/") for s in settings.starts)
+        return below or is_rule_folder(path)
+
+    return Wanted(lambda path, _name: _is_source(path, settings, setup), folder, entered)
+
+
+def _excluded(path: str, settings: Settings) -> bool:
+    return any(parse(pattern).matches(path) for pattern in settings.exclude)
+
+
+def _is_source(path: str, settings: Settings, setup: "ToolSetup") -> bool:
     from hornbook.rules.document_reader import is_rule_file  # noqa: PLC0415  # loads the parsers
 
     name = path.rpartition("/")[2]
-    if any(parse(pattern).matches(path) for pattern in settings.exclude):
+    if _excluded(path, settings):
         return False
     text = is_text(path, name)
-    if reached(path) and (text or name.startswith(".")) and is_rule_file(path):
+    if (text or may_be_rule(name)) and is_rule_file(path, setup) and reached(path):
         return True
     return any(
         path == start or (text and (not start or path.startswith(start + "/")))

@@ -5,7 +5,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from hornbook.graph.statements import entity, iri, parse_problem, signature, unnumbered
+from hornbook.graph.statements import (
+    entity,
+    iri,
+    parse_includes,
+    parse_problem,
+    signature,
+    unnumbered,
+)
 from hornbook.graph.store import GraphStore
 from hornbook.rules.catalog import Catalog, Entry, Removed, Revision
 from hornbook.rules.code.file import CodeFile, Signature
@@ -101,6 +108,9 @@ def entry(entity_id: str, triples: Triples, count: int) -> Entry:
         keywords=_many(triples, p.KEYWORDS),
         links=_links(triples),
         formerly=_many(triples, p.FORMERLY),
+        link=_one(triples, p.LINK_TARGET),
+        includes=parse_includes(triples.get(p.INCLUDE.name, ())),
+        only_includes=p.ONLY_INCLUDES.name in triples,
         problems=_problems(path, triples),
     )
 
@@ -135,6 +145,9 @@ def entry_of(
         keywords=document.keywords,
         links=document.links,
         formerly=formerly,
+        link=document.link,
+        includes=document.includes,
+        only_includes=document.only_includes,
         problems=document.problems,
     )
 
@@ -187,6 +200,9 @@ def _document(entity_id: str, triples: Triples, chunks: tuple[Chunk, ...]) -> Do
         decision=_decision(triples),
         links=_links(triples),
         facts=_facts(triples),
+        link=_one(triples, p.LINK_TARGET),
+        includes=parse_includes(triples.get(p.INCLUDE.name, ())),
+        only_includes=p.ONLY_INCLUDES.name in triples,
         chunks=chunks,
         tokens=int(_one(triples, p.TOKENS)),
         problems=_problems(path, triples),

@@ -205,7 +205,7 @@ class Generations:
         """
         try:
             name = self._pointer.read_text(encoding="ascii").strip()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, UnicodeDecodeError) as problem:
             raise self._damaged(problem) from problem

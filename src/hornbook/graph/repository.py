@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from hornbook.errors import NotFound
+from hornbook.disk import temporary_folder
+from hornbook.errors import NotFound, StoreError
 from hornbook.settings.load import Check, find_root, load
-from hornbook.settings.places import Places
+from hornbook.settings.places import Places, cache_folder, sweep_cache
 from hornbook.vocabulary.terms import Category
 
 if TYPE_CHECKING:
@@ -26,8 +27,19 @@ if TYPE_CHECKING:
 MOST_FILES = 20_000
 
 
+# So many documents are named when they were read before an answer.
+MOST_TOLD = 5
+
+
 def silent(_stage: str, _done: int, _total: int) -> None:
     """Report no progress."""
+
+
+WAITING = "another ingest is writing to this workspace; waiting for it to finish"
+
+
+def _nobody_hears(_text: str) -> None:
+    """Answer without a word about how."""
 
 
 def _nobody() -> None:
@@ -45,12 +57,23 @@ class Repository:
         self.settings = load(root, *checks)
         self._generation: Generation | None = None
         self._snapshot: Snapshot | None = None
+        self._stores: dict[Path, Generations] = {}
+        self._temporary = ExitStack()
+        self._folder: Path | None = None
+        self.tell: Callable[[str], None] = _nobody_hears
+        """Hears, in a sentence, that files were read again before a question was answered."""
+        self.follows_files = True
+        """Whether questions about rules are answered from the files as they are now. Whoever shares
+        a workspace between threads decides by itself when it is brought up to date."""
 
-    @cached_property
+    @property
     def _generations(self) -> Generations:
         from hornbook.graph.generations import Generations  # noqa: PLC0415  # start-up
 
-        return Generations(self.places.store)
+        store = self.places.store
+        if store not in self._stores:
+            self._stores[store] = Generations(store)
+        return self._stores[store]
 
     @classmethod
     def open(cls, root: str | Path | None = None) -> Self:
@@ -80,6 +103,12 @@ class Repository:
 
     def close(self) -> None:
         """Let go of the graph."""
+        self._let_go()
+        self._temporary.close()
+        self._folder = None
+        self.places = Places(self.root)
+
+    def _let_go(self) -> None:
         self._snapshot = None
         if self._generation is not None:
             self._generation.close()
@@ -102,17 +131,112 @@ class Repository:
 
         With `strict` every document is also checked against the SHACL shapes.
         """
-        from hornbook.graph.ingest.ingestion import Ingestion  # noqa: PLC0415  # loads the parsers
-
         self.close()
-        ingestion = Ingestion(self.places, self.settings, self._generations, progress)
-        report = ingestion.run(paths, rebuild=rebuild, waiting=waiting)
+        report = self._ingest(paths, rebuild=rebuild, progress=progress, waiting=waiting)
         if not strict:
             return report
         from hornbook.graph.shapes import shape_problems  # noqa: PLC0415  # loads pyshacl
 
         snapshot = self.snapshot()
         return shape_problems(report, snapshot.store, snapshot.catalog, progress)
+
+    def _ingest(
+        self,
+        paths: Sequence[str | Path] = (),
+        *,
+        rebuild: bool = False,
+        progress: Progress = silent,
+        waiting: Callable[[], None] = _nobody,
+    ) -> IngestReport:
+        from hornbook.graph.ingest.ingestion import Ingestion  # noqa: PLC0415  # loads the parsers
+
+        self._let_go()
+        ingestion = Ingestion(self.places, self.settings, self._generations, progress)
+        return ingestion.run(paths, rebuild=rebuild, waiting=waiting)
+
+    def bring_up_to_date(self) -> None:
+        """Read what is new, changed or gone since the last ingest, so that no answer is old.
+
+        The graph of a repository without `.hornbook/` lies in the user's cache folder, and so does
+        that of one that cannot be written; where that is impossible too, it lasts until `close`.
+
+        Raises:
+            StoreError: The index on disk is damaged.
+        """
+        cache = cache_folder(self.root)
+        candidates = [Places(self.root)] if (self.root / ".hornbook").is_dir() else []
+        candidates += [Places(self.root, cache)] if cache is not None else []
+        for places in candidates:
+            with suppress(OSError):  # it cannot be kept there
+                self._follow(places)
+                return
+        if self._folder is None:
+            self._folder = self._temporary.enter_context(temporary_folder("index"))
+        self._follow(Places(self.root, self._folder))
+
+    def _follow(self, places: Places) -> None:
+        """Have the graph that lies there say what the files say."""
+        self.use(places)
+        if not self.is_current():
+            self._read_again()
+        elif self.is_outdated():
+            self._let_go()
+
+    def use(self, places: Places) -> None:
+        """Keep and read the graph there."""
+        if places != self.places:
+            self._let_go()
+            self.places = places
+
+    def is_current(self) -> bool:
+        """Whether the graph says what the files say now; no file is parsed for that.
+
+        Raises:
+            StoreError: What is published cannot be told.
+        """
+        from hornbook.graph.ingest.seen_files import load, save, seen_again  # noqa: PLC0415  # start-up
+
+        if self._generations.published() is None:
+            return False
+        seen = load(self.places.seen)
+        again = seen_again(self.root, self.settings, seen)
+        if again is not None and again is not seen:
+            with suppress(OSError):
+                save(self.places.seen, again)
+        return again is not None
+
+    def _read_again(self) -> None:
+        """Ingest, and tell of documents that changed; our own plans and records do all the time."""
+        before = self._texts()
+        report = self._ingest(waiting=lambda: self.tell(WAITING))
+        if before is None:
+            if self.places.aside is not None:
+                sweep_cache(self.places.aside.parent)
+            noun = "document" if report.documents == 1 else "documents"
+            self.tell(f"nothing was ingested yet: read {report.documents} {noun}")
+            return
+        now = self._texts() or {}
+        told = [
+            f"{path} ({'new' if path not in before else 'changed' if path in now else 'gone'})"
+            for path in sorted(before.keys() | now.keys())
+            if before.get(path) != now.get(path)
+        ]
+        if told:
+            more = f" and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+            self.tell(f"read again since the last ingest: {', '.join(told[:MOST_TOLD])}{more}")
+
+    def _texts(self) -> dict[str, str] | None:
+        """The hash of every document by path; None where none can be read."""
+        from hornbook.rules.discover import PLANS, RECORDS  # noqa: PLC0415  # start-up
+
+        try:
+            generation = self._opened()
+        except StoreError:
+            return None  # the ingest builds it anew
+        if generation is None:
+            return None
+        entries = generation.catalog.entries
+        return {e.path: e.sha256 for e in entries if not e.path.startswith((PLANS, RECORDS))}
 
     def snapshot(self) -> Snapshot:
         """The graph as it was last published; the same until `refresh` or `ingest`.
@@ -133,17 +257,19 @@ class Repository:
         return self._snapshot
 
     def _catalog_view(self) -> CatalogView:
-        """The rules as they were last published, without the graph behind them.
+        """The rules, read again where they changed, without the graph behind them.
 
         Raises:
-            NotFound: Nothing was ever ingested here, so that "no rule" would mean nothing.
+            NotFound: As `ingested` says.
             StoreError: The index on disk is damaged.
         """
-        if self._snapshot is not None:
-            return self.ingested()
+        if self.follows_files:
+            self.bring_up_to_date()
         generation = self._opened()
         if generation is None:
             raise self._nothing_ingested()
+        if self._snapshot is not None:
+            return self._snapshot
         from hornbook.graph.catalog_view import CatalogView  # noqa: PLC0415  # start-up
 
         return CatalogView(generation.catalog, self.settings)
@@ -175,11 +301,14 @@ class Repository:
         return self._generations.published() or ""
 
     def ingested(self) -> Snapshot:
-        """The graph, for answers that must not be given without one.
+        """The graph, brought up to date, for answers that must not be given without one.
 
         Raises:
-            NotFound: Nothing was ever ingested here, so that "no rule" would mean nothing.
+            NotFound: Files are not followed and nothing was ever ingested here, so that "no rule"
+                would mean nothing.
         """
+        if self.follows_files:
+            self.bring_up_to_date()
         snapshot = self.snapshot()
         if self._generation is None:
             raise self._nothing_ingested()
@@ -190,7 +319,7 @@ class Repository:
 
     def refresh(self) -> Snapshot:
         """The newest published graph."""
-        self.close()
+        self._let_go()
         return self.snapshot()
 
     def reserve_report(self) -> ReserveReport:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from hornbook.errors import NotFound
 from hornbook.graph import documents
@@ -20,8 +21,12 @@ from hornbook.rules.catalog import Catalog
 from hornbook.rules.code.file import CodeFile, code_id
 from hornbook.rules.document import Document
 from hornbook.settings.settings import Settings
+from hornbook.text.tokens import counter
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import META_GRAPH, within
+
+if TYPE_CHECKING:
+    from hornbook.rules.units import RulePart, RuleUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ class Snapshot(CatalogView):
         super().__init__(catalog, settings)
         self._open_store = open_store
         self._extracts = extracts
+        self._units: dict[tuple[str, ...], tuple[RuleUnit, ...]] = {}
 
     @classmethod
     def empty(cls, settings: Settings) -> "Snapshot":
@@ -85,6 +91,21 @@ class Snapshot(CatalogView):
         if found is None:
             raise self._missing(document_id)
         return found
+
+    def units(
+        self, document: Document, included: Sequence["RulePart"] = ()
+    ) -> tuple["RuleUnit", ...]:
+        """The units that a current document is judged by; none if it is judged as a whole.
+
+        `included` are the texts that are part of the rule beside its own.
+        """
+        from hornbook.rules.units import units_of  # noqa: PLC0415  # start-up: it loads a parser
+
+        key = (document.id, *(f"{part.path} {part.revision}" for part in included))
+        if key not in self._units:
+            limit = self.settings.review.section_tokens
+            self._units[key] = units_of(document, counter(self.settings.counter), limit, included)
+        return self._units[key]
 
     def code(self, path: str, data: bytes) -> CodeFile | None:
         """What the graph knows of a source file, if it knows this very content."""

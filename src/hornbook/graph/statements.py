@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from hornbook.rules.catalog import Catalog, Removed, Revision
-from hornbook.rules.document import Document, Link, Pattern, Problem, chunk_id
+from hornbook.rules.document import Document, Include, Link, Pattern, Problem, Unread, chunk_id
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import class_iri, entity_iri, name_of, predicate_iri
 from hornbook.vocabulary.predicates import CLASS_OF, Class, Datatype, Predicate
@@ -106,6 +106,30 @@ def link_text(link: Link) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
+def include_text(number: int, include: Include) -> str:
+    """An include with its place among those of its rule, as JSON."""
+    fields = [
+        number,
+        include.path,
+        include.by,
+        include.line,
+        include.sha256,
+        include.tokens,
+        include.id,
+        include.unread or "",
+    ]
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def parse_includes(texts: Iterable[str]) -> tuple[Include, ...]:
+    """The includes that `include_text` wrote, in order."""
+    read = sorted(json.loads(text) for text in texts)
+    return tuple(
+        Include(path, by, line, digest, tokens, name, Unread(unread) if unread else None)
+        for _, path, by, line, digest, tokens, name, unread in read
+    )
+
+
 def numbered(items: Sequence[str]) -> list[str]:
     """Ordered values with their number in front, since RDF keeps no order."""
     return [f"{number}. {item}" for number, item in enumerate(items, 1)]
@@ -161,6 +185,10 @@ def _say_parent(say: SubjectStatements, document: Document) -> None:
     say.each(p.RELATED_DOMAINS, document.related_domains)
     say.each(p.KEYWORDS, document.keywords)
     say.each(p.INFERRED, document.inferred)
+    say.say(p.LINK_TARGET, document.link)
+    say.each(p.INCLUDE, (include_text(*each) for each in enumerate(document.includes, 1)))
+    say.each(p.INCLUDES, (each.id for each in document.includes))
+    say.say(p.ONLY_INCLUDES, "true" if document.only_includes else None)
     _say_meta(say, document)
     _say_decision(say, document)
     for name, value in document.facts:

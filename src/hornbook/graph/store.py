@@ -10,7 +10,6 @@ from typing import Protocol
 
 from hornbook import resources
 from hornbook.errors import StoreError
-from hornbook.vocabulary.names import PREFIXES
 
 _PARAMETER = re.compile(r"\$(\w+)")
 _COMMENT = re.compile(r"^\s*#.*\n?", re.MULTILINE)
@@ -36,11 +35,6 @@ def fill(name: str, terms: dict[str, str]) -> str:
     if parameters(name) != terms.keys():
         raise KeyError(f"query {name!r} takes {sorted(parameters(name))}, not {sorted(terms)}")
     return _PARAMETER.sub(lambda match: terms[match.group(1)], text(name))
-
-
-def prologue() -> str:
-    """The prefix declarations that make a named query complete for any SPARQL processor."""
-    return "".join(f"PREFIX {label}: <{base}>\n" for label, base in PREFIXES.items())
 
 
 Rows = list[tuple[str, ...]]

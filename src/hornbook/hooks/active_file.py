@@ -51,7 +51,7 @@ class CompiledPatterns(NamedTuple):
         """Whether one of the patterns is this very text; quicker than fitting it."""
         return not self.excluded and any(each.pattern == text for each in self.included)
 
-    def told(self) -> str:
+    def as_written(self) -> str:
         """The patterns as a person wrote them."""
         return ", ".join(each.pattern for each in self.included)
 

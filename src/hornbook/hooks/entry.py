@@ -38,7 +38,7 @@ class HookAnswer(NamedTuple):
 
     code: int = 0
     out: str = ""
-    told: str = ""
+    err: str = ""
 
 
 class HookEnvironment(NamedTuple):
@@ -60,8 +60,8 @@ def run(event: str, around: HookEnvironment) -> int:
         data = b""
         sys.stderr.write(f"hornbook: stdin cannot be read ({problem})\n")
     answer = respond(event, data, around)
-    if answer.told:
-        _write(2, answer.told)
+    if answer.err:
+        _write(2, answer.err)
     if answer.out:
         _write(1, answer.out)
     return answer.code
@@ -76,7 +76,7 @@ def respond(event: str, data: bytes, around: HookEnvironment) -> HookAnswer:
         told = f"hornbook: {problem}\n"
     except Exception as problem:  # noqa: BLE001  # the outermost line: a guard that fails must block
         told = f"hornbook: {type(problem).__name__}: {problem}\n"
-    return HookAnswer(0 if event in _NEVER_BLOCK else 2, told=told)
+    return HookAnswer(0 if event in _NEVER_BLOCK else 2, err=told)
 
 
 def _stdin() -> bytes:
@@ -126,7 +126,7 @@ def _pre_tool_use(payload: Payload, root: str, around: HookEnvironment) -> HookA
             "permissionDecisionReason": denial.reason,
         }
     }
-    return HookAnswer(out=json.dumps(answer) + "\n", told=told)
+    return HookAnswer(out=json.dumps(answer) + "\n", err=told)
 
 
 def _tool_used(
@@ -153,7 +153,7 @@ def _post_tool_use_failure(payload: Payload, root: str, around: HookEnvironment)
 def _pre_compact(payload: Payload, root: str, around: HookEnvironment) -> HookAnswer:
     from hornbook.hooks.session_events import before_compaction
 
-    return HookAnswer(told=before_compaction(payload, root, around.checkpoint))
+    return HookAnswer(err=before_compaction(payload, root, around.checkpoint))
 
 
 def _post_compact(payload: Payload, root: str, _around: HookEnvironment) -> HookAnswer:

@@ -247,7 +247,7 @@ class WriteScope(NamedTuple):
         if active.inside.included and active.inside.fitting(path) is None:
             reason = (
                 f"{path or 'The root'} is not in the scope of plan `{active.plan}` "
-                f"(IN: {active.inside.told()}): {remedy}"
+                f"(IN: {active.inside.as_written()}): {remedy}"
             )
             return Denial("not_in_scope", path, reason)
         return None

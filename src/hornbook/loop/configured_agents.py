@@ -20,7 +20,8 @@ from hornbook.loop.planner import PlanDraft, planning_prompt
 from hornbook.loop.protocol import Loop
 from hornbook.loop.task_worktrees import TaskWorktrees
 from hornbook.process.confinement import this_machine
-from hornbook.settings.settings import EMBEDDED, Models, Sight
+from hornbook.settings.models import Models
+from hornbook.settings.settings import EMBEDDED, Sight
 
 SCRIPT = "scripted.yaml"
 

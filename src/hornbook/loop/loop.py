@@ -17,8 +17,7 @@ from hornbook.loop.runs.lookup import outcome_of, spawned_by, workflows_of
 from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
 from hornbook.loop.steps import decompose as splitting
 from hornbook.loop.steps import refine as refining
-from hornbook.loop.steps.answer import answer_run
-from hornbook.loop.steps.ask_person import signal
+from hornbook.loop.steps.ask_person import answer_run, signal
 from hornbook.loop.steps.coordinate import coordinate, follow
 from hornbook.loop.steps.develop import develop
 from hornbook.loop.steps.gates import run_gates, size

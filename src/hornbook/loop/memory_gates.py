@@ -108,7 +108,7 @@ def _guardrail(root: Path, slug: str) -> str | None:
         }
         answer = respond("pre-tool-use", json.dumps(sent).encode(), around)
         if '"deny"' not in answer.out:
-            return f"a write to the plan's own file was not denied {answer.told}".strip()
+            return f"a write to the plan's own file was not denied {answer.err}".strip()
         logged = spool.last_event(spool.path_of(str(copy), spool.SPOOL, SESSION))
     return None if logged.get("kind") == "guard_denied" else "the denial was not logged"
 

@@ -292,7 +292,6 @@ class PlanBook(PlanReader):
             files = self._sizable(task_files(task, scope, present), present)
             size = size_task(
                 self._places.root,
-                self._settings,
                 snapshot,
                 files,
                 description="\n".join(filter(None, (task.title, task.description))),

@@ -122,9 +122,9 @@ def check_kind(kind: str, data: Data, kinds: Mapping[str, EventKind]) -> None:
     missing = sorted(known.required - data.keys())
     unknown = sorted(data.keys() - known.required - known.optional)
     if missing or unknown:
-        said = [f"lacks {', '.join(missing)}"] if missing else []
-        said += [f"has unknown {', '.join(unknown)}"] if unknown else []
-        raise UsageError(f"the data of an event {kind!r} {' and '.join(said)}.")
+        misfits = [f"lacks {', '.join(missing)}"] if missing else []
+        misfits += [f"has unknown {', '.join(unknown)}"] if unknown else []
+        raise UsageError(f"the data of an event {kind!r} {' and '.join(misfits)}.")
 
 
 def read_event(line: str) -> Event:
@@ -253,15 +253,15 @@ def violations(events: Iterable[Event]) -> tuple[SchemaViolation, ...]:
 
 def faults(event: Event) -> list[SchemaViolation]:
     """Every field of an event that is not what its kind demands."""
-    said: list[tuple[str, str]] = []
+    wrong_fields: list[tuple[str, str]] = []
     required, optional = FIELDS.get(event.kind, ({}, {}))
     for name, check in {**required, **optional}.items():
         if name not in event.data:
-            said += [(name, "it is missing")] if name in required else []
+            wrong_fields += [(name, "it is missing")] if name in required else []
             continue
         wrong = check(event.data[name])
-        said += [(name, wrong)] if wrong is not None else []
-    return [SchemaViolation(event.seq, event.hash, event.kind, name, wrong) for name, wrong in said]
+        wrong_fields += [(name, wrong)] if wrong is not None else []
+    return [SchemaViolation(event.seq, event.hash, event.kind, *each) for each in wrong_fields]
 
 
 def artifacts_of(event: Event) -> dict[str, str] | None:

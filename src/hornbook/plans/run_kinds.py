@@ -91,7 +91,7 @@ RUN_KINDS: Mapping[str, EventKind] = {
             GATED,
             "The gates were run over a tree.",
             f"{_AT} tree base head passed gates",
-            "notes warnings fingerprint confined_by",
+            "notes warnings fingerprint confined_by base_tests",
         ),
         _kind(
             ASSEMBLED,
@@ -229,14 +229,16 @@ class GatesData(AtStep):
     warnings: NotRequired[list[str]]
     fingerprint: NotRequired[str]
     confined_by: NotRequired[str | None]
+    base_tests: NotRequired[dict[str, object] | None]
 
 
 class PacketData(TypedDict):
-    """A packet that a reviewer is handed, by its hashes."""
+    """A packet that a reviewer is handed, by its hashes; `asked` is what a review answers."""
 
     prompt_sha256: str
     receipt_sha256: str
     sop_ids: list[str]
+    asked: list[str]
     tokens: int
     window: int
 
@@ -313,7 +315,7 @@ class ReviewAnswerData(AtStep):
 
 
 class FindingData(TypedDict):
-    """What a judgement says of one rule."""
+    """What a judgement says of one rule, or of one unit of a large rule."""
 
     sop_id: str
     severity: str
@@ -321,6 +323,7 @@ class FindingData(TypedDict):
     path: str | None
     line: int | None
     message: str
+    unit: NotRequired[str | None]
 
 
 class CheckedData(AtStep):

@@ -362,10 +362,10 @@ def _filled(plan: Plan, read: PlanText, *, lenient: bool) -> Plan:
 def _refuse(problems: Sequence[Problem]) -> None:
     wrong = [each for each in problems if each.level is Level.ERROR]
     if wrong:
-        raise ConfigError([_told(each) for each in wrong])
+        raise ConfigError([_with_place(each) for each in wrong])
 
 
-def _told(problem: Problem) -> str:
+def _with_place(problem: Problem) -> str:
     line = "" if problem.line is None else f", line {problem.line}"
     return f"{problem.path}{line}: {problem.message}"
 

@@ -25,14 +25,14 @@ _BARE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:-]*")
 
 def render_head(plan: Plan) -> str:
     """The frontmatter of a plan, its last line included."""
-    said = (
+    values = (
         ("slug", plan.slug),
         ("committed", "true" if plan.committed else "false"),
         ("created_at", plan.created_at),
         ("committed_at", plan.committed_at),
         ("supersedes", plan.supersedes),
     )
-    lines = [f"{key}: {_scalar(value)}" for key, value in said if value is not None]
+    lines = [f"{key}: {_scalar(value)}" for key, value in values if value is not None]
     return "\n".join(["---", *lines, "---", ""])
 
 
@@ -64,18 +64,18 @@ def _read(node: "yaml.Node | None", problems: Problems) -> dict[str, str]:
         message = "The frontmatter holds no keys: write `key: value` lines."
         problems.error(2, "bad_frontmatter", message)
         return {}
-    said: dict[str, str] = {}
+    values: dict[str, str] = {}
     for key_node, value in node.value:
         key, line = str(key_node.value), key_node.start_mark.line + 2
-        if key not in HEAD_KEYS or not isinstance(value, yaml.ScalarNode) or key in said:
+        if key not in HEAD_KEYS or not isinstance(value, yaml.ScalarNode) or key in values:
             problems.error(line, "bad_frontmatter", _why_not(key, known=key in HEAD_KEYS))
             continue
         if key == "committed" and value.value not in {"true", "false"}:
             message = f"`committed` is {value.value!r}: write true or false."
             problems.error(line, "bad_frontmatter", message)
             continue
-        said[key] = str(value.value)
-    return said
+        values[key] = str(value.value)
+    return values
 
 
 def _why_not(key: str, *, known: bool) -> str:

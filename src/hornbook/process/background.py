@@ -47,7 +47,7 @@ class BackgroundProcess:
         """How it ended; None while it runs."""
         return self._process.poll()
 
-    def said(self) -> str:
+    def last_output(self) -> str:
         """The end of what it said, as far as it is text."""
         with self._log.open("rb") as output:
             size = output.seek(0, 2)

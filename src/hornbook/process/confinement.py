@@ -26,7 +26,7 @@ LANDLOCK = Path(__file__).with_name("landlock.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 TMP = "/tmp"  # noqa: S108  # inside it is the command's own
 _TCP_FROM = 4
-_PROBE_SECONDS = 20
+_PROBE_SECONDS = 120
 
 
 class Means(StrEnum):
@@ -93,7 +93,7 @@ def this_machine() -> Machine:
         bubblewrap = None
     if sys.platform != "linux":
         return Machine(bubblewrap, 0, apart=False)
-    told = _said([sys.executable, "-I", "-S", str(LANDLOCK), "--probe"])
+    told = _output_of([sys.executable, "-I", "-S", str(LANDLOCK), "--probe"])
     try:
         found = json.loads(told)
     except ValueError:
@@ -215,10 +215,10 @@ def _landlock_lacks(confinement: Confinement, machine: Machine) -> Iterator[str]
 
 def _works(bubblewrap_program: str) -> bool:
     tried = bubblewrap(bubblewrap_program, Confinement(Path("/"), network=False))
-    return _said([*tried, "echo", "confined"]).strip() == "confined"
+    return _output_of([*tried, "echo", "confined"]).strip() == "confined"
 
 
-def _said(command: Sequence[str]) -> str:
+def _output_of(command: Sequence[str]) -> str:
     """What a short command printed; nothing if it failed."""
     with temporary_folder("probe") as folder:
         log = folder / "log"

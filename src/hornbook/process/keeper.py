@@ -17,17 +17,18 @@ The first line of the input is a word that the answer repeats: the command never
 cannot answer for its keeper.
 """
 
-import contextlib
 import ctypes
-import json
 import os
 import select
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
+
+TYPE_CHECKING = (
+    False  # typing, subprocess, json and pathlib would double the start of every command
+)
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ADOPT_ORPHANS = 36
 DUMPABLE = 4
@@ -67,17 +68,58 @@ def _apart() -> None:
         library.prctl(DUMPABLE, 0, 0, 0, 0)
 
 
+class Command:
+    """The command in a session of its own; `code` is how it ended, negative for a signal."""
+
+    def __init__(self, words: list[str], told: int) -> None:
+        self.code: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            _become(words, told)
+
+    def poll(self) -> int | None:
+        """How it ended, None while it runs."""
+        return self._awaited(os.WNOHANG)
+
+    def wait(self) -> int | None:
+        """How it ended, once it has."""
+        return self._awaited(0)
+
+    def _awaited(self, options: int) -> int | None:
+        if self.code is None:
+            process, status = os.waitpid(self.pid, options)
+            self.code = os.waitstatus_to_exitcode(status) if process else None
+        return self.code
+
+
+def _become(words: list[str], told: int) -> None:
+    """Become a program; 127 says, as a shell does, that it cannot be run."""
+    try:
+        os.close(told)
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        # Python ignores these two for itself; what it starts must not inherit that.
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.execvp(words[0], words)  # noqa: S606  # the command itself
+    except OSError as problem:
+        os.write(2, f"{words[0]}: {problem.strerror}\n".encode())
+    finally:
+        os._exit(127)
+
+
 def _keep(words: list[str], told: int, limit: float, word: str) -> None:
     woken = _woken_by_children()
     end = time.monotonic() + limit
-    command = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
+    command = Command(words, told)
     why = _wait(command, woken, end)
     if why == "ended":
         _settle(command)
     left = _sweep(command)
-    code = command.wait()
-    answer = {"code": code, "timed_out": why == "time", "cut_off": why == "lifeline", "left": left}
-    os.write(told, json.dumps({**answer, "word": word}).encode() + b"\n")
+    ended = f'"code": {command.wait()}, "left": {left}'
+    early = f'"timed_out": {int(why == "time")}, "cut_off": {int(why == "lifeline")}'
+    os.write(told, f'{{{ended}, {early}, "word": "{word}"}}\n'.encode())
 
 
 def _woken_by_children() -> int:
@@ -104,11 +146,17 @@ def _watch(inner: int, limit: float) -> None:
             os.waitpid(inner, 0)
             return
         select.select([woken], [], [], max(0.0, end - time.monotonic()))
-        with contextlib.suppress(BlockingIOError):
-            os.read(woken, 512)
+        _drain(woken)
 
 
-def _wait(command: "subprocess.Popen[bytes]", woken: int, end: float) -> str:
+def _drain(woken: int) -> None:
+    try:
+        os.read(woken, 512)
+    except BlockingIOError:
+        return
+
+
+def _wait(command: Command, woken: int, end: float) -> str:
     """Why the wait is over: the command ended, its time is up, or nobody waits any more."""
     while command.poll() is None:
         ready, _, _ = select.select([0, woken], [], [], max(0.0, end - time.monotonic()))
@@ -123,14 +171,14 @@ def _wait(command: "subprocess.Popen[bytes]", woken: int, end: float) -> str:
     return "ended"
 
 
-def _settle(command: "subprocess.Popen[bytes]") -> None:
+def _settle(command: Command) -> None:
     """Let what ends with the command end: a sandbox, for one, does so a moment later."""
     until = time.monotonic() + SETTLING
     while _living(command) and time.monotonic() < until:
         time.sleep(TICK)
 
 
-def _sweep(command: "subprocess.Popen[bytes] | None") -> int:
+def _sweep(command: Command | None) -> int:
     """End everything that is left, politely first; how many there were besides the command."""
     found = _living(command)
     others = len(found - {command.pid if command is not None else 0})
@@ -154,11 +202,11 @@ def _signal(processes: set[int], number: int) -> None:
             continue
 
 
-def _living(command: "subprocess.Popen[bytes] | None") -> set[int]:
+def _living(command: Command | None) -> set[int]:
     """Our descendants that still run, zombies reaped; without /proc the command's group alone."""
     if command is not None:
         command.poll()
-    if not Path("/proc/self/stat").exists():
+    if not os.path.exists("/proc/self/stat"):  # noqa: PTH110  # see TYPE_CHECKING
         return _group(command) if command is not None else set()
     return _descendants(0 if command is None else command.pid)
 
@@ -176,14 +224,15 @@ def _descendants(own: int) -> set[int]:
     return mine - ended
 
 
-def _processes() -> Iterator[tuple[int, tuple[int, bool]]]:
+def _processes() -> "Iterator[tuple[int, tuple[int, bool]]]":
     """Every process, with its parent and whether it has ended and only waits to be reaped."""
-    for entry in Path("/proc").glob("[0-9]*"):
+    for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208  # as above
         try:
-            facts = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123  # as above
+                facts = file.read().rpartition(b")")[2].split()
         except OSError:
             continue
-        yield int(entry.name), (int(facts[1]), facts[0] in {b"Z", b"X"})
+        yield int(name), (int(facts[1]), facts[0] in {b"Z", b"X"})
 
 
 def _descends(process: int, parents: dict[int, int]) -> bool:
@@ -203,7 +252,7 @@ def _reap(process: int) -> None:
         return
 
 
-def _group(command: "subprocess.Popen[bytes]") -> set[int]:
+def _group(command: Command) -> set[int]:
     """The group as a negative number, which is how a signal is sent to all of it."""
     try:
         os.killpg(command.pid, 0)
@@ -214,3 +263,4 @@ def _group(command: "subprocess.Popen[bytes]") -> set[int]:
 
 if __name__ == "__main__":
     main(sys.argv[1:])
+    os._exit(0)  # nothing is left to be told, and an interpreter takes its time to be torn down

@@ -6,124 +6,48 @@ exist: the reviewer is asked again. Those in `ESCALATING` are of a review that i
 still convinces nobody, so that a person decides. Those in `WARNINGS` keep nothing from being
 approved; they are told so that a person can look.
 
-A review that answers every rule with the same words has looked at none of them. What counts as the
-same is decided in `alike`: the words without the rule's own name, spacing and case, or the places
-that are cited. Two alike answers are enough where they are all there is, else three that are most.
+A large rule is answered section by section: what is said of rules here goes for each of them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
-from hornbook.review.evidence import Tree, find, resolve, shown
+from hornbook.review.evidence.bearing import added_forbidden, bears, nothing_to_cite, said_beside
+from hornbook.review.evidence.changed_files import Reviewed
+from hornbook.review.evidence.resolution import resolve
+from hornbook.review.evidence.search import Searches
+from hornbook.review.evidence.stamps import Answer, shared, stamped, waved_away
 from hornbook.review.judgement import (
     Citation,
-    JudgedRule,
+    JudgedUnit,
     Review,
     ReviewProblem,
-    Search,
     SopEntry,
     Status,
     Verdict,
 )
-from hornbook.review.search import Searches
+from hornbook.settings.settings import ESCALATED_WARNINGS
 from hornbook.vocabulary.terms import Severity
 
-FEWEST_ALIKE = 3
-
-
-def alike_over_passes(entries: Sequence[SopEntry]) -> Iterator[ReviewProblem]:
-    """The same over passes, whose reviewers do not know of each other.
-
-    Each may honestly quote the same line of a small change, so that only the same words count,
-    and from three rules on.
-    """
-    judged = _judged(entries)
-    if not judged:
-        yield from _waved_away(entries)
-    elif len(judged) >= FEWEST_ALIKE:
-        yield from _stamped(_same(map(_words, judged), len(judged)))
-
-
-def alike(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
-    """Reviews that look at nothing: every rule waved away, or answered with the same words."""
-    judged = _judged(entries)
-    if not judged:
-        yield from _waved_away(entries)
-    elif len(entries) > 1:
-        pointers = [_pointers(entry, tree) for entry in judged]
-        times = (
-            _same(map(_words, entries), len(entries)),
-            _same(map(_words, judged), len(judged)),
-            _same(pointers, max(len(judged), FEWEST_ALIKE)),
-        )
-        yield from _stamped(max(times))
-
-
-def _judged(entries: Sequence[SopEntry]) -> list[SopEntry]:
-    return [entry for entry in entries if entry.status is not Status.NOT_APPLICABLE]
-
-
-def _waved_away(entries: Sequence[SopEntry]) -> Iterator[ReviewProblem]:
-    if len(entries) > 1:
-        yield ReviewProblem(
-            "all_not_applicable",
-            None,
-            f"None of {len(entries)} rules is said to apply, and all of them bind: "
-            "a person decides.",
-        )
-
-
-def _stamped(count: int) -> Iterator[ReviewProblem]:
-    if count:
-        yield ReviewProblem(
-            "rubber_stamp",
-            None,
-            f"{count} rules are answered with the same evidence: look at each on its own.",
-        )
-
-
-def shared(entries: Sequence[SopEntry], tree: Tree) -> Iterator[ReviewProblem]:
-    """Rules that rest on the same lines and quotes, or on the same search."""
-    groups: dict[object, list[str]] = {}
-    for entry in _judged(entries):
-        groups.setdefault(_pointers(entry, tree), []).append(entry.sop_id)
-    for ids in groups.values():
-        others = list(dict.fromkeys(ids))
-        if len(others) > 1:
-            said = f"it rests on the same evidence as {', '.join(others[1:])}: does it prove both?"
-            yield ReviewProblem("shared_evidence", others[0], said)
-
-
-def _same(signatures: Iterable[object], whole: int) -> int:
-    """How many of them are alike, if that is all (from two on), or most of three or more."""
-    counts = Counter(signatures)
-    ((_, times),) = counts.most_common(1)
-    everywhere = times >= 2 and times == whole
-    most = times >= FEWEST_ALIKE and 2 * times > counts.total()
-    return times if everywhere or most else 0
-
-
-def _words(entry: SopEntry) -> tuple[str, tuple[Citation, ...], Search | None]:
-    """The evidence without what is the rule's own name, spacing, case and punctuation."""
-    text = entry.evidence.casefold()
-    slug = entry.sop_id.rpartition(".")[2].casefold()
-    for name in (entry.sop_id.casefold(), slug, slug.replace("-", " ")):
-        text = text.replace(name, "") if name else text
-    words = "".join(letter for letter in text if letter.isalnum())
-    return words, entry.citations, entry.search
-
-
-def _pointers(entry: SopEntry, tree: Tree) -> object:
-    """What the evidence points at, whatever is said around it; an entry that points at nothing
-    is like no other."""
-    found = find(entry.evidence, tree.has)
-    points = (found.places, found.quotes, entry.citations, entry.search)
-    return points if any(points) else entry
-
-
-ESCALATING = frozenset({"low_confidence", "all_not_applicable"})
+ESCALATING = frozenset(
+    {
+        "rule_not_read",
+        "low_confidence",
+        "all_not_applicable",
+        "several_merge_bases",
+        "incomplete_history",
+        "hidden_content",
+        "unnamed_change",
+        "beside_the_change",
+        "uncovered_files",
+        "contradicting_verdict",
+        "forbidden_code",
+        "missed_canary",
+        "edited_judges",
+    }
+)
 CODES = (
     "missing_sop",
     "unknown_sop",
@@ -141,6 +65,17 @@ CODES = (
     "unexpected_rejection_type",
     "missing_feedback",
     "all_not_applicable",
+    "several_merge_bases",
+    "incomplete_history",
+    "hidden_content",
+    "unnamed_change",
+    "rule_not_read",
+    "beside_the_change",
+    "uncovered_files",
+    "contradicting_verdict",
+    "forbidden_code",
+    "missed_canary",
+    "edited_judges",
     "no_context",
     "unparsable",
 )
@@ -148,7 +83,6 @@ WARNINGS = (
     "unbound_gates",
     "rule_not_understood",
     "told_besides",
-    "outside_change",
     "shared_evidence",
     "unrelated_search",
     "narrow_search",
@@ -161,75 +95,107 @@ _RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """What a review is held to: from which severity a violation blocks, and how sure to be."""
+    """What a review is held to: from which severity a violation blocks, how sure to be, and over
+    which warnings a person is asked.
+    """
 
     block_on: Severity = Severity.ERROR
     confidence: float = 0.7
+    escalate_on: frozenset[str] = frozenset(ESCALATED_WARNINGS)
 
     def blocks(self, severity: str) -> bool:
         """Whether a violated rule of this severity forbids an approval."""
         return _RANK[Severity(severity)] >= _RANK[self.block_on]
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """The tree under review, the texts of the changed files in it, and the words of the rules."""
-
-    tree: Tree
-    changed: Mapping[str, str]
-    rules: Mapping[str, str] = field(default_factory=dict)
-
-
 class IntegrityCheck:
-    """Checks one review against the rules that it had to answer.
+    """Checks one review against the rules, and sections of rules, that it had to answer.
 
-    `places` has, for each rule whose evidence holds, the first place that it cites; `warnings`
-    is what a person should look at though the evidence holds.
+    `units` are those that it may answer by id, `asked` the ids of those that it must. `places`
+    has, for each whose evidence holds, the first place that it cites; `warnings` is what a person
+    should look at though the evidence holds.
     """
 
     def __init__(
-        self, rules: Mapping[str, JudgedRule], reviewed: Reviewed, standard: Standard
+        self,
+        units: Mapping[str, JudgedUnit],
+        asked: Collection[str],
+        reviewed: Reviewed,
+        standard: Standard,
     ) -> None:
-        self._rules = rules
+        self._units = units
+        self._asked = asked
         self._reviewed = reviewed
         self._standard = standard
-        self._searches = Searches(reviewed.changed, reviewed.rules)
-        self._rule_files = {rule.path for rule in rules.values()} - set(reviewed.changed)
+        self._searches = Searches(reviewed.changed_code(), reviewed.rules)
+        self._rule_files = {unit.path for unit in units.values()} - set(reviewed.changed)
         self.places: dict[str, Citation] = {}
         self.warnings: list[ReviewProblem] = []
+        self.answers: list[Answer] = []
+        self.notes: list[str] = []
 
     def problems(self, review: Review) -> list[ReviewProblem]:
         """What keeps the review from being accepted, in the order of its entries."""
-        found = list(_coverage(review.entries, self._rules))
+        found = list(_coverage(review.entries, self._units, self._asked))
         answered: set[str] = set()
         for entry in review.entries:
-            rule = self._rules.get(entry.sop_id)
+            rule = self._units.get(entry.sop_id)
             if rule is None:
                 continue
             if rule.id not in answered:
-                found += self._evidence(entry, rule)
+                found += self._evidence(entry, rule, review.verdict)
             answered.add(rule.id)
             found += self._status(entry, rule, review.verdict)
-        same = list(alike(review.entries, self._reviewed.tree))
-        found += same
-        self.warnings += [] if same else shared(review.entries, self._reviewed.tree)
+        same = list(stamped(self.answers, self._reviewed))
+        found += [*waved_away(self.answers, self._reviewed), *same]
+        self.warnings += [] if same else shared(self.answers)
         found += self._confidence(review)
         return found
 
-    def _evidence(self, entry: SopEntry, rule: JudgedRule) -> Iterator[ReviewProblem]:
-        tree, searches = self._reviewed.tree, self._searches
-        resolved = resolve(entry, rule, tree, searches, self._rule_files)
+    def _evidence(
+        self, entry: SopEntry, rule: JudgedUnit, verdict: Verdict
+    ) -> Iterator[ReviewProblem]:
+        resolved = resolve(entry, rule, self._reviewed, self._searches, self._rule_files)
+        answer = Answer(entry, rule, resolved)
+        self.answers.append(answer)
         self.warnings += [ReviewProblem(code, rule.id, said) for code, said in resolved.warnings]
+        self.notes += [f"{rule.id}: {said}" for said in resolved.notes]
         if resolved.places:
             self.places[rule.id] = resolved.places[0]
-            if not any(place.path in self._reviewed.changed for place in resolved.places):
-                said = _elsewhere(entry, resolved.places[0])
-                self.warnings.append(ReviewProblem("outside_change", rule.id, said))
         for code, message in resolved.problems:
             yield ReviewProblem(code, rule.id, message)
+        if not resolved.problems and self._is_beside(answer, verdict):
+            said = said_beside(entry, resolved.places)
+            yield ReviewProblem("beside_the_change", rule.id, said)
+        if rule.severity == "error" and verdict is Verdict.APPROVED:
+            yield from self._forbidden(entry, rule)
+
+    def _forbidden(self, entry: SopEntry, rule: JudgedUnit) -> Iterator[ReviewProblem]:
+        """That the change adds what the rule forbids by name, whatever a review says of it."""
+        if entry.status is Status.VIOLATED:
+            return
+        place = added_forbidden(self._reviewed, rule)
+        if place is not None:
+            said = f"{place} is added, which the rule forbids: a person decides."
+            yield ReviewProblem("forbidden_code", rule.id, said)
+
+    def _is_beside(self, answer: Answer, verdict: Verdict) -> bool:
+        """Whether an answer that counts rests on nothing of the change.
+
+        A rejection rests on the rules that it says are violated, and on its own reason; what it
+        says beside them keeps nothing from being mended.
+        """
+        entry, unit = answer.entry, answer.unit
+        if entry.status is not Status.VIOLATED and verdict is Verdict.REJECTED:
+            return False
+        if entry.status is Status.NOT_APPLICABLE and unit.severity != "error":
+            return False
+        if nothing_to_cite(unit.bound, self._reviewed):
+            return False
+        return not bears(entry, answer.resolved, unit.bound, self._reviewed)
 
     def _status(
-        self, entry: SopEntry, rule: JudgedRule, verdict: Verdict
+        self, entry: SopEntry, rule: JudgedUnit, verdict: Verdict
     ) -> Iterator[ReviewProblem]:
         violated = entry.status is Status.VIOLATED
         if violated and not entry.violations:
@@ -262,28 +228,30 @@ class IntegrityCheck:
 
 
 def _coverage(
-    entries: Sequence[SopEntry], rules: Mapping[str, JudgedRule]
+    entries: Sequence[SopEntry], rules: Mapping[str, JudgedUnit], asked: Collection[str]
 ) -> Iterator[ReviewProblem]:
     times = Counter(entry.sop_id for entry in entries)
-    for rule_id in sorted(rules.keys() - times.keys()):
+    for rule_id in sorted(set(asked) - times.keys()):
+        what = "rule" if rules[rule_id].unit is None else "section of a rule"
         yield ReviewProblem(
-            "missing_sop", rule_id, "The review has no entry for this rule: judge it."
+            "missing_sop", rule_id, f"The review has no entry for this {what}: judge it."
         )
     for place, (rule_id, count) in enumerate(times.items()):
         if rule_id not in rules:
             near = get_close_matches(rule_id[:LONGEST_ID], rules, 1) if place < MOST_HINTS else []
             hint = f"did you mean {near[0]}?" if near else "remove the entry."
-            said = f"{rule_id!r} is no rule that binds this change: {hint}"
+            said = f"{rule_id!r} is {_no_answer(rule_id, rules)}: {hint}"
             yield ReviewProblem("unknown_sop", rule_id, said)
         if count > 1:
             said = f"The rule has {count} entries: write one."
             yield ReviewProblem("duplicate_sop", rule_id, said)
 
 
-def _elsewhere(entry: SopEntry, place: Citation) -> str:
-    if entry.status is Status.VIOLATED:
-        return (
-            f"the violation is shown at {shown(place)}, which is not part of the change: is it "
-            "this change that violates the rule?"
-        )
-    return f"its evidence {shown(place)} is not part of the change."
+def _no_answer(name: str, rules: Mapping[str, JudgedUnit]) -> str:
+    """Why nothing is to be answered by this id."""
+    documents = {unit.sop_id for unit in rules.values()}
+    if name in documents:
+        return "answered by its sections, each by its own id"
+    if name.rpartition(".section.")[0] in documents:
+        return "no section that this review has to answer"
+    return "no rule that binds this change"

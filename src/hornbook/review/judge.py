@@ -1,23 +1,22 @@
 """Derives the outcome of a change from its reviews, its gates and what the change itself says."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from hornbook.gates.gate import GateReport, GateResult, GateStatus
-from hornbook.review.evidence import shown
-from hornbook.review.integrity import (
-    ESCALATING,
-    IntegrityCheck,
-    Reviewed,
-    Standard,
-    alike_over_passes,
-    shared,
-)
+from hornbook.review.canary import Canary, finds, missed, told
+from hornbook.review.evidence.bearing import covered, said_uncovered, to_cover
+from hornbook.review.evidence.changed_files import Reviewed
+from hornbook.review.evidence.resolution import shown
+from hornbook.review.evidence.stamps import Answer, shared, stamped_over_passes, waved_away
+from hornbook.review.integrity import ESCALATING, IntegrityCheck, Standard
 from hornbook.review.judgement import (
+    CanaryResult,
     Citation,
     Finding,
     JudgedRule,
+    JudgedUnit,
     Judgement,
     LearnedPattern,
     RejectionType,
@@ -31,18 +30,21 @@ from hornbook.review.judgement import (
     counted,
 )
 from hornbook.review.printed_review import read_review
+from hornbook.rules.units import HEAD, unit_id
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewBrief:
-    """What one review had to answer: the rules of its packet, and what was printed.
+    """What one review had to answer: the rules and sections of its packet, and what was printed.
 
-    `name` tells reviews apart when there are several.
+    `name` tells reviews apart when there are several. `shown` are sections that its packet shows
+    beside them, as the head of a rule in each of its passes: it may answer them.
     """
 
     name: str
-    rule_ids: frozenset[str]
+    asked: frozenset[str]
     printed: bytes
+    shown: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ class Case:
 
     `doubts` are problems that no review can mend, such as a receipt that was edited;
     `questions` are facts that only a person can judge; `outside` are changed files that lie
-    outside the root, which no rule here can bind. `warnings` weigh nothing and are told.
+    outside the root, which no rule here can bind. `warnings` weigh nothing and are told. With a
+    `canary` in it the change is none that could be approved.
     """
 
     rules: tuple[JudgedRule, ...]
@@ -65,6 +68,22 @@ class Case:
     warnings: tuple[ReviewProblem, ...] = ()
     base: str | None = None
     head: str | None = None
+    canary: Canary | None = None
+
+    @property
+    def units(self) -> dict[str, JudgedUnit]:
+        """What the reviews have to answer, by id."""
+        return {unit.id: unit for rule in self.rules for unit in rule.judged}
+
+
+def heads_in(rules: Iterable[JudgedRule]) -> dict[str, str]:
+    """The section that an entry with the id of a large rule answers: its head, if it has one."""
+    return {
+        rule.id: unit.id
+        for rule in rules
+        for unit in rule.units
+        if unit.id == unit_id(rule.id, HEAD)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +96,7 @@ class CheckedReview:
     notes: tuple[str, ...]
     places: Mapping[str, Citation]
     warnings: tuple[ReviewProblem, ...] = ()
+    answers: tuple[Answer, ...] = ()
 
 
 def gates_stop(gates: GateReport | None) -> bool:
@@ -103,8 +123,14 @@ def judge(case: Case, briefs: Sequence[ReviewBrief]) -> Judgement:
     """The outcome that follows from the reviews; a derivation can only forbid an approval."""
     checked = [_check(case, brief) for brief in briefs]
     together = list(_over_passes(checked))
-    problems = _problems(case, checked, together)
+    warnings = tuple(dict.fromkeys(_warnings(case, checked, together)))
     reviews = [each.review for each in checked if each.review is not None]
+    problems = [
+        *_problems(case, checked, together),
+        *_uncovered(case, together or [[each] for each in checked]),
+        *_escalated(case, checked),
+        *_missed(case, checked),
+    ]
     outcome = _outcome(case, problems, reviews)
     kind = _rejection_type(reviews) if outcome is Ruling.REJECTED else None
     return Judgement(
@@ -118,10 +144,11 @@ def judge(case: Case, briefs: Sequence[ReviewBrief]) -> Judgement:
         patterns=_patterns(reviews) if outcome is Ruling.APPROVED else (),
         disagreements=tuple(_disagreements(checked)),
         notes=tuple(chain.from_iterable(each.notes for each in checked)),
-        warnings=tuple(dict.fromkeys(_warnings(case, checked, together))),
+        warnings=warnings,
         rules=case.rules,
         base=case.base,
         head=case.head,
+        canary=_canary_result(case, problems),
     )
 
 
@@ -129,35 +156,105 @@ def _check(case: Case, brief: ReviewBrief) -> CheckedReview:
     reading = read_review(brief.printed)
     if reading.review is None:
         return CheckedReview(brief, None, tuple(reading.problems), tuple(reading.notes), {})
-    rules = {rule.id: rule for rule in case.rules if rule.id in brief.rule_ids}
-    check = IntegrityCheck(rules, case.reviewed, case.standard)
-    problems = (*reading.problems, *check.problems(reading.review))
-    warnings = tuple(check.warnings)
+    review = by_section(reading.review, heads_in(case.rules))
+    units = {name: unit for name, unit in case.units.items() if name in brief.asked | brief.shown}
+    check = IntegrityCheck(units, brief.asked, case.reviewed, case.standard)
+    problems = (*reading.problems, *check.problems(review))
     return CheckedReview(
-        brief, reading.review, problems, tuple(reading.notes), check.places, warnings
+        brief,
+        review,
+        problems,
+        (*reading.notes, *check.notes),
+        check.places,
+        tuple(check.warnings),
+        tuple(check.answers),
     )
 
 
+def by_section(review: Review, heads: Mapping[str, str]) -> Review:
+    """The review with entries for a large rule as entries for its head, which they answer."""
+    entries = (replace(each, sop_id=heads.get(each.sop_id, each.sop_id)) for each in review.entries)
+    return replace(review, entries=tuple(entries))
+
+
 def _problems(
-    case: Case, checked: Sequence[CheckedReview], together: Sequence[Sequence[SopEntry]]
+    case: Case, checked: Sequence[CheckedReview], together: Sequence[Sequence[CheckedReview]]
 ) -> list[ReviewProblem]:
     """Everything that keeps the reviews from being accepted, each problem of a kind once."""
     found = [*case.doubts, *_unanswered(case, [each.brief for each in checked])]
     for each in checked:
         found += _named(each.problems, each.brief, len(checked))
     known = {problem.code for problem in found}
-    stamps = dict.fromkeys(each for entries in together for each in alike_over_passes(entries))
+    stamps = dict.fromkeys(
+        each
+        for answers in map(_answers_of, together)
+        for each in (*waved_away(answers, case.reviewed), *stamped_over_passes(answers))
+    )
     return [*found, *(each for each in stamps if each.code not in known)]
 
 
+def _answers_of(reviews: Sequence[CheckedReview]) -> list[Answer]:
+    return [answer for review in reviews for answer in review.answers]
+
+
+def _uncovered(case: Case, rounds: Sequence[Sequence[CheckedReview]]) -> Iterator[ReviewProblem]:
+    """The rules of severity error that an approval did not hold some changed file of code against.
+
+    A round is what one reviewer said of all rules, in one packet or over its passes.
+    """
+    approving = [_answers_of(each) for each in rounds if all(map(_approves, each))]
+    for rule in case.rules:
+        wanted = set(to_cover(rule.files, case.reviewed)) if rule.severity == "error" else set()
+        missed: set[str] = set()
+        for answers in approving:
+            of_rule = [each for each in answers if each.unit.sop_id == rule.id]
+            if of_rule and not any(each.resolved.problems for each in of_rule):
+                seen = (covered(e.entry, e.resolved, rule.files, case.reviewed) for e in of_rule)
+                missed |= wanted.difference(*seen)
+        if missed:
+            yield ReviewProblem("uncovered_files", rule.id, said_uncovered(sorted(missed)))
+
+
+def _approves(checked: CheckedReview) -> bool:
+    return checked.review is not None and checked.review.verdict is Verdict.APPROVED
+
+
+def _escalated(case: Case, checked: Sequence[CheckedReview]) -> Iterator[ReviewProblem]:
+    """The warnings about approvals that a person is asked over, by the settings of the base."""
+    approving = [each for each in checked if _approves(each)]
+    told = [*case.warnings] if approving else []
+    for each in approving:
+        told += _named(each.warnings, each.brief, len(checked))
+    yield from (each for each in dict.fromkeys(told) if each.code in case.standard.escalate_on)
+
+
+def _missed(case: Case, checked: Sequence[CheckedReview]) -> Iterator[ReviewProblem]:
+    """The reviews that were shown what was planted and do not tell of it."""
+    canary = case.canary
+    if canary is None:
+        return
+    for each in checked:
+        if canary.unit in each.brief.asked and not finds(canary, each.answers):
+            yield from _named([missed(canary)], each.brief, len(checked))
+
+
+def _canary_result(case: Case, problems: Iterable[ReviewProblem]) -> CanaryResult | None:
+    """Whether every review that was shown what was planted found it."""
+    if case.canary is None:
+        return None
+    lost = {(code, case.canary.unit) for code in ("missed_canary", "missing_sop")}
+    found = all((each.code, each.sop_id) not in lost for each in problems)
+    return CanaryResult(case.canary.id, found)
+
+
 def _warnings(
-    case: Case, checked: Sequence[CheckedReview], together: Sequence[Sequence[SopEntry]]
+    case: Case, checked: Sequence[CheckedReview], together: Sequence[Sequence[CheckedReview]]
 ) -> Iterator[ReviewProblem]:
     yield from case.warnings
     for each in checked:
         yield from _named(each.warnings, each.brief, len(checked))
-    for entries in together:
-        yield from shared(entries, case.reviewed.tree)
+    for answers in map(_answers_of, together):
+        yield from shared(answers)
 
 
 def _named(
@@ -176,40 +273,38 @@ def _entries(checked: Sequence[CheckedReview]) -> Iterator[tuple[CheckedReview, 
             yield each, entry
 
 
-def _over_passes(checked: Sequence[CheckedReview]) -> Iterator[list[SopEntry]]:
+def _over_passes(checked: Sequence[CheckedReview]) -> Iterator[list[CheckedReview]]:
     """What the passes of a review say together; nothing where there is one packet only.
 
     A pass may have been reviewed several times. The first reviews of all passes are read as one
     review, then the second ones, and so on; a pass with fewer reviews repeats its last.
     """
-    passes: dict[frozenset[str], list[Review]] = {}
+    passes: dict[frozenset[str], list[CheckedReview]] = {}
     for each in checked:
         if each.review is not None:
-            passes.setdefault(each.brief.rule_ids, []).append(each.review)
+            passes.setdefault(each.brief.asked, []).append(each)
     for turn in range(max(map(len, passes.values())) if len(passes) > 1 else 0):
-        chosen = [reviews[min(turn, len(reviews) - 1)] for reviews in passes.values()]
-        yield [entry for review in chosen for entry in review.entries]
+        yield [reviews[min(turn, len(reviews) - 1)] for reviews in passes.values()]
 
 
 def _unanswered(case: Case, briefs: Sequence[ReviewBrief]) -> Iterator[ReviewProblem]:
     """Rules that no review was asked about: the passes do not cover the set."""
-    asked = frozenset[str]().union(*(brief.rule_ids for brief in briefs))
-    for rule in case.rules:
-        if rule.id not in asked:
-            said = "No review of the pass that holds this rule was given: review that pass too."
-            yield ReviewProblem("missing_sop", rule.id, said)
+    asked = frozenset[str]().union(*(brief.asked for brief in briefs))
+    for name in sorted(case.units.keys() - asked):
+        said = "No review of the pass that holds it was given: review that pass too."
+        yield ReviewProblem("missing_sop", name, said)
     if not briefs:
         yield ReviewProblem("unparsable", None, "There is no review: nothing was looked at.")
 
 
 def _outcome(case: Case, problems: Sequence[ReviewProblem], reviews: Sequence[Review]) -> Ruling:
-    if any(problem.code not in ESCALATING for problem in problems):
+    if any(problem.code not in ESCALATING | case.standard.escalate_on for problem in problems):
         return Ruling.INVALID
     if problems or case.questions:
         return Ruling.ESCALATE
     if gates_stop(case.gates) or any(r.verdict is Verdict.REJECTED for r in reviews):
         return Ruling.REJECTED
-    return Ruling.APPROVED
+    return Ruling.APPROVED if case.canary is None else Ruling.ESCALATE
 
 
 def _rejection_type(reviews: Sequence[Review]) -> RejectionType:
@@ -230,10 +325,10 @@ def _patterns(reviews: Sequence[Review]) -> tuple[LearnedPattern, ...]:
 def _findings(case: Case, checked: Sequence[CheckedReview]) -> Iterator[Finding]:
     """What the judgement rests on: each rule's answers in id order, gates, edited rules."""
     answers = list(_entries(checked))
-    for rule in case.rules:
+    for unit in (unit for rule in case.rules for unit in rule.judged):
         for each, entry in answers:
-            if entry.sop_id == rule.id:
-                yield from _answers(rule, entry, each.places.get(rule.id))
+            if entry.sop_id == unit.id:
+                yield from _answers(unit, entry, each.places.get(unit.id))
     yield from _of_no_rule(case)
 
 
@@ -251,11 +346,11 @@ def _of_no_rule(case: Case) -> Iterator[Finding]:
         yield Finding("", "warning", "outside", None, None, said)
 
 
-def _answers(rule: JudgedRule, entry: SopEntry, place: Citation | None) -> Iterator[Finding]:
+def _answers(unit: JudgedUnit, entry: SopEntry, place: Citation | None) -> Iterator[Finding]:
     path, line = (place.path, place.start) if place is not None else (None, None)
     violated = entry.status is Status.VIOLATED and entry.violations
     for said in entry.violations if violated else (_evidence_of(entry),):
-        yield Finding(rule.id, rule.severity, str(entry.status), path, line, said)
+        yield Finding(unit.sop_id, unit.severity, str(entry.status), path, line, said, unit.unit)
 
 
 def _evidence_of(entry: SopEntry) -> str:
@@ -277,7 +372,7 @@ def _statuses_by_rule(checked: Sequence[CheckedReview]) -> dict[str, dict[str, s
 def _disagreements(checked: Sequence[CheckedReview]) -> Iterator[str]:
     """Where reviewers over the same rules differ."""
     about = _statuses_by_rule(checked)
-    if len({each.brief.rule_ids for each in checked}) == 1:
+    if len({each.brief.asked for each in checked}) == 1:
         about["verdict"] = {
             each.brief.name: str(each.review.verdict) for each in checked if each.review is not None
         }
@@ -301,6 +396,9 @@ def _explanation(
     if outcome is Ruling.REJECTED and rejecting:
         yield f"rejected by {', '.join(rejecting)}"
     yield from case.questions
+    found = _canary_result(case, problems)
+    if case.canary is not None and found is not None:
+        yield from told(case.canary, found=found.found)
 
 
 def _gates_line(case: Case) -> str:
@@ -323,19 +421,20 @@ def _stopping(gates: Sequence[GateResult]) -> str:
     return ", ".join(failed) or "they say so themselves"
 
 
-def _rules_of(entries: Iterable[SopEntry], case: Case) -> list[JudgedRule]:
+def _units_of(entries: Iterable[SopEntry], case: Case) -> list[JudgedUnit]:
     ids = {entry.sop_id for entry in entries}
-    return [rule for rule in case.rules if rule.id in ids]
+    return [unit for name, unit in case.units.items() if name in ids]
 
 
 def _coverage_line(case: Case, checked: Sequence[CheckedReview]) -> str:
     if not case.rules:
         return "no rule binds these files, so there was none to answer"
     entries = [entry for _, entry in _entries(checked)]
-    answered = _rules_of(entries, case)
-    violated = _rules_of((each for each in entries if each.status is Status.VIOLATED), case)
-    blocking = sum(case.standard.blocks(rule.severity) for rule in violated)
+    answered = _units_of(entries, case)
+    violated = _units_of((each for each in entries if each.status is Status.VIOLATED), case)
+    blocking = sum(case.standard.blocks(unit.severity) for unit in violated)
     flagged = len(violated) - blocking
-    text = f"{len(answered)} of {len(case.rules)} rules are answered"
+    what = "rules and sections" if any(rule.units for rule in case.rules) else "rules"
+    text = f"{len(answered)} of {len(case.units)} {what} are answered"
     text += f", {blocking} violated so that they block" if blocking else ""
     return text + (f", {flagged} violated and flagged" if flagged else "")

@@ -49,12 +49,16 @@ class Route(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Lines of a file in the reviewed tree, from 1, and the text that is said to stand on them."""
+    """Lines of a file in the reviewed tree, from 1, and the text that is said to stand on them.
+
+    `old` lines are those of the file before the change.
+    """
 
     path: str
     start: int
     end: int
     quote: str = ""
+    old: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,14 @@ class Search:
 
     pattern: str
     paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """Why some of the files that a rule binds need no look of their own."""
+
+    paths: tuple[str, ...]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,7 @@ class SopEntry:
     violations: tuple[str, ...] = ()
     citations: tuple[Citation, ...] = ()
     search: Search | None = None
+    excused: tuple[Excuse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +124,8 @@ class ReviewProblem:
 class Finding:
     """Something that the judgement rests on: a rule's state, with the first place cited for it.
 
-    `sop_id` is empty for findings that are no rule's: an edited rule file, a failed gate.
+    `sop_id` is empty for findings that are no rule's: an edited rule file, a failed gate. `unit` is
+    the section of a large rule that was judged, and none where the rule was judged as a whole.
     """
 
     sop_id: str
@@ -120,13 +134,47 @@ class Finding:
     path: str | None
     line: int | None
     message: str
+    unit: str | None = None
+
+    @property
+    def about(self) -> str:
+        """What was judged: the section if it was one, else the rule."""
+        return self.unit or self.sop_id
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedUnit:
+    """What one entry of a review answers: a whole rule, or a section of a large one.
+
+    `id` is what the entry names, `sop_id` the rule's document, `files` are the changed files that
+    it binds, `gone` those that the change takes away, `path` is the file that its text stands in.
+    """
+
+    id: str
+    sop_id: str
+    severity: str
+    title: str = ""
+    path: str = ""
+    files: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    @property
+    def bound(self) -> tuple[str, ...]:
+        """Every path of the change that it binds, those that are gone included."""
+        return (*self.files, *self.gone)
+
+    @property
+    def unit(self) -> str | None:
+        """The section's id; none for a rule that is judged as a whole."""
+        return self.id if self.id != self.sop_id else None
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedRule:
     """A rule that a review had to answer, as it stood when the change was judged.
 
-    `files` are the changed files that it binds.
+    `files` are the changed files that it binds; `units` the sections that it is answered by, if
+    it is large.
     """
 
     id: str
@@ -135,6 +183,24 @@ class JudgedRule:
     title: str = ""
     path: str = ""
     files: tuple[str, ...] = ()
+    units: tuple[JudgedUnit, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    @property
+    def judged(self) -> tuple[JudgedUnit, ...]:
+        """What a review has one entry for each: the sections, else the rule itself."""
+        whole = JudgedUnit(
+            self.id, self.id, self.severity, self.title, self.path, self.files, self.gone
+        )
+        return self.units or (whole,)
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryResult:
+    """Whether the reviews found what was planted into a change."""
+
+    id: str
+    found: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +209,7 @@ class Judgement:
 
     `warnings` keep nothing from being approved and are for a person to look at: each has the
     form of a problem. `rules` are the rules that bind the change, recomputed; `base` and `head`
-    the commits.
+    the commits. `canary` is there where a violation was planted into the change.
     """
 
     outcome: Ruling
@@ -160,6 +226,7 @@ class Judgement:
     base: str | None = None
     head: str | None = None
     warnings: tuple[ReviewProblem, ...] = ()
+    canary: CanaryResult | None = None
 
 
 def counted(number: int, noun: str) -> str:

@@ -17,6 +17,7 @@ from typing import (
 from hornbook.resources import PACKAGE
 from hornbook.review.judgement import (
     Citation,
+    Excuse,
     LearnedPattern,
     RejectionType,
     Review,
@@ -30,6 +31,7 @@ from hornbook.review.judgement import (
 LARGEST = 1_048_576
 KEYS = ("verdict", "rejection_type", "sop_review", "confidence", "feedback", "patterns")
 MOST_TRIES = 2000
+_LINE_NUMBER = re.compile(r"(?:lines?\s*|L)?(-?[0-9]{1,9})", re.IGNORECASE)
 _OPENING = re.compile(r"\{\s*[\"']")
 _TRAILING_COMMA = re.compile(r",\s*([}\]])")
 _BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
@@ -52,10 +54,19 @@ class _Twice(Exception):
     key: str
 
 
-def extract(data: bytes) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class FoundReview:
+    """The object that is the review, and all that was printed around it."""
+
+    facts: dict[str, object]
+    around: str = ""
+
+
+def extract(data: bytes) -> FoundReview:
     """The JSON object that is the review.
 
-    Objects that have none of a review's keys are prose: a quoted snippet, an empty `{}`.
+    Objects that have none of a review's keys are prose: a quoted snippet, an empty `{}`. One that
+    only holds a review, as in `{"review": …}`, is its wrapping.
 
     Raises:
         UnreadableReview: There is none, there are several, or it is not JSON.
@@ -75,7 +86,7 @@ def extract(data: bytes) -> dict[str, object]:
     if isinstance(review, UnreadableReview):
         raise review
     try:
-        json.dumps(review, ensure_ascii=False).encode()
+        json.dumps(review.facts, ensure_ascii=False).encode()
     except UnicodeEncodeError as problem:
         raise UnreadableReview(
             "it holds half of a character (a lone surrogate): write it whole."
@@ -99,7 +110,7 @@ def _decoded(data: bytes) -> str:
         ) from problem
 
 
-def _objects(text: str) -> Iterator[dict[str, object] | UnreadableReview]:
+def _objects(text: str) -> Iterator[FoundReview | UnreadableReview]:
     """Every outermost object with a review's key, and every broken one that was to be a review."""
     decoder = json.JSONDecoder(object_pairs_hook=_once)
     opening, tries, looked = _OPENING.search(text), 0, 0
@@ -114,12 +125,22 @@ def _objects(text: str) -> Iterator[dict[str, object] | UnreadableReview]:
                 yield _broken(text, problem)
                 end = max(end, stop)
         else:
-            if not value.keys().isdisjoint(KEYS):
-                yield value
+            around = text[:place] + "\n" + text[end:]
+            yield from (FoundReview(each, around) for each in _reviews_in(value))
         if tries > MOST_TRIES or looked > 8 * LARGEST:
             yield UnreadableReview("its braces are too tangled to read: answer with the JSON only.")
             return
         opening = _OPENING.search(text, end)
+
+
+def _reviews_in(value: dict[str, object]) -> Iterator[dict[str, object]]:
+    """The object if it has a review's key, else what it wraps."""
+    if not value.keys().isdisjoint(KEYS):
+        yield value
+        return
+    for each in value.values():
+        if isinstance(each, dict) and "verdict" in each:
+            yield each
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -161,7 +182,25 @@ def _syntax_error(text: str, problem: json.JSONDecodeError) -> str:
 
 Choice = TypeVar("Choice", bound=StrEnum)
 MOST_PATTERNS = 20
-_ENTRY_KEYS = ("sop_id", "status", "evidence", "violations", "citations", "search")
+_ENTRY_KEYS = ("sop_id", "status", "evidence", "violations", "citations", "search", "excused")
+# A verdict in other words: `verdict: rejected`, `"verdict" = 'approved'`, a line with nothing else.
+_VERDICT_TOLD = re.compile(
+    r"""(?:\b(?:verdict|decision|outcome|conclusion)\b[\s"'`*_]{0,6}(?:[:=]|\bis\b|->|→)[\s"'`*_]{0,6}|"""
+    r"""^[\s"'`*_#>]{0,6}(?=(?:approved|rejected)[\s"'`*_.!]*$))(approve|reject)""",
+    re.IGNORECASE | re.MULTILINE,
+)
+# What nobody says who approves. That an input is rejected says nothing of the change.
+_CHANGE = r"(?:this|it|the (?:change|pr|patch|diff|commit|work)|(?:change|pr|patch|diff|commit))"
+_AGAINST = re.compile(
+    rf"""(?:^|[.!?]\s+)(?:please\s+)?reject(?:ed|ing)?\b(?=\s*(?:[:.!,]|$|\b{_CHANGE}\b))|"""
+    rf"""\b(?:i|we)\s+(?:must|have to|would|will|cannot but|am going to|do)?\s*reject\b|"""
+    rf"""\b{_CHANGE}\s+(?:must|should|has to|needs to|ought to)\s+be\s+rejected\b|"""
+    rf"""\b(?:do not|don['’]t|cannot|can['’]t|must not|should not|shouldn['’]t)\s+(?:be\s+)?"""
+    rf"""(?:merged?|approved?|shipped?)\b|"""
+    rf"""\bnot\s+(?:ready|safe|fit)\s+(?:to|for)\s+(?:be\s+)?(?:merg|production|ship|approv)\w*|"""
+    rf"""\b(?:requesting|request)\s+changes\b|\bmust be fixed before\b""",
+    re.IGNORECASE | re.MULTILINE,
+)
 _INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u2800\u3164\u115f\u1160\uffa0")
 
 
@@ -193,10 +232,11 @@ def read_review(data: bytes) -> ReviewReading:
     """The review that a model printed; `review` is None when there is none to speak of."""
     reading = ReviewReading()
     try:
-        facts = extract(data)
+        found = extract(data)
     except UnreadableReview as problem:
         reading.complain("unparsable", f"The review cannot be read: {problem}")
         return reading
+    facts = found.facts
     _unknown(reading, facts, KEYS, "")
     reading.review = Review(
         verdict=_verdict(reading, facts),
@@ -206,7 +246,24 @@ def read_review(data: bytes) -> ReviewReading:
         feedback=_feedback(reading, facts),
         patterns=_patterns(reading, facts),
     )
+    said = contradiction(reading.review, found.around)
+    if said:
+        reading.complain("contradicting_verdict", said)
     return reading
+
+
+def contradiction(review: Review, around: str) -> str:
+    """Where a review says another verdict than its own, in words; empty if nowhere."""
+    other = Verdict.REJECTED if review.verdict is Verdict.APPROVED else Verdict.APPROVED
+    for where, text in (("beside the JSON", around), ("`feedback`", review.feedback)):
+        told = {word[1][:6].lower() for word in _VERDICT_TOLD.finditer(text)}
+        if other[:6] in told:
+            return f"The verdict is {review.verdict}, and {where} says {other}: a person decides."
+        against = _AGAINST.search(text) if review.verdict is Verdict.APPROVED else None
+        if against is not None:
+            shown = " ".join(against[0].split())
+            return f"The verdict is approved, and {where} says {shown!r}: a person decides."
+    return ""
 
 
 def _verdict(reading: ReviewReading, facts: dict[str, object]) -> Verdict:
@@ -296,6 +353,7 @@ def _entry(reading: ReviewReading, facts: object, place: int) -> SopEntry | None
         violations=form.texts(facts, "violations"),
         citations=form.citations(facts),
         search=form.search(facts),
+        excused=form.excuses(facts),
     )
 
 
@@ -348,10 +406,30 @@ class _Form:
         if not isinstance(path, str) or not isinstance(quote, str | None):
             self.wrong("citations", found, "path and quote as texts")
             return None
-        if not _is_whole(start) or not _is_whole(end):
+        first, last = _line_number(start), _line_number(end)
+        if first is None or last is None:
             self.wrong("citations", found, "start and end as line numbers")
             return None
-        return Citation(path.removeprefix("./"), int(str(start)), int(str(end)), quote or "")
+        return Citation(path, abs(first), abs(last), quote or "", old=first < 0)
+
+    def excuses(self, facts: dict[str, object]) -> tuple[Excuse, ...]:
+        found = facts.get("excused")
+        if found is None:
+            return ()
+        read_ones = (self._excuse(each) for each in (found if isinstance(found, list) else [found]))
+        return tuple(each for each in read_ones if each is not None)
+
+    def _excuse(self, found: object) -> Excuse | None:
+        facts = found if isinstance(found, dict) else {}
+        paths, reason = facts.get("paths"), facts.get("reason")
+        paths = [paths] if isinstance(paths, str) else paths
+        if not isinstance(reason, str) or not isinstance(paths, list):
+            self.wrong("excused", found, '{"paths": ["glob"], "reason": "why"}')
+            return None
+        if not paths or not all(isinstance(each, str) for each in paths):
+            self.wrong("excused", found, '{"paths": ["glob"], "reason": "why"}')
+            return None
+        return Excuse(tuple(paths), reason)
 
     def search(self, facts: dict[str, object]) -> Search | None:
         found = facts.get("search")
@@ -410,8 +488,12 @@ def _choice(found: object, kind: type[Choice]) -> Choice | None:
     return kind(found) if isinstance(found, str) and found in list(kind) else None
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _line_number(value: object) -> int | None:
+    """A line number, also as a text such as "35" or "L35"; a negative one is of before."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    written = _LINE_NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
+    return int(written[1]) if written is not None else None
 
 
 def _short(value: object) -> str:

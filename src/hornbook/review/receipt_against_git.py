@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from hornbook.commits.change import Change
 from hornbook.context.prompt import Context, Outcome, Unit, fenced
-from hornbook.context.receipt import own_hash
+from hornbook.context.receipt import asked_in, own_hash
 from hornbook.review.judgement import ReviewProblem
 
 Receipt = Mapping[str, object]
@@ -21,10 +21,15 @@ Receipt = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a packet for the change must hold: every rule as it stood at the base, every patch."""
+    """What a packet for the change must hold: every rule as it stood at the base, every patch.
+
+    `pieces` are the rules, the large ones in the pieces that they are answered by, each by its id;
+    `asked` are those that a review has to answer.
+    """
 
     change: Change
-    rules: Mapping[str, Unit]
+    pieces: Mapping[str, Unit]
+    asked: frozenset[str]
 
 
 def differences(receipt: Receipt, expected: Expected) -> Iterator[str]:
@@ -41,25 +46,26 @@ def differences(receipt: Receipt, expected: Expected) -> Iterator[str]:
     ):
         if receipt.get(key) != actual:
             yield f"The receipt's {key} is not the change's: prepare the review again."
-    yield from _rules_differ(receipt, expected.rules)
+    yield from _rules_differ(receipt, expected)
     yield from _patches_differ(receipt, change)
 
 
-def _rules_differ(receipt: Receipt, rules: Mapping[str, Unit]) -> Iterator[str]:
-    held = _items(receipt, "sops")
-    for rule_id in sorted(held.keys() | set(listed(receipt))):
-        if rule_id not in rules:
-            yield f"The receipt holds {rule_id}, which does not bind this change."
-        elif not _is_unit(held.get(rule_id), rules[rule_id]):
-            yield f"The receipt does not hold {rule_id} as it stood at the base."
-    missing = sorted(rules.keys() - held.keys())
+def _rules_differ(receipt: Receipt, expected: Expected) -> Iterator[str]:
+    held, asked = items_of(receipt, "sops"), set(asked_in(receipt))
+    for name in sorted(held.keys() | asked):
+        if name not in expected.pieces:
+            yield f"The receipt holds {name}, which does not bind this change."
+        elif not _is_unit(held.get(name), expected.pieces[name]):
+            yield f"The receipt does not hold {name} as it stood at the base."
+    answered = held.keys() & asked
+    missing = sorted((expected.asked - answered) | (expected.pieces.keys() - held.keys()))
     if missing and not receipt.get("whole_set"):
         yield f"The receipt lacks {', '.join(missing)}, which bind this change."
 
 
 def _patches_differ(receipt: Receipt, change: Change) -> Iterator[str]:
     """Whether the reviewer was shown the whole change, byte for byte."""
-    shown = {path: str(item.get("sha256")) for path, item in _items(receipt, "diff").items()}
+    shown = {path: str(item.get("sha256")) for path, item in items_of(receipt, "diff").items()}
     actual = {
         each.path: sha256(fenced(change.patches[each.path], "diff").encode()).hexdigest()
         for each in change.files
@@ -73,12 +79,13 @@ def _patches_differ(receipt: Receipt, change: Change) -> Iterator[str]:
 
 def _is_unit(item: Mapping[str, object] | None, unit: Unit) -> bool:
     return item is not None and (
-        (item.get("revision"), item.get("severity"), item.get("sha256"))
-        == (unit.revision, unit.severity, sha256(unit.text.encode()).hexdigest())
+        tuple(map(item.get, ("revision", "severity", "path", "included_by")))
+        == (unit.revision, unit.severity, unit.path, unit.included_by)
+        and item.get("sha256") == sha256(unit.text.encode()).hexdigest()
     )
 
 
-def _items(receipt: Receipt, name: str) -> dict[str, Mapping[str, object]]:
+def items_of(receipt: Receipt, name: str) -> dict[str, Mapping[str, object]]:
     """What the receipt lists in a section, by id."""
     return {
         str(item.get("id")): item
@@ -94,12 +101,6 @@ def _sections(receipt: Receipt) -> list[tuple[str, Mapping[str, object]]]:
 
 def _dicts(value: object) -> list[Mapping[str, object]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def listed(receipt: Receipt) -> tuple[str, ...]:
-    """The rules that the receipt names."""
-    named = receipt["sop_ids"]
-    return tuple(map(str, named)) if isinstance(named, list) else ()
 
 
 PROMPT_AGAIN = "prepare the review again, with this version of Hornbook."
@@ -132,6 +133,14 @@ def prompt_differences(receipt: Receipt, context: Context) -> Iterator[str]:
         why = "; ".join(reason.message for reason in context.reasons)
         yield f"The change gives no whole prompt ({context.outcome}: {why}): {PROMPT_AGAIN}"
         return
+    if (receipt.get("reserve"), receipt.get("reserve_from")) != (
+        context.reserve,
+        context.reserve_from,
+    ):
+        yield (
+            f"The receipt's reserve is {receipt.get('reserve')!r}, that of the base "
+            f"{context.reserve}: {PROMPT_AGAIN}"
+        )
     if {receipt.get("prompt_sha256"), receipt.get("sha256")} == {context.sha256}:
         return
     others = _other_sections(receipt, context)

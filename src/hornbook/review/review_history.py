@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from hornbook.commits.git import inside_repository
 from hornbook.graph.snapshot import Snapshot
 from hornbook.graph.statements import entity
 from hornbook.graph.store import GraphStore
@@ -13,6 +15,9 @@ from hornbook.plans.events import Event
 from hornbook.plans.run_kinds import CHECKED
 from hornbook.settings.places import Places
 from hornbook.vocabulary import predicates as p
+
+if TYPE_CHECKING:
+    from hornbook.review.reviewers import ReviewerRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,46 @@ def read_records(places: Places) -> dict[str, Record | None]:
     """The recorded reviews by id; none for a file that is no record."""
     paths = sorted((places.records / "reviews").glob("*.json"))
     return {f"review.{path.stem}": read_record(path) for path in paths}
+
+
+def of_canaries(records: Mapping[str, Record | None]) -> list[str]:
+    """The records of changes into which a violation was planted: they say nothing of the rules."""
+    return [name for name, record in records.items() if record is not None and "canary" in record]
+
+
+def reviewers_since(
+    places: Places, since: str, *, without: Collection[str] = ()
+) -> "list[ReviewerRecord]":
+    """How reviewers have done since a time; records `without` do not count.
+
+    Raises:
+        UsageError: Git cannot tell what was reverted.
+    """
+    from hornbook.commits.reverts import reverted  # noqa: PLC0415  # only this needs it
+    from hornbook.review.reviewers import (  # noqa: PLC0415  # the same
+        approved_heads,
+        given_reviews,
+        reviewer_records,
+    )
+
+    records = [
+        record
+        for name, record in read_records(places).items()
+        if record is not None and name not in without and str(record.get("at", "")) >= since
+    ]
+    reviews = list(given_reviews(records, _models(places)))
+    known = inside_repository(places.root)
+    back = reverted(places.root, approved_heads(reviews)) if known else None
+    return reviewer_records(reviews, back)
+
+
+def _models(places: Places) -> dict[str, str | None]:
+    """The model that each recorded receipt's packet was made for, by the receipt's id."""
+    found = {}
+    for path in (places.records / "receipts").glob("*.json"):
+        model = (read_record(path) or {}).get("model")
+        found[f"receipt.{path.stem}"] = model if isinstance(model, str) else None
+    return found
 
 
 def read_record(path: Path) -> Record | None:

@@ -11,13 +11,15 @@ from pathlib import Path
 from hornbook.disk import draft_of, to_seconds
 from hornbook.gates.gate import GateReport
 from hornbook.review.conventions import Conventions
-from hornbook.review.judgement import Judgement, Ruling
+from hornbook.review.judge import heads_in
+from hornbook.review.judgement import Judgement, Ruling, Status
 from hornbook.review.printed_review import PrintedReview, read_review
 from hornbook.review.review_history import read_record
 from hornbook.rules.own_files.records import RECORD, hashes_of, sealed, unsealed
 from hornbook.settings.places import Places
 
 SCHEMA = "hornbook.review.v1"
+WORST_FIRST = (Status.VIOLATED, Status.PASSED, Status.NOT_APPLICABLE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
@@ -113,7 +115,7 @@ def _facts(judged: JudgedReview, occasion: Occasion, at: str) -> dict[str, objec
     judgement = judged.judgement
     receipts = [str(each.get("receipt_sha256", "")) for each in judged.receipts]
     statuses = _statuses(judged)
-    facts = {
+    facts: dict[str, object] = {
         "schema": SCHEMA,
         "at": at,
         "outcome": judgement.outcome,
@@ -130,7 +132,11 @@ def _facts(judged: JudgedReview, occasion: Occasion, at: str) -> dict[str, objec
                 "id": rule.id,
                 "severity": rule.severity,
                 "revision": rule.revision,
-                "statuses": statuses[rule.id],
+                "statuses": _together([statuses[unit.id] for unit in rule.judged]),
+                "units": [
+                    {"id": unit.id, "severity": unit.severity, "statuses": statuses[unit.id]}
+                    for unit in rule.units
+                ],
             }
             for rule in judgement.rules
         ],
@@ -144,16 +150,30 @@ def _facts(judged: JudgedReview, occasion: Occasion, at: str) -> dict[str, objec
             for printed in judged.reviews
         ],
     }
+    if judgement.canary is not None:
+        facts["canary"] = asdict(judgement.canary)
     plain = json.loads(json.dumps(facts))
     return {**facts, "hashes": {**hashes_of(plain), "receipts": receipts}}
 
 
 def _statuses(judged: JudgedReview) -> dict[str, list[str]]:
-    """What the reviews say of each rule, each status once."""
-    found: dict[str, dict[str, None]] = {rule.id: {} for rule in judged.judgement.rules}
+    """What the reviews say of each rule, or section of a large one, each status once."""
+    found: dict[str, dict[str, None]] = {
+        unit.id: {} for rule in judged.judgement.rules for unit in rule.judged
+    }
+    heads = heads_in(judged.judgement.rules)
     for printed in judged.reviews:
         review = read_review(printed.data).review
         for entry in review.entries if review is not None else ():
-            if entry.sop_id in found:
-                found[entry.sop_id][str(entry.status)] = None
-    return {rule_id: list(statuses) for rule_id, statuses in found.items()}
+            name = heads.get(entry.sop_id, entry.sop_id)
+            if name in found:
+                found[name][str(entry.status)] = None
+    return {name: list(statuses) for name, statuses in found.items()}
+
+
+def _together(statuses: Sequence[Sequence[str]]) -> list[str]:
+    """What was said of a rule: of one in sections, the worst that was said of any."""
+    if len(statuses) == 1:
+        return list(statuses[0])
+    said = {each for some in statuses for each in some}
+    return [str(status) for status in WORST_FIRST if status in said][:1]

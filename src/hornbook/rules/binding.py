@@ -1,10 +1,10 @@
 """Which rules bind a file, and why; and which rules nobody can enforce."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hornbook.rules.catalog import Entry
-from hornbook.rules.document import Pattern
+from hornbook.rules.document import Include, Unread
 from hornbook.text.glob_index import GlobIndex
 from hornbook.text.globs import Glob, GlobSet, parse_set
 from hornbook.vocabulary.terms import Activation, Category, Scope
@@ -17,16 +17,64 @@ NOT_ENFORCED_BECAUSE = {
 }
 
 
+_NO_RULE_FORMATS = frozenset(
+    {"hornbook", "decision", "plain", "record", "code", "plan", "included"}
+)
 EVERYTHING = frozenset({"*", "**", "**/*", "/**", "/**/*"})
+
+
+# Problems whose message says why a rule binds nothing.
+_REASONS = frozenset(
+    {
+        "broken_link", "excluded_from_review", "ignored_by_tool", "mode_only", "not_a_rule",
+        "passed_over", "regex_not_read", "root_only", "rules_not_read", "tool_not_shown",
+    }
+)  # fmt: skip
+# Problems whose message says how tools differ about a rule that binds.
+_NOTES = frozenset({"codex_only", "read_otherwise"})
+_NO_RULES = "no_rules"
+
+
+def not_enforced_because(rule: Entry) -> str:
+    """Why a rule binds nothing: what its reader said, else what its activation means."""
+    said = (problem.message for problem in rule.problems if problem.code in _REASONS)
+    return next(said, NOT_ENFORCED_BECAUSE[rule.activation])
+
+
+def of_no_tool(rule: Entry) -> bool:
+    """Whether a file has only the name of a rule: nothing shows the tool that would read it."""
+    return any(problem.code == "tool_not_shown" for problem in rule.problems)
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A rule that binds a file, and the pattern that made it so."""
+    """A rule that binds a file, and the pattern that made it so.
+
+    `pattern` is the text in the rule's file, `glob` the same in our dialect. `also` are the other
+    paths that bind the same text to the file, `includes` the files whose text is part of the rule
+    and does not bind the file anyway.
+    """
 
     rule: Entry
     pattern: str
+    glob: str
     line: int | None
+    also: tuple[str, ...] = ()
+    includes: tuple[Include, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the rule has with all that is part of it."""
+        return self.rule.tokens + sum(each.tokens for each in self.includes)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadRule:
+    """Something that should bind a file and could not be read: the rule, the path, the reason."""
+
+    id: str
+    path: str
+    reason: Unread
 
 
 class RuleBook:
@@ -36,7 +84,17 @@ class RuleBook:
     """
 
     def __init__(self, entries: Iterable[Entry], *, nearest: bool = False) -> None:
-        rules = [entry for entry in entries if entry.category is Category.SOP or _imported(entry)]
+        rules = [
+            entry
+            for entry in entries
+            if is_rule(entry.category, entry.tool)
+            and all(problem.code != _NO_RULES for problem in entry.problems)
+        ]
+        self._overrides = {
+            entry.path.rpartition("/")[0]: entry.path
+            for entry in rules
+            if entry.path.rpartition("/")[2] == "AGENTS.override.md"
+        }
         self._nearest = nearest
         self.not_enforced = tuple(rule for rule in rules if not rule.activation.enforced)
         self.enforced = tuple(rule for rule in rules if rule.activation.enforced)
@@ -45,14 +103,55 @@ class RuleBook:
         self._always = [rule for rule in for_code if rule.activation is Activation.ALWAYS]
         by_pattern = [rule for rule in for_code if rule.activation is not Activation.ALWAYS]
         self._index = GlobIndex((rule, globs_of(rule)) for rule in by_pattern)
+        self._broken = tuple(filter(is_broken_link, self.not_enforced))
 
     def bind(self, path: str) -> list[Binding]:
-        """The rules that bind a file, in id order."""
-        bound = [Binding(rule, "**", _first_line(rule.patterns)) for rule in self._always]
+        """The rules that bind a file, in id order, each text once."""
+        return _with_includes(_each_text_once(self._bound(path)))
+
+    def bind_all(self, paths: Iterable[str]) -> list[tuple[Binding, frozenset[str]]]:
+        """The rules that bind some of the files, in id order, each once and with those files.
+
+        What is part of a rule for one of its files is part of it here.
+        """
+        bound: dict[str, Binding] = {}
+        files: dict[str, set[str]] = {}
+        for path in paths:
+            for each in self.bind(path):
+                name = each.rule.id
+                bound[name] = _united(bound[name], each) if name in bound else each
+                files.setdefault(name, set()).add(path)
+        return [(bound[name], frozenset(files[name])) for name in sorted(bound)]
+
+    def unread(self, path: str) -> list[UnreadRule]:
+        """What should bind a file, or be part of what does, and could not be read."""
+        found = {
+            UnreadRule(binding.rule.id, include.path, include.unread)
+            for binding in self._bound(path)
+            for include in binding.rule.includes
+            if include.unread is not None
+        }
+        found |= {
+            UnreadRule(rule.id, rule.path, Unread.BROKEN_LINK)
+            for rule in self._broken
+            if not rule.patterns or globs_of(rule).match(path) is not None
+        }
+        return sorted(found, key=lambda each: (each.id, each.path, each.reason))
+
+    def _bound(self, path: str) -> list[Binding]:
+        bound = [_always(rule) for rule in self._always]
         bound += [_because(rule, glob) for rule, glob in self._index.match(path)]
         if self._nearest:
             bound = _nearest_only(bound)
         return sorted(bound, key=lambda binding: binding.rule.id)
+
+    def notes(self, rule: Entry) -> tuple[str, ...]:
+        """What tools differ about: who loads the rule, and how its patterns are read elsewhere."""
+        said = [problem.message for problem in rule.problems if problem.code in _NOTES]
+        folder, _, name = rule.path.rpartition("/")
+        if name == "AGENTS.md" and folder in self._overrides:
+            said.append(f"Codex reads {self._overrides[folder]} in its place; other tools read it.")
+        return tuple(dict.fromkeys(said))
 
     def bind_plan(self, paths: Sequence[str]) -> list[Entry]:
         """The rules of scope plan or all for a plan about these files, in id order."""
@@ -81,17 +180,84 @@ def globs_of(rule: Entry) -> GlobSet:
     return parse_set(pattern.glob for pattern in rule.patterns)
 
 
-def _imported(entry: Entry) -> bool:
-    return entry.tool not in {"hornbook", "decision", "plain", "record", "code", "plan"}
+def is_rule(category: Category, tool: str) -> bool:
+    """Whether a document is a rule: an SOP, or a file in another tool's rule format."""
+    return category is Category.SOP or tool not in _NO_RULE_FORMATS
+
+
+def is_broken_link(rule: Entry) -> bool:
+    """Whether a rule is a link that leads to nothing, so that nobody knows what it says."""
+    return any(problem.code == Unread.BROKEN_LINK for problem in rule.problems)
+
+
+def _each_text_once(bound: list[Binding]) -> list[Binding]:
+    """The bindings with one for each text: that of the widest reach, then the regular file's."""
+    groups: dict[tuple[str, str, str], list[Binding]] = {}
+    for each in bound:
+        rule = each.rule
+        groups.setdefault((rule.sha256, rule.severity, rule.scope), []).append(each)
+    if len(groups) == len(bound):
+        return bound
+    kept = []
+    for group in groups.values():
+        first, *others = sorted(group, key=_precedence)
+        includes = {i.path: i for each in (first, *others) for i in each.rule.includes}
+        kept.append(
+            replace(
+                first,
+                rule=replace(first.rule, includes=tuple(includes.values())),
+                also=tuple(sorted(each.rule.path for each in others)),
+            )
+            if others
+            else first
+        )
+    return sorted(kept, key=lambda binding: binding.rule.id)
+
+
+def _united(one: Binding, other: Binding) -> Binding:
+    """A binding of a rule to several files: with all that is part of it for any of them."""
+    if (one.also, one.includes) == (other.also, other.includes):
+        return one
+    includes = {each.path: each for each in (*one.includes, *other.includes)}
+    also = tuple(sorted({*one.also, *other.also}))
+    return replace(one, also=also, includes=tuple(includes.values()))
+
+
+def _precedence(binding: Binding) -> tuple[int, bool, str]:
+    rule = binding.rule
+    folders = 0 if binding.glob in EVERYTHING else binding.glob.count("/")
+    return (folders, bool(rule.link), rule.path)
+
+
+def _with_includes(bound: list[Binding]) -> list[Binding]:
+    """The bindings with what is part of each, every text once.
+
+    A file that holds nothing but includes is no rule where all of them bind anyway.
+    """
+    if not any(each.rule.includes for each in bound):
+        return bound
+    told = {each.rule.sha256 for each in bound}
+    kept = []
+    for each in bound:
+        more = [i for i in each.rule.includes if i.unread is None and i.sha256 not in told]
+        told.update(include.sha256 for include in more)
+        if more or not each.rule.only_includes:
+            kept.append(replace(each, includes=tuple(more)))
+    return kept
 
 
 def _because(rule: Entry, glob: Glob) -> Binding:
-    line = next((each.line for each in rule.patterns if each.glob == glob.pattern), None)
-    return Binding(rule, glob.pattern, line)
+    written = next((each for each in rule.patterns if each.glob == glob.pattern), None)
+    if written is None:
+        return Binding(rule, glob.pattern, glob.pattern, None)
+    return Binding(rule, written.raw, written.glob, written.line)
 
 
-def _first_line(patterns: Sequence[Pattern]) -> int | None:
-    return patterns[0].line if patterns else None
+def _always(rule: Entry) -> Binding:
+    if not rule.patterns:
+        return Binding(rule, "**", "**", None)
+    first = rule.patterns[0]
+    return Binding(rule, first.raw if first.glob == "**" else "**", "**", first.line)
 
 
 def _nearest_only(bound: list[Binding]) -> list[Binding]:

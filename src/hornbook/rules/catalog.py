@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from hornbook.rules.document import Link, Pattern, Problem
+from hornbook.rules.document import Include, Link, Pattern, Problem
 from hornbook.vocabulary.terms import Activation, Category, Scope, Severity
 
 
@@ -13,7 +13,8 @@ class Entry:
     `signature` stands for the predicates that the document itself carries in the graph (the
     catalog's `signatures` has their names), `triples` counts all statements of its named graph,
     chunks included. `wanted_id` is the id it would have if no document before it in path order
-    had the same.
+    had the same. `link` is the file that a link at `path` leads to, `includes` what is read with
+    it, in order; with `only_includes` the file says nothing of its own.
     """
 
     id: str
@@ -36,6 +37,9 @@ class Entry:
     keywords: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     formerly: tuple[str, ...] = ()
+    link: str = ""
+    includes: tuple[Include, ...] = ()
+    only_includes: bool = False
     problems: tuple[Problem, ...] = ()
 
 

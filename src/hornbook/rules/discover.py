@@ -7,6 +7,8 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
+from hornbook.rules.links import DiskTree, LinkedFile, Wanted, follow
+
 TEXT_ENDINGS = (".md", ".markdown", ".mdc", ".mdx", ".txt", ".text", ".rst")
 
 SKIPPED_FOLDERS = frozenset(
@@ -29,68 +31,136 @@ class FileKind(Enum):
     """What a path is: only files are read."""
 
     FILE = 0
-    LINK = 1
+    BROKEN = 1
+    """A link that leads to nothing that can be read."""
     OTHER = 2
     SHUT = 3
     """A folder that cannot be read: what lies below it is not known."""
 
 
 class FoundFile(NamedTuple):
-    """A file that may be read, as the file system shows it."""
+    """A file that may be read, as the file system shows it.
+
+    Of a file at a link's place `linked` says where it comes from. An `included` one is read only
+    because a rule includes it.
+    """
 
     path: str
     size: int
     modified: int
     changed: int = 0
     kind: FileKind = FileKind.FILE
+    linked: LinkedFile | None = None
+    included: bool = False
+
+    @property
+    def target(self) -> str:
+        """The file that a link leads to; empty where there is no link."""
+        return self.linked.target if self.linked is not None else ""
+
+    @property
+    def real(self) -> str:
+        """Where the text lies."""
+        return self.target or self.path
 
 
-def walk(root: Path, start: str, wanted: Callable[[str, str], bool]) -> Iterator[FoundFile]:
+def walk(
+    root: Path,
+    start: str,
+    wanted: Callable[[str, str], bool],
+    linked_folder: Callable[[str], bool] | None = None,
+) -> Iterator[FoundFile]:
     """Every wanted file below `start` (a path relative to the root, "" for the root itself).
 
-    `wanted` is asked with the relative path and the bare name. Links are found, not followed.
+    `wanted` is asked with the relative path and the bare name. Links are left out, or, with
+    `linked_folder`, followed where their path is that of a wanted file or linked folder.
     """
+    links: list[str] = []
     pending = [start]
-    base = str(root)
     while pending:
         folder = pending.pop()
-        prefix = f"{folder}/" if folder else ""
-        plans = f"/{PLANS}" in f"/{prefix}"
-        try:
-            entries = os.scandir(f"{base}/{folder}" if folder else base)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError:
+        entries = _entries(root, folder)
+        if entries is None:
             yield FoundFile(folder, 0, 0, kind=FileKind.SHUT)
-            continue
-        with entries:
-            for entry in entries:
-                name = entry.name
-                path = prefix + name
-                if entry.is_dir(follow_symlinks=False):
-                    if _entered(path, name):
-                        pending.append(path)
-                elif (
-                    # What else lies with a plan follows from its events.
-                    (not plans or name in PLAN_FILES)
-                    and wanted(path, name)
-                    and (found := _found(path, entry)) is not None
-                ):
-                    yield found
+        prefix = f"{folder}/" if folder else ""
+        for entry in entries or ():
+            path = prefix + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if entered(path, entry.name):
+                    pending.append(path)
+            elif entry.is_symlink():
+                links.append(path)
+            else:
+                yield from _found(path, entry, wanted)
+    if linked_folder is not None:
+        yield from _followed(root, links, Wanted(wanted, linked_folder, entered))
 
 
-def _found(path: str, entry: "os.DirEntry[str]") -> FoundFile | None:
+def _entries(root: Path, folder: str) -> "list[os.DirEntry[str]] | None":
+    """What lies in a folder; None if it cannot be read."""
+    try:
+        with os.scandir(f"{root}/{folder}" if folder else root) as entries:
+            return list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError:
+        return None
+
+
+def _followed(root: Path, links: Iterable[str], wanted: Wanted) -> Iterator[FoundFile]:
+    tree = DiskTree(root)
+    for link in links:
+        yield from (found_at(root, each) for each in follow(tree, link, link, wanted))
+
+
+def _found(
+    path: str, entry: "os.DirEntry[str]", wanted: Callable[[str, str], bool]
+) -> Iterator[FoundFile]:
+    # What else lies with a plan follows from its events.
+    if f"/{PLANS}" in f"/{path}" and entry.name not in PLAN_FILES:
+        return
+    if not wanted(path, entry.name):
+        return
     try:
         facts = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
-        return None
+        return
     if stat.S_ISREG(facts.st_mode):
-        return FoundFile(path, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-    kind = FileKind.LINK if stat.S_ISLNK(facts.st_mode) else FileKind.OTHER
-    return FoundFile(path, 0, 0, kind=kind)
+        yield FoundFile(path, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    else:
+        yield FoundFile(path, 0, 0, kind=FileKind.OTHER)
 
 
-def _entered(path: str, name: str) -> bool:
+def found_at(root: Path, linked: LinkedFile) -> FoundFile:
+    """A file that is read at a link's place; it changed when the link or the file did."""
+    if linked.broken:
+        return FoundFile(linked.path, 0, 0, kind=FileKind.BROKEN, linked=linked)
+    try:
+        facts, link = (root / linked.target).stat(), (root / linked.link).lstat()
+    except OSError as problem:
+        why = f"{linked.target} cannot be read ({problem.strerror})"
+        return FoundFile(
+            linked.path, 0, 0, kind=FileKind.BROKEN, linked=linked._replace(broken=why)
+        )
+    return FoundFile(
+        linked.path,
+        facts.st_size,
+        max(facts.st_mtime_ns, link.st_mtime_ns),
+        max(facts.st_ctime_ns, link.st_ctime_ns),
+        linked=linked,
+    )
+
+
+def included_at(root: Path, path: str, linked: LinkedFile | None) -> FoundFile:
+    """A file that is read only because a rule includes it."""
+    if linked is not None:
+        return found_at(root, linked)._replace(included=True)
+    facts = (root / path).stat()
+    return FoundFile(path, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, included=True)
+
+
+def entered(path: str, name: str) -> bool:
+    """Whether a folder may hold sources."""
     if name in SKIPPED_FOLDERS:
         return False
     for state in STATE_FOLDERS:
@@ -106,7 +176,7 @@ def _entered(path: str, name: str) -> bool:
 def reached(path: str) -> bool:
     """Whether a walk from the root comes by this path: none of its folders is left out."""
     folders = path.split("/")[:-1]
-    return all(_entered("/".join(folders[: n + 1]), name) for n, name in enumerate(folders))
+    return all(entered("/".join(folders[: n + 1]), name) for n, name in enumerate(folders))
 
 
 def is_text(path: str, name: str) -> bool:
@@ -120,6 +190,11 @@ def is_text(path: str, name: str) -> bool:
         ".windsurfrules",
         ".clinerules",
     }
+
+
+def may_be_rule(name: str) -> bool:
+    """Whether a file that is no text may still be some tool's rules, by its name alone."""
+    return name.startswith(".") or name.endswith((".json", ".yaml"))
 
 
 def in_path_order(found: Iterable[FoundFile]) -> dict[str, FoundFile]:

@@ -1,6 +1,7 @@
 """A source document as values: what ingestion yields and the graph stores."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from hornbook.vocabulary.terms import Activation, Category, Level, Scope, Severity
 
@@ -50,6 +51,30 @@ class Link:
     target: str | None = None
 
 
+class Unread(StrEnum):
+    """Why something that a rule file leads to could not be read."""
+
+    BROKEN_LINK = "broken_link"
+    BROKEN_INCLUDE = "broken_include"
+    PERSONAL = "personal"
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """A file whose text is part of a rule: where it lies, and which file includes it on what line.
+
+    `id` is the document of it; one that could not be read has a reason instead.
+    """
+
+    path: str
+    by: str
+    line: int
+    sha256: str = ""
+    tokens: int = 0
+    id: str = ""
+    unread: Unread | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class DecisionFacts:
     """What a decision record says about itself."""
@@ -64,6 +89,8 @@ class Document:
     """One source document, read whole: metadata, chunks that tile its body, problems.
 
     `head` is the text before the body (BOM and frontmatter), so head plus chunks is the file.
+    `link` is the file that a link at `path` leads to, `includes` what the tool would read with it,
+    in order; with `only_includes` it says nothing of its own.
     `inferred` names the fields that the document does not state itself; `facts` are statements
     of a record beyond what every document has: a predicate's name and a value each.
     """
@@ -93,6 +120,9 @@ class Document:
     decision: DecisionFacts | None = None
     links: tuple[Link, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
+    link: str = ""
+    includes: tuple[Include, ...] = ()
+    only_includes: bool = False
     chunks: tuple[Chunk, ...] = ()
     tokens: int = 0
     problems: tuple[Problem, ...] = field(default=())

@@ -7,25 +7,62 @@ from pathlib import PurePosixPath
 
 from hornbook.rules.code.edges import Imports
 from hornbook.rules.code.parsing import grammar_of
-from hornbook.rules.document import Link, Problem
-from hornbook.rules.metadata.frontmatter import split
+from hornbook.rules.document import Link, Problem, Problems
+from hornbook.rules.ids import slug
+from hornbook.rules.metadata.frontmatter import decode, split
+from hornbook.rules.readers.compose import mime_type
 from hornbook.rules.readers.decision import resolve_links as resolve_decision_links
-from hornbook.rules.readers.protocol import Reading, SourceFile
-from hornbook.rules.readers.registry import NATIVE, READERS
+from hornbook.rules.readers.protocol import Reader, Reading, SourceFile
+from hornbook.rules.readers.registry import BY_SETTING, NATIVE, READERS
+from hornbook.rules.tool_setup import NO_SETUP, ToolSetup, settled
+from hornbook.vocabulary.terms import Activation, Category, Level, Scope, Severity
 
 __all__ = ["Reading", "is_rule_file", "read", "resolve_links"]
 
 
-# Every native format has a dot folder or file, a folder of decisions, or one of three names.
-_HINT = re.compile(r"(?:^|/)(?:\.|(?:adr|decisions)/|(?:AGENTS|CLAUDE|GEMINI)\b[^/]*$)")
+# Every native format has a dot folder or file, a folder of decisions, or one of these names.
+_HINT = re.compile(
+    r"(?:^|/)(?:\.|(?:adr|decisions)/|(?:AGENTS?|CLAUDE|GEMINI)\b[^/]*$|rules\.md$)"
+    r"|^(?:best_practices\.md|greptile\.json|pr_compliance_checklist\.yaml)$"
+)
 
 
-def is_rule_file(path: str | PurePosixPath) -> bool:
-    """Whether a file at this path is in a format that is found anywhere in a repository."""
+def is_rule_file(path: str | PurePosixPath, setup: ToolSetup = NO_SETUP) -> bool:
+    """Whether a file at this path is in a format that is found anywhere in a repository.
+
+    The setup of its tree may make it one where its place does not.
+    """
+    place = PurePosixPath(path)
+    if setup.names(place) is not None:
+        return True
     if _HINT.search(str(path)) is None:
         return False
-    place = PurePosixPath(path)
     return any(reader.claims(place) for reader in NATIVE)
+
+
+_INCLUDING = re.compile(
+    r"(?:^|/)(?:\.(?:claude|cursor|kiro)/|\.cursorrules$|(?:CLAUDE(?:\.local)?|GEMINI|AGENTS?)\.md$)"
+)
+
+
+def including_tool(path: str) -> str:
+    """The tool whose reader takes this path, if it is one that includes files; else empty."""
+    if _INCLUDING.search(path) is None:
+        return ""
+    place = PurePosixPath(path)
+    return next(reader.tool for reader in READERS if reader.claims(place))
+
+
+_PROBES = (
+    "x.md", "x.mdc", "x.instructions.md", "0001-x.md", "rules/x.md", "rules/x.mdc",
+    "steering/x.md", "instructions/x.instructions.md", "guidelines.md",
+)  # fmt: skip
+"""Names of which some tool reads one in every folder of its own."""
+
+
+def is_rule_folder(path: str) -> bool:
+    """Whether a folder at this path is one that some tool keeps its rules in."""
+    return any(is_rule_file(f"{path}/{probe}") for probe in _PROBES)
 
 
 def resolve_links(
@@ -49,9 +86,86 @@ def resolve_links(
     return tuple(resolved), ()
 
 
-def read(path: str | PurePosixPath, data: bytes) -> Reading:
-    """Return what the file at `path` (relative to the repository) says; never raises."""
+def read(path: str | PurePosixPath, data: bytes, setup: ToolSetup = NO_SETUP) -> Reading:
+    """Return what the file at `path` (relative to the repository) says; never raises.
+
+    Where the setup of its tree has its tool pass the file over, it binds nothing.
+    """
     place = PurePosixPath(path)
     file = SourceFile(place, split(data, str(path)))
-    reader = next(reader for reader in READERS if reader.claims(place))
-    return reader.read(file)
+    return settled(_reader(place, setup).read(file), setup)
+
+
+def _reader(place: PurePosixPath, setup: ToolSetup) -> Reader:
+    """The first reader that claims a path; a tool's settings come after every format."""
+    native = next((reader for reader in NATIVE if reader.claims(place)), None)
+    if native is not None:
+        return native
+    by_setting = setup.names(place)
+    if by_setting is not None:
+        return BY_SETTING[by_setting]
+    return next(reader for reader in READERS if reader.claims(place))
+
+
+INCLUDED = "included"
+"""The tool of a document that is read only because a rule includes it."""
+
+
+def included_text(data: bytes) -> str:
+    """Return the text of an included file as a reviewer gets it."""
+    return decode(data, Problems(""))
+
+
+def read_included(path: str, data: bytes) -> Reading:
+    """Return a file that binds nothing by itself: its whole text is the body."""
+    place, problems = PurePosixPath(path), Problems(path)
+    text = decode(data, problems)
+    return Reading(
+        path=path,
+        tool=INCLUDED,
+        desired_id=f"source.doc.{INCLUDED}.{slug(path)}",
+        title=path,
+        category=Category.REFERENCE,
+        activation=Activation.NEVER,
+        severity=Severity.WARNING,
+        scope=Scope.CODE,
+        mime_type=mime_type(place),
+        head="",
+        body=text,
+        body_line=1,
+        problems=problems.told(),
+    )
+
+
+def broken_link(why: str) -> bytes:
+    """Return what stands for the text of a link that leads to nothing."""
+    return f"broken link: {why}\n".encode()
+
+
+def holds_rules(folder: str) -> bool:
+    """Whether some tool reads rules in this very folder, or in one of its own below it."""
+    return any(is_rule_file(f"{folder}/{probe}") for probe in _PROBES)
+
+
+def read_broken_link(path: str, why: str) -> Reading:
+    """Return the document of a link that leads to nothing: it may bind whatever it could have.
+
+    Its patterns are those of the place, where the place alone decides what is bound.
+    """
+    asked = [path, *(f"{path}/{probe}" for probe in _PROBES)]
+    like = next(filter(is_rule_file, asked), path)
+    reading = read(like, b"")
+    placed = reading.activation in {Activation.ALWAYS, Activation.DIR}
+    message = f"is a link that cannot be read: {why}. Correct the link, or remove it."
+    return replace(
+        reading,
+        path=path,
+        desired_id=reading.desired_id if like == path else f"source.doc.sops.{slug(path)}",
+        title=path,
+        category=reading.category if reading.category is Category.DECISION else Category.SOP,
+        activation=Activation.UNKNOWN,
+        patterns=reading.patterns if placed else (),
+        summary="",
+        inferred=(),
+        problems=(Problem(path, None, "broken_link", Level.ERROR, message),),
+    )

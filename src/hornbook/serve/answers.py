@@ -1,7 +1,7 @@
 """What the service answers, made once for every protocol.
 
 Where a room has a dataclass for an answer, that is the answer. Here stand the few that are put
-together from several. GraphQL derives its types from them (`graphql.answer_types`), REST describes
+together from several. GraphQL derives its types from them (`graphql.types`), REST describes
 them through pydantic, and MCP through msgspec.
 """
 
@@ -14,6 +14,7 @@ import msgspec
 from hornbook.context.prompt import Context
 from hornbook.errors import UsageError
 from hornbook.graph.catalog_view import FileAnswer
+from hornbook.graph.change_answer import ChangeAnswer
 from hornbook.graph.snapshot import EntityTriples
 from hornbook.plans.events import Event
 from hornbook.plans.plan import Constraints, Invariant, PlanDecision, Risk
@@ -78,15 +79,41 @@ def why_within(
     answers: list[FileAnswer] = []
     lines = 0
     for start in range(0, len(files), piece):
-        for answer in why(files[start : start + piece]):
-            lines += 1 + len(answer.rules) + len(answer.not_enforced)
-            answers.append(answer)
+        asked = list(why(files[start : start + piece]))
+        lines += _lines(asked)
+        answers += asked
         if lines > MOST_LINES:
             raise UsageError(
                 f"the answer for {len(files)} files has more than {MOST_LINES} rules, counted once "
                 f"for each file: ask for fewer than {len(answers)} at a time."
             )
     return answers
+
+
+def change_within(
+    work: Workspace, files: Sequence[str] | None, diff: str | None, at: str | None
+) -> ChangeAnswer:
+    """The rules of a change.
+
+    Raises:
+        UsageError: Beside it files or a commit are named, or it is none; or it has more rules than
+            anybody can read.
+    """
+    if diff is None or files is not None:
+        raise UsageError("name what is asked about: either files, or a diff BASE..HEAD.")
+    if at is not None:
+        raise UsageError("a diff takes the rules of BASE: leave `at` out, or name files.")
+    answer = work.why_change(diff)
+    if _lines(answer.files) > MOST_LINES:
+        raise UsageError(
+            f"the answer for {len(answer.files)} files has more than {MOST_LINES} rules, counted "
+            "once for each file: ask about some of the files with `at`."
+        )
+    return answer
+
+
+def _lines(answers: Iterable[FileAnswer]) -> int:
+    return sum(1 + len(answer.rules) + len(answer.not_enforced) for answer in answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +140,12 @@ def review_answer(context: Context, made_for: "Circumstances") -> ReviewAnswer:
     )
 
 
-def check_review(work: Workspace, review: object, receipt: object, gates: object) -> Judgement:
+def check_review(
+    work: Workspace, review: object, receipt: object, gates: object, diff: str | None
+) -> Judgement:
     """What follows from a review, or from several in a list; the same for receipts.
 
-    Nothing is recorded.
+    With `diff`, the receipts must be for just that change. Nothing is recorded.
 
     Raises:
         UsageError: One of them is not what it should be, or git does not have the commits.
@@ -134,7 +163,7 @@ def check_review(work: Workspace, review: object, receipt: object, gates: object
             raise UsageError("the receipt is no object: give the receipt.json of the packet.")
         receipts.append(each)
     report = read_gates(msgspec.json.encode(gates)) if gates is not None else None
-    return work.check_review(reviews, receipts, gates=report)
+    return work.check_review(reviews, receipts, gates=report, diff=diff)
 
 
 def _several(value: object, name: str) -> Sequence[object]:

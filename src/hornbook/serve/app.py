@@ -73,7 +73,7 @@ def create_app(
     pool = ThreadPoolExecutor(WORKERS, "graphql")
     limits = DocumentLimits.of(settings, introspection=introspection)
     executor = GraphQLExecutor(graphql_schema, limits, updates.redact)
-    agents = McpHttp(build_server(leases.workspace, redact=updates.redact), settings.body_bytes)
+    agents = McpHttp(build_server(leases.current, redact=updates.redact), settings.body_bytes)
     served: dict[str, ASGIApp] = {
         "/graphql": GraphQLEndpoint(executor, updates, pool, page=introspection, callers=callers),
         "/sparql": SparqlEndpoint(sparql, settings),

@@ -4,22 +4,33 @@ A version is a generation of the store, and whoever has it open holds its lock, 
 deletes it. The newest one is opened once and shared by all requests. When a newer one is published,
 the next request opens that; the older one stays open until its last reader is done, who closes it.
 So a request never sees two versions, and a slow one never holds up the others.
+
+Questions about rules are answered from the files as they are (`current`): they are looked at
+before, at most once a second, and what changed is ingested by a workspace of its own. Where a watch
+does that, nobody else looks.
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from hornbook.graph.snapshot import Snapshot
+from hornbook.settings.places import Places, cache_folder
 from hornbook.workspace import Workspace
+
+LOOK_EVERY = 1.0
 
 
 class _Shared:
     """A workspace opened on one version, and how many requests are reading it."""
 
-    def __init__(self, root: str | Path) -> None:
+    def __init__(self, root: str | Path, places: Places | None = None) -> None:
         self.workspace = Workspace.open(root)
+        self.workspace.follows_files = False
+        if places is not None:
+            self.workspace.use(places)
         self.snapshot = self.workspace.snapshot()
         self.readers = 0
 
@@ -34,7 +45,12 @@ class Leases:
         self._returned = threading.Condition(self._lock)
         self._readers = 0
         self._current = _Shared(root)
+        self._places = self._current.workspace.places
         self._opened = opened
+        self._looking = threading.Lock()
+        self._next_look = 0.0
+        self.watched = False
+        """Whether somebody else ingests as soon as a file changes."""
         self.root = self._current.workspace.root
         self.settings = self._current.workspace.settings
         self.store_folder = self._current.workspace.places.store
@@ -58,15 +74,33 @@ class Leases:
         finally:
             self._give_back(shared)
 
+    @contextmanager
+    def current(self) -> Iterator[Workspace]:
+        """The same, from the files as they are, or were a second ago; not for the event loop."""
+        self._look()
+        with self.workspace() as work:
+            yield work
+
+    def _look(self) -> None:
+        with self._looking:
+            if self.watched or time.monotonic() < self._next_look:
+                return
+            with Workspace.open(self.root) as work:
+                work.bring_up_to_date()
+                if work.places.aside in {None, cache_folder(self.root)}:  # else it is gone now
+                    self._places = work.places
+            self._next_look = time.monotonic() + LOOK_EVERY
+
     def published(self) -> str:
         """A name for what is published now; it changes when something else is."""
         return self._current.workspace.published()
 
     def _take(self) -> _Shared:
         with self._lock:
-            if self._current.workspace.is_outdated():
+            here = self._current.workspace
+            if here.places != self._places or here.is_outdated():
                 before = self._current
-                self._current = _Shared(self.root)
+                self._current = _Shared(self.root, self._places)
                 self._opened(self._current.snapshot)
                 if not before.readers:
                     before.workspace.close()

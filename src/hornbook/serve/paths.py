@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hornbook.errors import UsageError
+from hornbook.settings.places import relative_to_root
 from hornbook.text.globs import clean_path
 
 MOST_FILES = 1000
@@ -36,8 +37,8 @@ def inside(root: Path, files: Iterable[str]) -> list[str]:
 
 
 def _inside(root: Path, file: str) -> str:
-    path = clean_path(_relative(root, file))
-    if not path:
+    path = clean_path(relative_to_root(root, file))
+    if not path or path == ".":
         raise UsageError(f"{file!r} names no file: name a path inside the root.")
     if not path.isprintable():
         raise UsageError(f"{file!r} holds characters that no file name should have: remove them.")
@@ -48,13 +49,3 @@ def _inside(root: Path, file: str) -> str:
     if not Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root)):
         raise UsageError(f"{path!r} is a link that leads out of the root: name another file.")
     return path
-
-
-def _relative(root: Path, file: str) -> str:
-    """A path relative to the root, however the root is spelled in it."""
-    if not file.startswith("/"):
-        return file
-    for place in (root, root.resolve()):
-        if Path(file).is_relative_to(place):
-            return Path(file).relative_to(place).as_posix()
-    raise UsageError(f"{file!r} lies outside the root: name a path relative to it.")

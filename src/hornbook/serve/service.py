@@ -113,9 +113,11 @@ class Watch:
     def running(self) -> Iterator[None]:
         """Watch as long as this lasts."""
         self._thread.start()
+        self._updates.leases.watched = True
         try:
             yield
         finally:
+            self._updates.leases.watched = False
             self._stop.set()
             self._thread.join(GRACE)
 

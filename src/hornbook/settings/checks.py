@@ -1,7 +1,9 @@
 """What only this room can say of the settings: each block's check, in the order of the blocks."""
 
+import re
 import shlex
 from dataclasses import fields
+from datetime import date
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
@@ -9,19 +11,20 @@ from string import Formatter
 
 from hornbook.errors import BadGlob
 from hornbook.located import FileReading
+from hornbook.settings.models import CAPABILITIES, SHIPPED_MODELS, ModelSettings
+from hornbook.settings.reserve import is_reserve
 from hornbook.settings.settings import (
-    CAPABILITIES,
     INTROSPECTION,
     JSON_PATHS,
     LOGGED,
     PLACEHOLDERS,
     RESERVED,
+    REVIEW_WARNINGS,
     ROLES,
-    SHIPPED_MODELS,
+    AcceptedUnread,
     Confine,
     GateSettings,
     GuardSettings,
-    ModelSettings,
     Output,
     OwnCommand,
     PromptBy,
@@ -43,6 +46,27 @@ def check_settings(settings: Settings, reading: FileReading) -> None:
     _check_serve(settings.serve, reading)
 
 
+def is_day(text: str) -> bool:
+    """Whether a text is a day of the calendar, written as 2026-12-31."""
+    try:
+        return bool(re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) and date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _check_unread(accepted: tuple[AcceptedUnread, ...], reading: FileReading) -> None:
+    for number, each in enumerate(accepted):
+        key = f"review.unread[{number}]"
+        reading.check(
+            f"{key}.until",
+            f"`{each.until}` is no day: write it as 2026-12-31.",
+            valid=is_day(each.until),
+        )
+        for name in ("path", "reason"):
+            text = f"`{name}` of what may stay unread is empty: write one."
+            reading.check(f"{key}.{name}", text, valid=bool(getattr(each, name).strip()))
+
+
 def _check(settings: Settings, reading: FileReading) -> None:
     counters = [name for name in COUNTERS if name != "heuristic"]
     reading.check(
@@ -57,8 +81,8 @@ def _check(settings: Settings, reading: FileReading) -> None:
     )
     reading.check(
         "reserve",
-        f"`reserve` is {settings.reserve!r}: write tokens (4000) or a share (10%).",
-        valid=_is_reserve(settings.reserve),
+        f"`reserve` is {settings.reserve!r}: write auto, tokens (4000) or a share (10%).",
+        valid=is_reserve(settings.reserve),
     )
     ordered = 0 < settings.chunk_minimum <= settings.chunk_target <= settings.chunk_maximum
     for key in ("chunk_minimum", "chunk_target", "chunk_maximum"):
@@ -78,17 +102,30 @@ def _check(settings: Settings, reading: FileReading) -> None:
         f"`review.gates` is {settings.review.gates!r}: write any or bound.",
         valid=settings.review.gates in {"any", "bound"},
     )
+    unknown = [each for each in settings.review.escalate_on if each not in REVIEW_WARNINGS]
+    reading.check(
+        "review.escalate_on",
+        f"`review.escalate_on` has {', '.join(unknown)}: write some of "
+        f"{', '.join(REVIEW_WARNINGS)}.",
+        valid=not unknown,
+    )
     reading.check(
         "gates.tests",
         f"`gates.tests` is {settings.gates.tests!r}: write off, warn or required.",
         valid=settings.gates.tests in {"off", "warn", "required"},
     )
-    _check_confining(settings.gates, reading)
+    _check_gate_run(settings.gates, reading)
     reading.check(
         "review.confidence_percent",
         "`review.confidence_percent` must be at most 100.",
         valid=settings.review.confidence_percent <= 100,
     )
+    reading.check(
+        "review.section_tokens",
+        "`review.section_tokens` must be above 0.",
+        valid=settings.review.section_tokens > 0,
+    )
+    _check_unread(settings.review.unread, reading)
     reading.check(
         "checkpoint.percent",
         "`checkpoint.percent` must lie between 1 and 100.",
@@ -122,7 +159,12 @@ def _check(settings: Settings, reading: FileReading) -> None:
                 reading.check(key, text, valid=not negated)
 
 
-def _check_confining(gates: GateSettings, reading: FileReading) -> None:
+def _check_gate_run(gates: GateSettings, reading: FileReading) -> None:
+    reading.check(
+        "gates.base_tests",
+        f"`gates.base_tests` is {gates.base_tests!r}: write auto or off.",
+        valid=gates.base_tests in {"auto", "off"},
+    )
     reading.check(
         "gates.confine",
         f"`gates.confine` is {gates.confine!r}: write {', '.join(Confine)}.",
@@ -184,11 +226,6 @@ def _check_agents(settings: Settings, reading: FileReading) -> None:
         for key, text in own_command_problems(name, own, RESERVED):
             stated = f"{above}.{key}" if f"{above}.{key}" in reading.lines else above
             reading.check(stated, text, valid=False)
-
-
-def _is_reserve(text: str) -> bool:
-    number = text.removesuffix("%")
-    return number.isascii() and number.isdigit() and len(number) < 10 and int(number) > 0
 
 
 def _check_serve(settings: ServeSettings, reading: FileReading) -> None:

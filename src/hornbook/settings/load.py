@@ -1,12 +1,12 @@
 """Reads the settings of a workspace from its file, with every problem of it at once."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from hornbook.errors import ConfigError, UsageError
-from hornbook.located import FileReading
+from hornbook.located import FileReading, Node, read_yaml
 from hornbook.settings.settings import GateSettings, Settings
 
 CONFIG = Path(".hornbook") / "config.yaml"
@@ -16,16 +16,23 @@ Check = Callable[[GateSettings], Iterable[str]]
 """What the room of gates finds wrong with its block: everything, each with file and line."""
 
 
-def template(gates: str = "") -> str:
+def template(gates: str = "", measured: Sequence[str] = (), reserve: int | None = None) -> str:
     """A config file that says nothing yet: every key with its default, commented out.
 
-    `gates` is a block that stands there instead of the commented one.
+    `gates` is a block that stands there instead of the commented one. `measured` says how the
+    rules sit with the reserve, and `reserve` is the number that they need, if `auto` is too small.
     """
     lines = ["# Hornbook's settings; docs/settings.md explains them. Unknown keys are errors.\n"]
     for each in fields(Settings):
+        if each.metadata.get("places"):
+            continue
         default = getattr(Settings(), each.name)
         shown = "[]" if default == () else default
         lines.append(f"# {each.metadata['meaning']}")
+        if each.name == "reserve":
+            lines += [f"# {line}" for line in measured]
+            lines.append(f"# reserve: {shown}\n" if reserve is None else f"reserve: {reserve}\n")
+            continue
         if not is_dataclass(default):
             lines.append(f"# {each.name}: {shown}\n")
             continue
@@ -40,6 +47,30 @@ def template(gates: str = "") -> str:
             lines.append(f"#   {part.name}: {shown}  # {part.metadata['meaning']}")
         lines.append("")
     return "\n".join(lines)
+
+
+def with_gates(data: bytes, gates: str) -> tuple[bytes, int]:
+    """A config file with a block of gates behind what stands there, and the line where it begins.
+
+    Where gates are stated already, or the block cannot simply follow, the bytes stay as they are;
+    the line is that of the stated gates, 0 where there are none.
+
+    Raises:
+        ConfigError: With every problem of the file as it stands.
+    """
+    stated = read_yaml(_decoded(data, CONFIG.as_posix()))
+    if isinstance(stated, Node) and "gates" in stated.key_lines:
+        return data, stated.key_lines["gates"]
+    newline = b"\r\n" if b"\r\n" in data else b"\n"
+    apart = b"" if not data.strip() else newline if data.endswith(b"\n") else newline * 2
+    whole = data + apart + gates.encode().replace(b"\n", newline)
+    before = parse_settings(data)
+    try:
+        after = parse_settings(whole)
+    except ConfigError:
+        return data, 0
+    keeps_all = replace(after, gates=before.gates) == before
+    return (whole, (data + apart).count(b"\n") + 1) if keeps_all else (data, 0)
 
 
 def load(root: Path, *checks: Check) -> Settings:

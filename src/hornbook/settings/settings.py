@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from hornbook.settings.models import SHIPPED_MODELS, Models, ModelSettings
+from hornbook.settings.reserve import AUTO, reserve_in
 from hornbook.text.tokens import DEFAULT_COUNTER
 
 ROLES = ("developer", "reviewer", "planner")
@@ -70,7 +72,7 @@ class GateSettings:
 
     preset: tuple[PresetChoice, ...] = field(
         default=(),
-        metadata={"meaning": "Shipped gates: go, python, typescript, rust, each for a folder."},
+        metadata={"meaning": "Shipped gates of a language or build tool, each for a folder."},
     )
     overrides: tuple[Override, ...] = field(
         default=(), metadata={"meaning": "What is different in a preset's gate, by its name."}
@@ -82,6 +84,12 @@ class GateSettings:
         default="warn",
         metadata={
             "meaning": "Changed code without tests: `off`, `warn`, or `required` to stop it."
+        },
+    )
+    base_tests: str = field(
+        default="auto",
+        metadata={
+            "meaning": "Whether BASE's tests run over HEAD where tests were edited: `auto`, `off`."
         },
     )
     confine: str = field(
@@ -106,39 +114,6 @@ def place_of(places: KeyPlaces, key: str = "") -> str:
     return known.get(key) or known.get("") or "settings"
 
 
-ANSWER_TOKENS = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A model that can be asked: where, by which name, and how much it can read.
-
-    `sweet_spot` is the working context it is best with; 0 means that none is known. `url` is where
-    a server of one's own answers, `key_variable` the environment variable that holds its key.
-    `output_tokens` is what an answer may have of the window and `call_seconds` how long it may
-    take, both 0 for what is usual; `tokens_per_minute` what may be asked in a minute, 0 for any.
-    """
-
-    provider: str
-    model: str
-    max_tokens: int
-    sweet_spot: int = 0
-    url: str = ""
-    key_variable: str = ""
-    output_tokens: int = 0
-    call_seconds: int = 0
-    tokens_per_minute: int = 0
-
-    @property
-    def answer_tokens(self) -> int:
-        """The most tokens of an answer: as set, else 4096 or a quarter of a smaller window."""
-        return self.output_tokens or max(1, min(ANSWER_TOKENS, self.max_tokens // 4))
-
-    def prompt_tokens(self, safety_percent: int) -> int:
-        """The most tokens of a prompt that leaves room for an answer and for miscounting."""
-        return self.max_tokens - self.answer_tokens - self.max_tokens * safety_percent // 100
-
-
 @dataclass(frozen=True, slots=True)
 class Budget:
     """The fixed parts of a context window, in tokens, and the rules of task sizing."""
@@ -159,6 +134,9 @@ class Budget:
     )
     feedback: int = field(
         default=2000, metadata={"meaning": "Room for what the last attempt was told."}
+    )
+    rules: int = field(
+        default=4000, metadata={"meaning": "What is planned for rules, whatever `reserve` allows."}
     )
     response: int = field(
         default=6400, metadata={"meaning": "Room for the developer's answer, in task sizing."}
@@ -184,51 +162,17 @@ class Budget:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The endpoints by name, and for each capability the endpoints that serve it, best first."""
-
-    endpoints: dict[str, Endpoint]
-    capabilities: dict[str, tuple[str, ...]]
-
-    def resolve(self, name: str) -> tuple[str, Endpoint] | None:
-        """The endpoint that a capability, or an endpoint's own name, stands for."""
-        if name in self.endpoints:
-            return name, self.endpoints[name]
-        for candidate in self.capabilities.get(name, ()):
-            if candidate in self.endpoints:
-                return candidate, self.endpoints[candidate]
-        return None
-
-
-SHIPPED_MODELS = Models(
-    endpoints={
-        "claude-sonnet": Endpoint("anthropic", "claude-sonnet-4-20250514", 200_000),
-        "claude-opus": Endpoint("anthropic", "claude-opus-4-20250514", 200_000),
-        "gpt": Endpoint("openai", "gpt-4.1", 1_000_000),
-        "local": Endpoint("openai-compatible", "local", 32_768),
-    },
-    capabilities={
-        "developing": ("claude-sonnet", "gpt", "local"),
-        "reviewing": ("claude-opus", "claude-sonnet", "gpt", "local"),
-        "planning": ("claude-opus", "claude-sonnet", "gpt", "local"),
-    },
-)
-CAPABILITIES = ("developing", "reviewing", "planning")
+ESCALATED_WARNINGS = ("rule_not_understood", "unrelated_search", "narrow_search", "partial_search")
+REVIEW_WARNINGS = (*ESCALATED_WARNINGS, "unbound_gates", "told_besides", "shared_evidence")
 
 
 @dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """What a team says about models: added to, and taken before, the shipped registry."""
+class AcceptedUnread:
+    """A link or an include that cannot be read and keeps no review from counting until a day."""
 
-    endpoints: dict[str, Endpoint] = field(
-        default_factory=dict,
-        metadata={"meaning": "Models by name: provider, model, max_tokens and what else is known."},
-    )
-    capabilities: dict[str, tuple[str, ...]] = field(
-        default_factory=dict,
-        metadata={"meaning": "For developing, reviewing, planning: endpoints, best first."},
-    )
+    path: str
+    until: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +189,24 @@ class ReviewSettings:
     gates: str = field(
         default="any",
         metadata={"meaning": "Whose gate results count: `any`, or `bound` to the change's tree."},
+    )
+    base: str = field(
+        default="",
+        metadata={"meaning": "The branch that receipts' bases must be on; empty is the default."},
+    )
+    section_tokens: int = field(
+        default=1500,
+        metadata={"meaning": "A rule over so many tokens is judged section by section."},
+    )
+    unread: tuple[AcceptedUnread, ...] = field(
+        default=(),
+        metadata={
+            "meaning": "Links and includes that may stay unread: `path`, `until` a day, `reason`."
+        },
+    )
+    escalate_on: tuple[str, ...] = field(
+        default=ESCALATED_WARNINGS,
+        metadata={"meaning": "The warnings of a review over which a person is asked."},
     )
 
 
@@ -283,7 +245,7 @@ class EngineSettings:
         },
     )
     reask: int = field(
-        default=0,
+        default=1,
         metadata={"meaning": "How often a reviewer is asked again when a review is invalid."},
     )
     subtasks: int = field(
@@ -489,8 +451,8 @@ class Settings:
         default=200, metadata={"meaning": "Below how many tokens a chunk joins its neighbour."}
     )
     reserve: str = field(
-        default="4000",
-        metadata={"meaning": "Room for rules in a review: tokens, or a share such as `10%`."},
+        default=AUTO,
+        metadata={"meaning": "Room for rules in a review: `auto`, tokens, or a share (`10%`)."},
     )
     agents_merge: str = field(
         default="chain",
@@ -548,6 +510,15 @@ class Settings:
             "meaning": "What a developer sees of the rules: `blind`, `requirements`, `full`."
         },
     )
+    places: KeyPlaces = field(default=(), metadata={"places": True}, compare=False)
+
+    def states(self, key: str) -> bool:
+        """Whether the file that these were read from has the key."""
+        return key in dict(self.places)
+
+    def place_of(self, key: str) -> str:
+        """Where the key stands, as `file, line N`."""
+        return place_of(self.places, key)
 
     @property
     def reserve_tokens(self) -> int:
@@ -567,10 +538,8 @@ class Settings:
         return resolved[1].max_tokens if resolved is not None else 0
 
     def reserve_of(self, window: int) -> int:
-        """The room for rules in a window: a number, or a share of it."""
-        if self.reserve.endswith("%"):
-            return window * int(self.reserve[:-1]) // 100
-        return int(self.reserve)
+        """The room for rules in a window."""
+        return reserve_in(self.reserve, window, self.budget.rules)
 
     def registry(self) -> Models:
         """The shipped models with the team's own before them."""

@@ -62,7 +62,12 @@ class Inner:
     file: str | None = None
     errexit: bool = False
     pipefail: bool = False
-    checks_only: bool = False
+    noexec: bool = False
+
+    @property
+    def checks_only(self) -> bool:
+        """Whether a script is only read, to see whether it is well formed."""
+        return self.noexec and self.script is None
 
 
 def inner_shell(words: list[str]) -> Inner | None:
@@ -85,7 +90,7 @@ def _shell_arguments(words: list[str]) -> Inner:
         file=given if {"c", "s"}.isdisjoint(flags) else None,
         errexit="e" in flags or "errexit" in options,
         pipefail="pipefail" in options,
-        checks_only="n" in flags and "c" not in flags,
+        noexec="n" in flags or "noexec" in options,
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hornbook.shell.programs import program_name
+from hornbook.shell.programs import CHECKERS, SHELLS, program_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ _OPTIONS: dict[str, dict[str, str]] = {
     "flake8": {"always passes": "--exit-zero"},
     "prettier": {"rewrites files and checks none": "--write", "rewrites files": "-w"},
     "tsc": {
+        "checks no type": "--noCheck",
         "writes a configuration": "--init",
         "only prints": "--showConfig -v",
         "only lists files": "--listFilesOnly",
@@ -53,24 +54,53 @@ _OPTIONS: dict[str, dict[str, str]] = {
     "golangci-lint": {"always passes": "--issues-exit-code=0"},
     "tox": {"runs no test": "--notest -n", "only lists": "-l -a --listenvs list"},
     "nox": {"only lists": "-l --list"},
-    "ctest": {"runs no test": "-N --show-only"},
-    "gradle": {"runs nothing": "--dry-run -m"},
+    "ctest": {"runs no test": "-N --show-only", "passes when no test ran": "--no-tests=ignore"},
+    "gradle": {
+        "runs nothing": "--dry-run -m",
+        "runs no test": "--test-dry-run",
+        "only lists": "tasks projects properties dependencies",
+    },
     "cargo": {"only lists tests": "--list"},
     "mvn": {
         "ignores every error": "-fn --fail-never",
         "ignores failing tests": """
             -Dmaven.test.failure.ignore -Dmaven.test.failure.ignore=true
         """,
+        "only prints": "-v -h",
     },
     "jest": {"runs no test": "--listTests"},
     "vitest": {"only lists tests": "list"},
-    "rspec": {"runs no test": "--dry-run"},
-    "dotnet": {"runs no test": "--list-tests"},
+    "rspec": {
+        "runs no test": "--dry-run",
+        "writes a configuration": "--init",
+        "only prints": "-h -v",
+    },
+    "rake": {"runs nothing": "-n --dry-run", "only lists": "-T --tasks -P --prereqs -W --where -D"},
+    "rubocop": {
+        "only lists files": "-L --list-target-files",
+        "only prints": "-v -V -h --show-cops",
+        "accepts what it finds": "--auto-gen-config --regenerate-todo",
+    },
+    "phpunit": {
+        "runs no test": """
+            --list-tests --list-suites --list-groups --list-tests-xml --list-test-files
+        """,
+        "passes when no test ran": "--do-not-fail-on-empty-test-suite",
+        "writes a configuration": "--generate-configuration --migrate-configuration",
+        "only prints": "-h --check-version --warm-coverage-cache",
+    },
+    "phpstan": {"accepts what it finds": "--generate-baseline -b", "only prints": "-h -V"},
+    "psalm": {"accepts what it finds": "--set-baseline", "only prints": "-h -v"},
+    "phpcs": {"only prints": "-i -h"},
+    "composer": {"runs nothing": "--dry-run"},
+    "cmake": {"builds nothing": "-N", "only prints": "-h"},
+    "dotnet": {"runs no test": "--list-tests -t"},
     "go": {"runs nothing": "-n", "runs no test": "-list -count=0"},
     "bats": {"runs no test": "--count -c"},
 }
 _OF_ANY_TOOL = {
     "passes when the script is missing": "--if-present",
+    "always passes": "--exit-zero --soft-fail --no-fail --nofail",
     "passes when no test ran": """
         --passWithNoTests --pass-with-no-tests --passWithNoTests=true
     """,
@@ -94,6 +124,10 @@ _ALIKE = {
     "py.test": "pytest",
     "gradlew": "gradle",
     "mvnw": "mvn",
+    "mvnd": "mvn",
+    "paratest": "phpunit",
+    "pest": "phpunit",
+    "simple-phpunit": "phpunit",
 }
 _NO_TEST = re.compile(r"\^?\$|\^|NONE|none|XXX|\^\$\$?|___\w*|-")
 
@@ -146,6 +180,9 @@ def _letter_of_make(word: str) -> str:
     return "-i" if "i" in word else "-n"
 
 
+# Everything, as a glob or as a regular expression leaves it out.
+_EVERY_GLOB = r"(?:\./)?(?:\*\*/)*\*{1,2}(?:\.py)?|\./?|/"
+_EVERY_PATTERN = r"\^?\.[*+]?\$?|\^|/|\\?\.py\$?"
 _NOTHING: dict[str, tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]] = {
     tool: tuple((re.compile(option), re.compile(value), reason) for option, value, reason in rules)
     for tool, rules in {
@@ -154,17 +191,48 @@ _NOTHING: dict[str, tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]] = 
             ("--?(?:test\\.)?skip", r"\.\*?|\.\+|\^|", "skips every test"),
             ("--?exec", "true|echo|:", "runs no test"),
             ("--?count", "0", "runs no test"),
+            ("--?vettool", r"(?:.*/)?(?:true|echo)|:", "checks nothing"),
         ),
+        "pytest": (("--ignore-glob|--ignore", _EVERY_GLOB, "leaves every test out"),),
+        "mypy": (("--exclude", _EVERY_PATTERN, "leaves every file out"),),
+        "black": (("--(?:extend-|force-)?exclude", _EVERY_PATTERN, "leaves every file out"),),
+        "isort": (("--skip-glob|--sg|--skip|-s", _EVERY_GLOB, "leaves every file out"),),
+        "flake8": (
+            ("--(?:extend-)?exclude", _EVERY_GLOB, "leaves every file out"),
+            ("--(?:extend-)?ignore", r"(?=.*\bE\b)(?=.*\bF\b).*\bW\b.*", "ignores every rule"),
+            ("--per-file-ignores", r"\*+(?:\.py)?:.*\b[EF]\b.*", "ignores every rule"),
+        ),
+        "bandit": (("-x|--exclude", _EVERY_GLOB, "leaves every file out"),),
+        "eslint": (("--ignore-pattern", r"\*\*?(?:/\*{1,2})?|\.", "leaves every file out"),),
         "golangci-lint": (("--issues-exit-code", "0", "always passes"),),
         "ruff": (
             ("--ignore|--extend-ignore", "ALL", "ignores every rule"),
             ("--select", "", "selects no rule"),
+            ("--(?:extend-)?exclude", _EVERY_GLOB, "leaves every file out"),
+            ("--(?:extend-)?per-file-ignores", r"\*+(?:\.py)?:ALL", "ignores every rule"),
         ),
         "pylint": (
             ("--fail-under", r"-\d+(?:\.\d+)?|0(?:\.0*)?", "passes with any score"),
             ("--disable|-d", "all", "checks nothing"),
+            ("--ignore-patterns|--ignore-paths", _EVERY_PATTERN, "leaves every file out"),
         ),
         "gradle": (("-x|--exclude-task", ".*(?:test|check)", "leaves the tests out"),),
+        "ctest": (
+            ("-R|--tests-regex|-L|--label-regex", _NO_TEST.pattern, "selects no test"),
+            ("-E|--exclude-regex|-LE|--label-exclude", r"\.\*?|\.\+|\^|", "leaves every test out"),
+            ("--no-tests", "ignore", "passes when no test ran"),
+        ),
+        "phpunit": (
+            ("--filter", _NO_TEST.pattern, "selects no test"),
+            ("--exclude-filter", r"\.\*?|\.\+|", "leaves every test out"),
+        ),
+        "rspec": (
+            ("--failure-exit-code|--error-exit-code", "0", "always passes"),
+            ("-e|--example", _NO_TEST.pattern, "selects no test"),
+        ),
+        "rubocop": (("--fail-level", "F|fatal", "passes with nearly everything that it finds"),),
+        "mvn": (("-Dtest|-Dit\\.test", _NO_TEST.pattern, "selects no test"),),
+        "phpcs": (("ignore_errors_on_exit", "1", "always passes"),),
         "coverage": (("--fail-under", "0", "passes with any coverage"),),
         "make": (("SHELL|\\.SHELLFLAGS", ".*", "runs the recipes with something else"),),
     }.items()
@@ -187,6 +255,7 @@ _CHECKS = {
     "black": ("", frozenset({"--check", "--diff"})),
     "isort": ("", frozenset({"--check", "--check-only", "-c", "--diff"})),
     "cargo": ("fmt", frozenset({"--check"})),
+    "php-cs-fixer": ("fix", frozenset({"--dry-run"})),
 }
 
 
@@ -199,8 +268,70 @@ def _rewrites(tool: str, given: list[str]) -> Hollow | None:
     return Hollow(piece, "rewrites files instead of judging them", f"add `{min(wanted)}`")
 
 
+# What names a file that is not looked at.
+_FILE_OPTION = re.compile(
+    r"-[cof]|--?[\w-]*(?:config|conf|rc|file|path|output|report|log|xml)[\w-]*"
+)
+_VERBS = frozenset({"check", "lint", "run", "analyse", "analyze"})
+
+
 def _found_nothing(tool: str, given: list[str]) -> Hollow | None:
-    """`find -exec … ;` ends with 0 whatever the command does; with `+` it does not."""
+    """`find -exec … ;` ends with 0 whatever the command does; an empty file has no fault."""
     if tool == "find" and {"-exec", "-execdir", "-ok"} & set(given) and ";" in given:
         return Hollow("-exec … ;", "passes whatever the command does", "end it with `+`")
+    if tool in CHECKERS and "/dev/null" in given:
+        before = given[given.index("/dev/null") - 1] if given[0] != "/dev/null" else ""
+        looked_at = [word for word in given if not word.startswith("-") and word not in _VERBS]
+        if looked_at[-1:] == ["/dev/null"] and not _FILE_OPTION.fullmatch(before):
+            return Hollow("/dev/null", "has nothing to check", "name the files to check")
     return None
+
+
+# Tools that end with 0 whatever they find: the verb, the options with which they do not, and what
+# to write instead. Where another command judges what they left, they are no defect.
+_FINDS: dict[str, tuple[str, str, str]] = {
+    "autopep8": ("", "--exit-code", "add `--diff --exit-code`"),
+    "buf": ("format", "--exit-code", "add `--diff --exit-code`"),
+    "clang-format": ("", "--Werror -Werror", "add `--dry-run --Werror`"),
+    "cppcheck": ("", "--error-exitcode", "add `--error-exitcode=1`"),
+    "dart": ("format", "--set-exit-if-changed", "add `--set-exit-if-changed`"),
+    "deno": ("fmt", "--check", "add `--check`"),
+    "dotnet": ("format", "--verify-no-changes", "add `--verify-no-changes`"),
+    "go": ("fmt", "", 'write `test -z "$(gofmt -l .)"`'),
+    "gofmt": ("", "-d", 'write `test -z "$(gofmt -l .)"`'),
+    "gofumpt": ("", "-d", 'write `test -z "$(gofumpt -l .)"`'),
+    "goimports": ("", "-d", 'write `test -z "$(goimports -l .)"`'),
+    "golint": ("", "-set_exit_status --set_exit_status", "add `-set_exit_status`"),
+    "google-java-format": ("", "--set-exit-if-changed", "add `--set-exit-if-changed`"),
+    "mdformat": ("", "--check", "add `--check`"),
+    "mix": ("format", "--check-formatted", "add `--check-formatted`"),
+    "pint": ("", "--test", "add `--test`"),
+    "prettier": ("", "--check -c --list-different -l", "add `--check`"),
+    "radon": ("", "", "use `xenon`, which fails"),
+    "rustfmt": ("", "--check", "add `--check`"),
+    "semgrep": ("scan", "--error", "add `--error`"),
+    "shfmt": ("", "-d --diff -l --list", "add `-d`"),
+    "stylua": ("", "--check", "add `--check`"),
+    "swiftformat": ("", "--lint", "add `--lint`"),
+    "terraform": ("fmt", "-check --check", "add `-check`"),
+    "tofu": ("fmt", "-check --check", "add `-check`"),
+    "yapf": ("", "-d --diff -q --quiet", "add `--diff`"),
+    "zig": ("fmt", "--check", "add `--check`"),
+}
+
+
+def passes_with_findings(words: Sequence[str], gate: str) -> Hollow | None:
+    """Why the status of a command says nothing about what it finds; none if it does."""
+    tool, given = program_name(words[0]), words[1:]
+    if tool in SHELLS and "test" in gate.lower() and _checks_syntax(given):
+        return Hollow(" ".join(words), "only reads the script and runs no test", "run the script")
+    verb, wanted, remedy = _FINDS.get(tool, ("", "", ""))
+    if not remedy or (verb and list(given[:1]) != [verb]):
+        return None
+    if any(word.partition("=")[0] in wanted.split() for word in given):
+        return None
+    return Hollow(f"{tool} {verb}".strip(), "ends with 0 whatever it finds", remedy)
+
+
+def _checks_syntax(given: Sequence[str]) -> bool:
+    return any(re.fullmatch(r"-[a-z]*n[a-z]*", word) for word in given[:2])

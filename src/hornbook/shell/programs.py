@@ -259,7 +259,7 @@ FEEDERS = (PASSIVE | SILENT).union(
 TASK_RUNNERS = names(
     """
     go cargo npm npx pnpm yarn bun deno make gmake ninja cmake bazel gradle gradlew mvn mvnw
-    dotnet swift mix rake coverage pre-commit
+    dotnet swift mix rake composer coverage pre-commit
     """
 )
 """They check or do something else, as their arguments say."""
@@ -267,7 +267,8 @@ CHECKERS = names(
     """
     pytest py.test tox nox mypy pyright ruff flake8 pylint black isort bandit unittest
     golangci-lint staticcheck clippy-driver rustfmt jest vitest mocha ava tsc eslint biome
-    playwright cypress c8 nyc ctest bats shellcheck rspec rubocop phpunit
+    playwright cypress c8 nyc ctest bats shellcheck rspec rubocop standardrb phpunit paratest
+    pest phpstan psalm phpcs php-cs-fixer ktlint detekt clang-tidy cppcheck
     """
 )
 """Linters and tools that run tests."""
@@ -282,6 +283,9 @@ PREPARES = {
     "pip3": names("install"),
     "uv": names("pip sync"),
     "poetry": names("install"),
+    "composer": names("i install update"),
+    "bundle": names("install"),
+    "gem": names("install"),
     "apt-get": names("install update"),
 }
 """Verbs that fetch or start what the checks need."""
@@ -294,6 +298,8 @@ TELLS = {
     "coverage": names("annotate combine debug erase html json lcov xml"),
     "docker": names("images info logs ps rm stop version"),
     "pip": names("freeze list show"),
+    "composer": names("about list show"),
+    "gem": names("env list"),
     "go": names("env version"),
 }
 """Verbs that only tell something, or whose failure nobody means."""

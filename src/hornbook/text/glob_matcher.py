@@ -6,6 +6,11 @@ Each alternative becomes a regex that never takes a step back:
   an earlier place leaves more room for the rest. The last piece is tied to the segment's end.
 - Between `**`, a run of segments is taken where it is found first, for the same reason; the last
   run is tied to the path's end.
+
+A large regex costs more to compile than it saves, and its steps still grow with pattern times path.
+So beyond `MAX_REGEX_WEIGHT` and `MAX_REGEX_STEPS` the `GlobMachine` answers: it follows all
+alternatives at once, as bits of one number, and takes a few operations on that number for each
+character of the path, whatever the pattern is.
 """
 
 import re
@@ -27,6 +32,10 @@ class GlobMachine:
     A place is one character to be read next. `star` places also stay on any character but `/`
     and may be left unread; `skip` places (`**`) stay on every character, and let the place after
     them start where they are entered and after each `/`; `rest` places stay on every character.
+
+    The places of an alternative are neighbouring bits in the order of the pattern, so that "read
+    this character and wait for the next" is a shift by one. The last place of an alternative reads
+    nothing: nobody is shifted out of it into the first place of the next alternative.
     """
 
     size: int = 0
@@ -45,8 +54,11 @@ class GlobMachine:
         readers = self._readers(path)
         active = self._entered(self.start)
         for character in path:
+            # Who reads the character moves on; who comes to a `**` lets the place behind it start.
             moved = (active & readers[character]) << 1
             moved |= (moved & skip) << 1
+            # Wildcards stay where they are, but a `*` does not go over a `/`. It may also stand for
+            # nothing, so that whoever waits at it waits behind it too.
             active = moved | (active & (stay if character != "/" else stay ^ star))
             active |= (active & star) << 1
             if not active:
@@ -60,6 +72,8 @@ class GlobMachine:
 
     def _readers(self, path: str) -> dict[str, int]:
         """Return for each character of the path the places that read it."""
+        # The characters of a path are few and the ranges of a pattern may be many: both are gone
+        # through in order of their codes, once, and each edge of a range switches its place.
         readers: dict[str, int] = {}
         codes = iter(sorted(self.toggles))
         code = next(codes, None)
@@ -92,6 +106,7 @@ class GlobMachine:
                 self.skip |= self._add([_SLASH])
                 continue
             self._add_segment(segment)
+            # Before a closing `**` the `/` is no must: `src/**` fits `src` itself (`_add_rest`).
             if index < last and not (index + 1 == last and segments[last] is Wild.GLOBSTAR):
                 self._add([_SLASH])
         self.accept |= self._add()

@@ -1,6 +1,7 @@
 """Where a text may be parted without changing how many tokens it has."""
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Final
 
 BLANKS: Final = "\t\x0b\x0c \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -24,3 +25,18 @@ def additive_boundary(before: str, after: str) -> bool:
     if not before or not after:
         return True
     return before[-1] in "\r\n" and _LINE_THAT_STANDS_ALONE.match(after) is not None
+
+
+def count_joined(pieces: Iterable[str], count: Callable[[str], int]) -> int:
+    """Return what an exact counter counts in the pieces put together, counting them one by one.
+
+    Pieces without such a boundary between them are counted together.
+    """
+    total, run = 0, ""
+    for piece in filter(None, pieces):
+        if additive_boundary(run, piece):
+            total += count(run) if run else 0
+            run = piece
+        else:
+            run += piece
+    return total + (count(run) if run else 0)

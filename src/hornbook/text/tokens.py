@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, Protocol
 
 from hornbook.errors import UsageError
@@ -10,6 +10,7 @@ from hornbook.errors import UsageError
 COUNTERS: Final[tuple[str, ...]] = ("heuristic", "cl100k", "o200k")
 DEFAULT_COUNTER: Final = "cl100k"
 
+TEXTS_REMEMBERED: Final = 256
 CHARACTERS_PER_TOKEN: Final = 4
 _ENCODINGS: Final = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
 _ALIASES: Final = {encoding: name for name, encoding in _ENCODINGS.items()}
@@ -49,6 +50,19 @@ def counter(name: str) -> TokenCounter:
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise UsageError(f"no token counter {name!r}: {hint}Use one of {', '.join(COUNTERS)}.")
     return _made(canonical)
+
+
+class RememberingCounter:
+    """A counter that knows what it counted last: rules go into packet after packet."""
+
+    def __init__(self, name: str) -> None:
+        exact = counter(name)
+        self.name = exact.name
+        self._counted = lru_cache(maxsize=TEXTS_REMEMBERED)(exact)
+
+    def __call__(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+        return self._counted(text)
 
 
 @cache

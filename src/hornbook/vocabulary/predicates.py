@@ -56,6 +56,10 @@ FORMERLY = Predicate("source.doc.formerly", many=True)
 CLASHES_WITH = Predicate("source.doc.clashes_with", Datatype.ENTITY)
 REFERENCE = Predicate("source.doc.reference", many=True)
 REVISION = Predicate("source.doc.revision", Datatype.ENTITY)
+LINK_TARGET = Predicate("source.doc.link_target")
+INCLUDE = Predicate("source.doc.include", many=True)
+INCLUDES = Predicate("source.doc.includes", Datatype.ENTITY, many=True)
+ONLY_INCLUDES = Predicate("source.doc.only_includes")
 
 # Chunks
 CONTENT = Predicate("source.doc.content")

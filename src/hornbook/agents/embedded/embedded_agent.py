@@ -17,7 +17,8 @@ from hornbook.gates.gate_confinement import bounds_in_run, with_confinement
 from hornbook.gates.gate_list import gates_now
 from hornbook.gates.runner import run_gates
 from hornbook.graph.repository import Repository
-from hornbook.settings.settings import EMBEDDED, Endpoint, Settings, Sight
+from hornbook.settings.models import Endpoint
+from hornbook.settings.settings import EMBEDDED, Settings, Sight
 from hornbook.text.tokens import counter
 
 CAPABILITY = {

@@ -6,15 +6,17 @@ from hashlib import sha256
 from itertools import pairwise
 
 from hornbook.graph.documents import in_order
+from hornbook.graph.ingest.work_list import DocumentWork
 from hornbook.rules.chunks.chunk import ChunkLimits, chunk
-from hornbook.rules.document import Chunk, Document, Link, Problem
+from hornbook.rules.document import Chunk, Document, Problem
 from hornbook.rules.document_reader import read
 from hornbook.rules.readers.protocol import Reading
 from hornbook.rules.rendering import header, render
+from hornbook.rules.units import highest, units_of
 from hornbook.settings.settings import Settings
 from hornbook.text.token_boundary import additive_boundary
 from hornbook.text.tokens import TokenCounter, counter
-from hornbook.vocabulary.terms import Activation, Level
+from hornbook.vocabulary.terms import Activation, Level, Severity
 
 
 class Builder:
@@ -41,26 +43,33 @@ class Builder:
             adds=additive_boundary,
         )
 
-    def build(
-        self,
-        reading: Reading,
-        sha256: str,
-        document_id: str,
-        links: tuple[Link, ...],
-        problems: tuple[Problem, ...],
-    ) -> Document:
+    def build(self, reading: Reading, work: DocumentWork) -> Document:
         """The whole document."""
         document = in_order(
             reading.document(
-                document_id=document_id,
-                sha256=sha256,
+                document_id=work.id,
+                sha256=work.sha256,
                 chunks=self.chunks(reading),
                 tokens=0,
-                links=links,
-                problems=problems,
+                links=work.links,
+                includes=work.includes,
+                only_includes=work.only_includes,
+                problems=work.problems,
             )
         )
-        return replace(document, tokens=self._tokens(document))
+        document = replace(document, tokens=self._tokens(document))
+        return replace(document, severity=self._severity(document))
+
+    def _severity(self, document: Document) -> Severity:
+        """The document's severity: of one that is judged by units, and states none, the highest.
+
+        A unit without a word that tells is a warning, so that only what was taken for less from
+        the words of the whole can come out higher.
+        """
+        if document.severity is not Severity.INFO or "severity" not in document.inferred:
+            return document.severity
+        found = units_of(document, self._count, self._settings.review.section_tokens)
+        return highest(unit.severity for unit in found) if found else document.severity
 
     def _tokens(self, document: Document) -> int:
         """How many tokens the rule has as it is handed to a reviewer."""

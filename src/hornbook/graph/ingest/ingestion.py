@@ -12,12 +12,12 @@ from hornbook.commits import git
 from hornbook.disk import canonical_time
 from hornbook.errors import StoreError, UsageError
 from hornbook.graph.generations import Generation, Generations
-from hornbook.graph.ingest import survey as stat_cache
 from hornbook.graph.ingest.builder import Builder
 from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Objects
 from hornbook.graph.ingest.publish import Publication, PublicationTools
 from hornbook.graph.ingest.report import IngestReport, Progress
-from hornbook.graph.ingest.survey import EVERY_RULE, Contents, Look, Readings, Survey
+from hornbook.graph.ingest.seen_files import save
+from hornbook.graph.ingest.survey import EVERY_RULE, Contents, Look, Readings, Survey, include
 from hornbook.graph.ingest.work_list import (
     IngestWork,
     KnownDocument,
@@ -26,8 +26,12 @@ from hornbook.graph.ingest.work_list import (
     work_to_do,
 )
 from hornbook.graph.statements import SCHEMA
-from hornbook.rules.catalog import Catalog
+from hornbook.rules.catalog import Catalog, Entry
+from hornbook.rules.discover import FoundFile
 from hornbook.rules.document import Problem
+from hornbook.rules.document_reader import INCLUDED
+from hornbook.rules.includes import Inclusion
+from hornbook.rules.tool_setup import ToolSetup
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 from hornbook.version import __version__
@@ -50,7 +54,7 @@ class Ingestion:
         self._objects = Objects(places.objects)
         self._survey = Survey(places, settings)
         self._builder = Builder(settings)
-        self._fingerprint = fingerprint(settings)
+        self._fingerprint = fingerprint(settings, self._survey.setup)
         self._notices: list[Problem] = []
 
     def run(
@@ -63,7 +67,7 @@ class Ingestion:
         """
         started = time.perf_counter()
         named = self._survey.relative(paths)
-        self._places.prepare()
+        self._places.prepare_index()
         with self._generations.writing(waiting):
             base = None if rebuild else self._base()
             try:
@@ -112,15 +116,24 @@ class Ingestion:
     ) -> IngestReport:
         wanted = named or ([] if rebuild and known.roots else [EVERY_RULE])
         fresh = [path for path in wanted if path not in known.roots]
-        look = self._look(known, named, [*known.roots, *fresh])
+        roots = [*known.roots, *fresh]
+        around = self._survey.around(roots)
+        look = self._look(known, named, roots)
+        inclusions = self._include(known, look)
         at = _now()
         followed = [DocumentEvent(Happened.FOLLOWED, path, at) for path in fresh]
         rewrite = known.base is None
-        hashes = {each.path: each.sha256 for each in known.documents.values() if each.entry}
-        readings = Readings(self._places.root, self._settings, self._objects)
+        hashes = {
+            each.path: each.sha256
+            for each in known.documents.values()
+            if each.entry and _read_alike(each.entry, look.files.get(each.path))
+        }
+        setup = self._survey.setup
+        readings = Readings(self._places.root, self._settings, self._objects, setup, look.files)
         contents = self._survey.read(look, hashes, readings.note, self._progress)
         untouched = self._untouched(known, look, contents)
-        todo = work_to_do(known, readings.facts, untouched, partial(git.renames, self._places.root))
+        renamed = partial(git.renames, self._places.root)
+        todo = work_to_do(known, readings.facts, untouched, renamed, inclusions)
         if todo.work or todo.gone or followed or known.stale or rewrite:
             tools = PublicationTools(
                 self._generations, self._journal, self._objects, self._builder, self._progress
@@ -130,7 +143,7 @@ class Ingestion:
         else:
             assert known.base is not None  # noqa: S101  # rewrite would be true
             catalog = known.base.catalog
-        stat_cache.save(self._places.seen, contents.seen)
+        save(self._places.seen, self._survey.seen(around, look, contents))
         return self._report(catalog, todo, [*look.problems, *contents.problems])
 
     def _look(self, known: LastIngest, named: list[str], roots: list[str]) -> Look:
@@ -142,13 +155,25 @@ class Ingestion:
             return self._survey.only(named)
         return self._survey.everything(roots)
 
+    def _include(self, known: LastIngest, look: Look) -> dict[str, Inclusion]:
+        """What the rules include; the look has the files that are read only because of that."""
+        beyond: dict[str, str] = {}
+        sizes: dict[str, int] = {}
+        for each in known.documents.values():
+            entry = each.entry
+            if entry is not None:
+                sizes |= {include.sha256: include.tokens for include in entry.includes}
+                if entry.tool != INCLUDED and not look.covers(each.path):
+                    beyond[each.path] = entry.link or each.path
+        return include(self._places.root, self._settings, look, beyond, sizes)
+
     def _untouched(self, known: LastIngest, look: Look, contents: Contents) -> list[KnownDocument]:
         """Documents whose file is as it was, or was not looked at."""
         return [
             each
             for each in known.documents.values()
             if each.path not in contents.read
-            and (each.path in contents.digests or not look.covers(each.path))
+            and (each.path in contents.digests or not _looked_for(each, look))
         ]
 
     def _report(self, catalog: Catalog, todo: IngestWork, problems: list[Problem]) -> IngestReport:
@@ -168,7 +193,7 @@ class Ingestion:
         )
 
 
-def fingerprint(settings: Settings) -> str:
+def fingerprint(settings: Settings, setup: ToolSetup) -> str:
     """What, beside the files, decides what the graph says: another one means to build anew."""
     parts = (
         __version__,
@@ -178,8 +203,23 @@ def fingerprint(settings: Settings) -> str:
         settings.chunk_maximum,
         settings.chunk_minimum,
         settings.largest_file,
+        setup.key(),
+        settings.review.section_tokens,
     )
     return sha256(repr(parts).encode()).hexdigest()
+
+
+def _looked_for(document: KnownDocument, look: Look) -> bool:
+    """Whether the look would have found the document's file if it were still a source."""
+    included = document.entry is not None and document.entry.tool == INCLUDED
+    return included or look.covers(document.path)
+
+
+def _read_alike(entry: Entry, found: FoundFile | None) -> bool:
+    """Whether a file would be read as it was last time if its text is the same."""
+    if found is None:
+        return True
+    return (entry.link, entry.tool == INCLUDED) == (found.target, found.included)
 
 
 def _was_known(known: LastIngest, path: str) -> bool:

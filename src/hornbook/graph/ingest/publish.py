@@ -232,9 +232,7 @@ class Publication:
         self._done += 1
         self._tools.progress("writing", self._done, self._total)
         new = work.id not in self._entries and work.id not in self._removed
-        document = self._tools.builder.build(
-            self._readings.take(work), work.sha256, work.id, work.links, work.problems
-        )
+        document = self._tools.builder.build(self._readings.take(work), work)
         return Written(document, work.wanted_id, self._known.past(work.id), new)
 
     def _catalog(self, journal: int) -> Catalog:

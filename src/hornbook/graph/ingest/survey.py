@@ -3,19 +3,18 @@
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from hashlib import file_digest, sha256
 from pathlib import Path
 
-import msgspec
-
 from hornbook.commits import git
-from hornbook.disk import write_whole
 from hornbook.errors import NotFound, StoreError, UsageError
 from hornbook.graph.ingest.builder import too_large
 from hornbook.graph.ingest.history import Objects
 from hornbook.graph.ingest.report import Progress
+from hornbook.graph.ingest.seen_files import SeenFiles, load, look_around, with_documents
 from hornbook.graph.ingest.work_list import DocumentFacts, DocumentWork
 from hornbook.rules.code.parsing import grammar_of
 from hornbook.rules.discover import (
@@ -23,56 +22,40 @@ from hornbook.rules.discover import (
     STATE_FOLDERS,
     FileKind,
     FoundFile,
+    entered,
+    found_at,
     in_path_order,
+    included_at,
     is_text,
+    may_be_rule,
     walk,
 )
 from hornbook.rules.document import Problem
-from hornbook.rules.document_reader import is_rule_file
+from hornbook.rules.document_reader import (
+    broken_link,
+    included_text,
+    is_rule_file,
+    is_rule_folder,
+    read_broken_link,
+    read_included,
+)
 from hornbook.rules.document_reader import read as read_document
+from hornbook.rules.includes import (
+    IncludeSource,
+    Inclusion,
+    included_files,
+    inclusions,
+    measured,
+)
+from hornbook.rules.links import DiskTree, LinkedFile, Place, Wanted, follow, resolve
 from hornbook.rules.readers.protocol import Reading
+from hornbook.rules.tool_setup import ASKED, NO_SETUP, ToolSetup, present_among, tool_setup
 from hornbook.settings.load import CONFIG
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 from hornbook.text.globs import Glob, parse
+from hornbook.text.tokens import counter
 from hornbook.vocabulary.terms import Level
-
-# A file that changes again within this time of our look may keep its time stamp.
-_RACY = 2_000_000_000
-
-
-class SeenFiles(msgspec.Struct):
-    """Sizes, times and hashes of files, as of the moment `looked`."""
-
-    looked: int = 0
-    files: dict[str, tuple[int, int, int, str]] = {}
-
-    def digest(self, found: FoundFile) -> str | None:
-        """The hash that the file had when it was read, if it cannot have changed since."""
-        entry = self.files.get(found.path)
-        if entry is None or max(found.modified, found.changed) + _RACY > self.looked:
-            return None
-        same = entry[:3] == (found.size, found.modified, found.changed)
-        return entry[3] if same else None
-
-
-def load(path: Path) -> SeenFiles:
-    """What was seen, or nothing if that is not known."""
-    try:
-        return msgspec.msgpack.decode(path.read_bytes(), type=SeenFiles)
-    except (OSError, msgspec.MsgspecError):
-        return SeenFiles()
-
-
-def now() -> int:
-    """The moment before a look at the files begins."""
-    return time.time_ns()
-
-
-def save(path: Path, seen: SeenFiles) -> None:
-    """Remember what was seen; losing it only costs time."""
-    write_whole(path, msgspec.msgpack.encode(seen), durable=False)
-
 
 EVERY_RULE = "*"
 """Followed like a folder: the configured sources and every rule format in the repository."""
@@ -122,6 +105,28 @@ class Survey:
         self._settings = settings
         self._excluded = [parse(pattern) for pattern in settings.exclude]
 
+    @cached_property
+    def setup(self) -> ToolSetup:
+        """What the work tree shows about the tools in use; what git ignores shows nothing."""
+        root = self._places.root
+        tree = DiskTree(root)
+        files = [
+            path
+            for path in ASKED
+            if not path.endswith("/")
+            and (root / path).is_file()
+            and isinstance(resolve(tree, path), Place)
+        ]
+        for folder in ASKED:
+            if folder.endswith("/"):
+                below = walk(root, folder.rstrip("/"), lambda _path, _name: True)
+                files += [found.path for found in below]
+        if not present_among(files):
+            return NO_SETUP
+        hidden = git.ignored(root, files)
+        present = present_among(path for path in files if path not in hidden)
+        return tool_setup(present, lambda path: (root / path).read_bytes())
+
     def relative(self, paths: Iterable[str | Path]) -> list[str]:
         """Paths that a user named, relative to the root.
 
@@ -142,6 +147,21 @@ class Survey:
             found.append("" if relative == "." else relative)
         return found
 
+    def around(self, roots: Sequence[str]) -> SeenFiles | None:
+        """What decides which files a look finds; None if it looks only where it was told to."""
+        if EVERY_RULE not in roots:
+            return None
+        starts = [root for root in roots if root != EVERY_RULE] + list(self._settings.starts)
+        beside = git.ignore_settings(self._places.root)
+        return look_around(self._places.root, self._settings, starts, beside)
+
+    def seen(self, around: SeenFiles | None, look: Look, contents: Contents) -> SeenFiles:
+        """What to remember, so that it can be told later whether anything changed."""
+        if around is None or look.scope is not None:
+            return contents.seen
+        found = look.files.values()
+        return with_documents(around, self._places.root, contents.seen.files, found)
+
     def everything(self, roots: Sequence[str]) -> Look:
         """All that is followed; `EVERY_RULE` among the roots stands for what is configured and
         for every file in a rule format that Hornbook knows.
@@ -153,16 +173,41 @@ class Survey:
         prefixes = tuple(f"{start}/" if start else "" for start in starts if start != "")
         whole = "" in starts
         code = [parse(pattern) for pattern in self._settings.code]
-        found = list(walk(self._places.root, "", _wanted(prefixes, code, whole=whole)))
-        rules = [] if whole else [e.path for e in found if not e.path.startswith(prefixes)]
-        hidden = git.ignored(self._places.root, rules)
-        found = [each for each in found if each.path not in hidden]
+        wanted = _wanted(prefixes, code, self.setup, whole=whole)
+        linked = _linked_folder(prefixes, whole=whole)
+        found = list(walk(self._places.root, "", wanted, linked))
+        rules = [] if whole else [e for e in found if not e.path.startswith(prefixes)]
+        found = self._not_ignored(found, {each.path for each in rules})
         for start in starts:
             if not _walked(start) or not (self._places.root / start).is_dir():
                 found += self._below(start)
         look = self._look(found, None)
         look.problems.extend(self._missing_sources())
         return look
+
+    def _not_ignored(self, found: list[FoundFile], rules: set[str]) -> list[FoundFile]:
+        """The files without the rules that git ignores, so that no commit has them.
+
+        A link that is not ignored and leads to what is, is broken for everybody else.
+        """
+        asked = {each.path for each in found if each.linked is None and each.path in rules}
+        links = [each.linked for each in found if each.linked is not None]
+        asked.update(path for each in links for path in (each.link, each.leads_to, each.target))
+        hidden = git.ignored(self._places.root, sorted(asked - {""}))
+        kept = []
+        for each in found:
+            link = each.linked
+            if link is None or each.path not in rules:
+                if each.path not in hidden or each.path not in rules:
+                    kept.append(each)
+            elif link.leads_to in hidden and link.link not in hidden:
+                why = f"git ignores {link.leads_to}, so that no commit has it"
+                kept.append(
+                    found_at(self._places.root, LinkedFile(link.link, link.link, broken=why))
+                )
+            elif hidden.isdisjoint((link.link, link.target)):
+                kept.append(each)
+        return kept
 
     def _missing_sources(self) -> Iterator[Problem]:
         for start in self._settings.starts:
@@ -176,11 +221,13 @@ class Survey:
         return self._look(found, tuple(starts))
 
     def _below(self, start: str) -> list[FoundFile]:
-        path = self._places.root / start
-        if path.is_dir() and not path.is_symlink():
-            return list(walk(self._places.root, start, is_text))
+        root = self._places.root
+        path = root / start
         if path.is_symlink():
-            return [FoundFile(start, 0, 0, kind=FileKind.LINK)]
+            wanted = Wanted(lambda each, name: each == start or is_text(each, name), _any, entered)
+            return [found_at(root, e) for e in follow(DiskTree(root), start, start, wanted)]
+        if path.is_dir():
+            return list(walk(root, start, is_text, _any))
         try:
             facts = path.stat()
         except FileNotFoundError:
@@ -195,7 +242,7 @@ class Survey:
         for path, each in in_path_order(found).items():
             if self._excluded and _matches(self._excluded, path):
                 continue
-            if each.kind is FileKind.FILE and path.isascii():
+            if each.kind in {FileKind.FILE, FileKind.BROKEN} and path.isascii():
                 kept[path] = each
                 continue
             problem = _unusable(each)
@@ -215,9 +262,9 @@ class Survey:
         did not change is not read at all. Of a file that is too large only the start is taken.
         """
         before = load(self._places.seen)
-        contents = Contents(seen=SeenFiles(looked=now(), files=dict(before.files)))
+        contents = Contents(seen=SeenFiles(looked=time.time_ns(), files=dict(before.files)))
         for number, (path, found) in enumerate(look.files.items(), 1):
-            digest = before.digest(found)
+            digest = None if found.kind is FileKind.BROKEN else before.digest(found)
             if digest is None or known.get(path) != digest:
                 digest = self._load(found, known.get(path), contents, taken)
                 progress("reading", number, len(look.files))
@@ -236,8 +283,15 @@ class Survey:
     def _load(
         self, found: FoundFile, known: str | None, contents: Contents, taken: Taken
     ) -> str | None:
+        if found.linked is not None and found.linked.broken:
+            data = broken_link(found.linked.broken)
+            digest = sha256(data).hexdigest()
+            if digest != known:
+                contents.read.add(found.path)
+                taken(found.path, digest, data, True)
+            return digest
         try:
-            with (self._places.root / found.path).open("rb") as file:
+            with (self._places.root / found.real).open("rb") as file:
                 whole = found.size <= self._settings.largest_file
                 if not whole:
                     data = file.read(HEAD_OF_LARGE)
@@ -259,7 +313,7 @@ class Survey:
 
 
 def _wanted(
-    prefixes: tuple[str, ...], code: list[Glob], *, whole: bool
+    prefixes: tuple[str, ...], code: list[Glob], setup: ToolSetup, *, whole: bool
 ) -> Callable[[str, str], bool]:
     """Rule files anywhere, every text below a folder that is followed, and the code asked for."""
 
@@ -269,9 +323,18 @@ def _wanted(
             return True
         if code and _matches(code, path) and grammar_of(path) is not None:
             return True
-        return (text or name.startswith(".")) and is_rule_file(path)
+        return (text or may_be_rule(name)) and is_rule_file(path, setup)
 
     return wanted
+
+
+def _linked_folder(prefixes: tuple[str, ...], *, whole: bool) -> Callable[[str], bool]:
+    """Folders of rules anywhere, and every folder below one that is followed."""
+    return lambda path: whole or f"{path}/".startswith(prefixes) or is_rule_folder(path)
+
+
+def _any(_path: str) -> bool:
+    return True
 
 
 def _walked(start: str) -> bool:
@@ -291,9 +354,6 @@ def _unusable(found: FoundFile) -> Problem | None:
     if found.kind is FileKind.OTHER:
         message = "is neither a file nor a folder and was not read: name a file."
         return Problem(found.path, None, "not_a_file", Level.WARNING, message)
-    if found.kind is FileKind.LINK:
-        message = "is a link and was not followed: ingest the file it leads to."
-        return Problem(found.path, None, "link_not_followed", Level.INFO, message)
     try:
         found.path.encode()
     except UnicodeEncodeError:
@@ -303,6 +363,47 @@ def _unusable(found: FoundFile) -> Problem | None:
     return None
 
 
+def include(
+    root: Path,
+    settings: Settings,
+    look: Look,
+    beyond: Mapping[str, str],
+    sizes: Mapping[str, int],
+) -> dict[str, Inclusion]:
+    """What the files of a look, and those `beyond` it, include.
+
+    The look gets the files that are read only because of that; `sizes` are tokens by hash that are
+    known already.
+    """
+    files = {e.path: e.real for e in look.files.values() if e.kind is FileKind.FILE}
+    files = {**beyond, **files}
+
+    @cache
+    def ignored(path: str) -> bool:
+        return path not in files and bool(git.ignored(root, [path]))
+
+    def measure(digest: str, data: bytes) -> int:
+        return sizes[digest] if digest in sizes else counter(settings.counter)(included_text(data))
+
+    tree = DiskTree(root)
+    found = inclusions(IncludeSource(tree, ignored, settings.largest_file), files)
+    for path, real in included_files(found, files).items():
+        linked = LinkedFile(path, path, real, real) if real != path else None
+        look.files[path] = included_at(root, path, linked)
+    return measured(found, tree, measure)
+
+
+def reading_of(found: FoundFile, data: bytes, setup: ToolSetup = NO_SETUP) -> Reading:
+    """What a file says where it stands: as a rule, at a link's place, or as part of a rule."""
+    if found.linked is not None and found.linked.broken:
+        return read_broken_link(found.path, found.linked.broken)
+    if found.included:
+        reading = read_included(found.path, data)
+    else:
+        reading = read_document(found.path, data, setup)
+    return replace(reading, link=found.target)
+
+
 # How many bytes of files may wait in memory; beyond that they are read again when written.
 KEPT_BYTES = 256_000_000
 
@@ -310,9 +411,18 @@ KEPT_BYTES = 256_000_000
 class Readings:
     """Reads documents once for their names and once more, if memory is short, for their text."""
 
-    def __init__(self, root: Path, settings: Settings, objects: Objects) -> None:
+    def __init__(
+        self,
+        root: Path,
+        settings: Settings,
+        objects: Objects,
+        setup: ToolSetup,
+        files: Mapping[str, FoundFile],
+    ) -> None:
         self._root = root
+        self._files = files
         self._settings = settings
+        self._setup = setup
         self._objects = objects
         self._room = KEPT_BYTES
         self._kept: dict[str, Reading] = {}
@@ -340,7 +450,7 @@ class Readings:
 
     def _from_file(self, work: DocumentWork) -> Reading:
         """The reading of a file whose text is not kept, or kept wrongly."""
-        with (self._root / work.path).open("rb") as file:
+        with (self._root / self._files[work.path].real).open("rb") as file:
             large = os.fstat(file.fileno()).st_size > self._settings.largest_file
             digest = file_digest(file, "sha256").hexdigest()
             file.seek(0)
@@ -350,5 +460,9 @@ class Readings:
         return self._read(work.path, data, large=large)
 
     def _read(self, path: str, data: bytes, *, large: bool) -> Reading:
-        reading = read_document(path, data)
+        found = self._files.get(path)
+        if found is None:
+            reading = read_document(path, data, self._setup)
+        else:
+            reading = reading_of(found, data, self._setup)
         return too_large(reading, self._settings.largest_file) if large else reading

@@ -9,9 +9,10 @@ from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Past
 from hornbook.graph.store import GraphStore
 from hornbook.rules.catalog import Entry, Removed
 from hornbook.rules.code.edges import Imports
-from hornbook.rules.document import Link, Problem, revision_id
+from hornbook.rules.document import Include, Link, Problem, Unread, revision_id
 from hornbook.rules.document_reader import resolve_links
 from hornbook.rules.ids import assign_ids
+from hornbook.rules.includes import Inclusion
 from hornbook.vocabulary.terms import Level
 
 
@@ -108,7 +109,10 @@ def recall_known(base: Generation | None, journal: Journal) -> LastIngest:
 
 
 # Problems that depend on which other documents there are.
-_ABOUT_OTHERS = frozenset({"id_clash", "unresolved_link", "ambiguous_link"})
+_ABOUT_OTHERS = frozenset(
+    {"id_clash", "unresolved_link", "ambiguous_link", Unread.BROKEN_INCLUDE, "include_not_read"}
+)
+NOTHING_INCLUDED = Inclusion()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,8 @@ class DocumentWork:
     wanted_id: str
     links: tuple[Link, ...]
     problems: tuple[Problem, ...]
+    includes: tuple[Include, ...] = ()
+    only_includes: bool = False
     event: Happened | None = None
     formerly: str | None = None
     formerly_revision: str | None = None
@@ -168,15 +174,17 @@ def work_to_do(
     facts: Mapping[str, DocumentFacts],
     untouched: Iterable[KnownDocument],
     renamed: Callable[[], Mapping[str, str]],
+    inclusions: Mapping[str, Inclusion],
 ) -> IngestWork:
     """What to do about `facts` (documents that were read) and `untouched` (that were not).
 
-    An untouched document is written again only if its id or one of its links changed.
+    `inclusions` has what each document includes. An untouched document is written again only if
+    its id, one of its links or what it includes changed.
     """
     by_path = {each.path: each for each in known.documents.values()}
     standing = {each.path: each for each in untouched}
-    if _names_stand(facts, standing, by_path):
-        return _replan(known, facts, standing, by_path)
+    if _names_stand(facts, standing, by_path) and _includes_stand(standing, inclusions):
+        return _replan(known, facts, by_path, inclusions, len(standing))
     wanted = {path: _wanted(each) for path, each in standing.items()}
     wanted |= {path: each.wanted_id for path, each in facts.items()}
     assigned = assign_ids(wanted)
@@ -188,6 +196,7 @@ def work_to_do(
     for path in sorted(wanted):
         fact = facts.get(path) or _fact_of(standing[path])
         item = _item(fact, ids, assigned.clashes.get(path), imports)
+        item = _with_includes(item, inclusions.get(path, NOTHING_INCLUDED), ids)
         before = known.documents.get(item.id)
         if before is None or (before.path, before.sha256) != (path, item.sha256):
             work.append(_happened(item, before, origins.get(path)))
@@ -209,12 +218,46 @@ def _item(
     return DocumentWork(fact.path, fact.sha256, ids[fact.path], fact.wanted_id, links, problems)
 
 
+def _with_includes(
+    item: DocumentWork, inclusion: Inclusion, ids: Mapping[str, str]
+) -> DocumentWork:
+    """The work with the documents of what it includes."""
+    if inclusion is NOTHING_INCLUDED:
+        return item
+    return replace(
+        item,
+        includes=tuple(
+            replace(each, id="" if each.unread else ids[each.path]) for each in inclusion.includes
+        ),
+        only_includes=inclusion.nothing_else,
+        problems=(*item.problems, *inclusion.problems),
+    )
+
+
 def _as_written(entry: Entry | None, item: DocumentWork) -> bool:
     """Whether the graph has the same links and the same word about them and about the id."""
-    if entry is None:
+    if entry is None or set(entry.links) != set(item.links):
+        return False
+    if (entry.includes, entry.only_includes) != (item.includes, item.only_includes):
         return False
     told = {problem for problem in entry.problems if problem.code in _ABOUT_OTHERS}
-    return set(entry.links) == set(item.links) and told == set(item.problems)
+    return told == set(item.problems)
+
+
+def _includes_stand(
+    standing: Mapping[str, KnownDocument], inclusions: Mapping[str, Inclusion]
+) -> bool:
+    """Whether each document that was not read includes what it included."""
+    for path, each in standing.items():
+        inclusion = inclusions.get(path, NOTHING_INCLUDED)
+        if each.entry is None or not (each.entry.includes or inclusion is not NOTHING_INCLUDED):
+            continue
+        was = tuple(replace(include, id="") for include in each.entry.includes)
+        told = {p for p in each.entry.problems if p.code in {u.value for u in Unread}}
+        now = {p for p in inclusion.problems if p.code in {u.value for u in Unread}}
+        if (was, told) != (inclusion.includes, now):
+            return False
+    return True
 
 
 def _names_stand(
@@ -236,11 +279,12 @@ def _names_stand(
 def _replan(
     known: LastIngest,
     facts: Mapping[str, DocumentFacts],
-    standing: Mapping[str, KnownDocument],
     by_path: Mapping[str, KnownDocument],
+    inclusions: Mapping[str, Inclusion],
+    unchanged: int,
 ) -> IngestWork:
     """The plan when no id can have changed: only the documents that were read matter."""
-    linked = any(fact.links for fact in facts.values())
+    linked = any(fact.links or path in inclusions for path, fact in facts.items())
     ids = {path: by_path[path].id for path in (by_path if linked else facts)}
     imports = Imports(ids)
     work = []
@@ -248,8 +292,11 @@ def _replan(
         before, fact = by_path[path], facts[path]
         clashes = before.id != fact.wanted_id
         holder = known.documents[fact.wanted_id].path if clashes else None
-        work.append(_happened(_item(fact, ids, holder, imports), before, None))
-    return IngestWork(tuple(work), (), len(standing))
+        item = _item(fact, ids, holder, imports)
+        item = _with_includes(item, inclusions.get(path, NOTHING_INCLUDED), ids)
+        same = before.sha256 == fact.sha256
+        work.append(item if same else _happened(item, before, None))
+    return IngestWork(tuple(work), (), unchanged)
 
 
 def _happened(

@@ -114,7 +114,7 @@ class Executions:
             if code is not None:
                 if engine.runs.has(run):
                     return  # it was a short one
-                said = process.said().strip().splitlines() or ["it said nothing"]
+                said = process.last_output().strip().splitlines() or ["it said nothing"]
                 raise EngineError(
                     f"the process that was to execute plan {slug} ended with {code}: {said[-1]}; "
                     f"all of it is in .hornbook/logs/executions/{slug}.log."

@@ -190,7 +190,7 @@ class PlanEngine:
             while True:
                 runs = engine.covered(plan)
                 if not shown or [each.run for each in shown] != runs:
-                    shown = _seen(log.opened(), plan, runs)
+                    shown = _observed(log.opened(), plan, runs)
                     look(shown)
                 if not any(each.needs_nobody for each in runs):
                     return Execution(plan, engine.runs.get(root), shown)
@@ -199,7 +199,9 @@ class PlanEngine:
             log.close()
 
 
-def _seen(log: EventLog | None, plan: str, runs: Sequence[EngineRun]) -> tuple[ObservedRun, ...]:
+def _observed(
+    log: EventLog | None, plan: str, runs: Sequence[EngineRun]
+) -> tuple[ObservedRun, ...]:
     events = log.events(plan) if log is not None else []
     return tuple(ObservedRun(run, progress_of(events, run.run)) for run in runs)
 

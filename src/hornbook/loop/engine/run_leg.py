@@ -26,7 +26,7 @@ from hornbook.loop.engine.engine_runs import FAILED, TIMED_OUT, EngineRun, Engin
 from hornbook.loop.protocol import Loop, StepKind, StepOutcome
 
 # What a step gave, as JSON that DBOS keeps.
-Kept = dict[str, Any]
+StepJson = dict[str, Any]
 
 START, STEP, ANSWER = "start", "step", "answer"
 """What a leg may begin with."""
@@ -72,7 +72,7 @@ class RunLegs:
         self.durable: Durable | None = None
         self.enqueue: Enqueue = _nowhere
 
-    def run(self, run_id: str, leg: int, first: str, text: str, spent: float) -> Kept:
+    def run(self, run_id: str, leg: int, first: str, text: str, spent: float) -> StepJson:
         """Go on with a run until it ends, asks or has to wait; what it came to."""
         self._tell(run_id, "taken")
         try:
@@ -137,7 +137,7 @@ class RunLegs:
 
     def _effect(
         self, run: EngineRun, leg: int, owner: tuple[str, str], action: Callable[[], StepOutcome]
-    ) -> Kept:
+    ) -> StepJson:
         durable = self._durable()
         with self._slots, self._counted():
             if self._stopping.is_set():
@@ -153,9 +153,9 @@ class RunLegs:
             durable.require(*owner)
             waits = outcome.seconds if outcome.kind is StepKind.WAITING else 0.0
             self._runs.note(replace(outcome, run_id=run.run), spent=took + waits)
-        return {**_kept(outcome), "took": took}
+        return {**_as_json(outcome), "took": took}
 
-    def _settle(self, run: EngineRun, outcome: StepOutcome, owner: tuple[str, str]) -> Kept:
+    def _settle(self, run: EngineRun, outcome: StepOutcome, owner: tuple[str, str]) -> StepJson:
         self._durable().require(*owner)
         self._runs.settle(replace(outcome, run_id=run.run))
         return {}
@@ -195,7 +195,7 @@ class _Counted:
         self._legs.count(-1)
 
 
-def _kept(outcome: StepOutcome) -> Kept:
+def _as_json(outcome: StepOutcome) -> StepJson:
     return {
         "kind": outcome.kind,
         "run": outcome.run_id,
@@ -206,7 +206,7 @@ def _kept(outcome: StepOutcome) -> Kept:
     }
 
 
-def _outcome(kept: Kept) -> StepOutcome:
+def _outcome(kept: StepJson) -> StepOutcome:
     return StepOutcome(
         StepKind(kept["kind"]),
         kept["run"],

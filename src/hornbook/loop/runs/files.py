@@ -101,7 +101,9 @@ def memory_facts(state: RunState, actions: Sequence[dict[str, object]]) -> dict[
     ]
     if state.feedback():
         items.append({"kind": "feedback", "pinned": True, "text": state.feedback()})
-    findings = [f"{each['sop_id']}: {each['message']}" for each in state.open_findings()]
+    findings = [
+        f"{each.get('unit') or each['sop_id']}: {each['message']}" for each in state.open_findings()
+    ]
     if findings:
         items.append({"kind": "findings", "pinned": True, "text": "\n".join(findings)})
     return {"most_items": MEMORY, "items": items}

@@ -1,6 +1,6 @@
 """What recorded runs say in the graph: how plans were carried out, who is asked, what it cost."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -24,16 +24,6 @@ class PastRun:
     commit: str | None = None
     question: str | None = None
     answered_by: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What runs cost together, as far as agents told."""
-
-    runs: int
-    attempts: int
-    tokens: int
-    money: Decimal
 
 
 def past_runs(store: GraphStore, plan: str | None = None) -> list[PastRun]:
@@ -66,15 +56,4 @@ def _past_run(row: Sequence[str]) -> PastRun:
         ended_at=ended or None,
         commit=commit or None,
         question=asks or None,
-    )
-
-
-def cost_of(runs: Iterable[PastRun]) -> Cost:
-    """What some runs cost together."""
-    listed = list(runs)
-    return Cost(
-        runs=len(listed),
-        attempts=sum(run.attempts for run in listed),
-        tokens=sum(run.tokens for run in listed),
-        money=sum((run.cost for run in listed), Decimal(0)),
     )

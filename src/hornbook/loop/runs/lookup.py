@@ -1,11 +1,12 @@
 """Finds runs in the event log, and tells how each stands."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 
 from hornbook.loop.protocol import StepKind, StepOutcome
 from hornbook.loop.runs.state import RunState, project_run, with_attempts
-from hornbook.loop.workflow.definition import Workflow
-from hornbook.loop.workflow.load import load_workflows, shipped_workflows
+from hornbook.loop.workflow.definition import SHIPPED, Workflow
 from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.log import EventLog
@@ -46,7 +47,7 @@ def _outcome(run: RunState, kind: StepKind, status: str, message: str) -> StepOu
     return StepOutcome(kind, run.id, status=status, message=message, spawned=spawned)
 
 
-def workflows_of(places: Places, settings: Settings) -> dict[str, Workflow]:
+def workflows_of(places: Places, settings: Settings) -> Mapping[str, Workflow]:
     """The workflows of a workspace, with its number of attempts.
 
     Raises:
@@ -54,9 +55,36 @@ def workflows_of(places: Places, settings: Settings) -> dict[str, Workflow]:
     """
     folder = places.state / "workflows"
     own = {path.name: path.read_bytes() for path in sorted(folder.glob("*.json"))}
+    shipped = ShippedWorkflows(settings.engine.attempts)
+    if not own:
+        return shipped
+    from hornbook.loop.workflow.load import load_workflows, shipped_workflows  # noqa: PLC0415  # start-up
+
     loaded = load_workflows(shipped_workflows(), own)
     theirs = {workflow.id for workflow in loaded.values() if workflow not in shipped_workflows()}
-    return {
-        name: flow if name in theirs else with_attempts(flow, settings.engine.attempts)
-        for name, flow in loaded.items()
-    }
+    return {name: flow if name in theirs else shipped[name] for name, flow in loaded.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedWorkflows(Mapping[str, Workflow]):
+    """The shipped workflows with a number of attempts; each is read when it is asked for."""
+
+    attempts: int
+
+    def __getitem__(self, workflow_id: str) -> Workflow:
+        return _shipped(workflow_id, self.attempts)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(SHIPPED))
+
+    def __len__(self) -> int:
+        return len(SHIPPED)
+
+
+@cache
+def _shipped(workflow_id: str, attempts: int) -> Workflow:
+    from hornbook.loop.workflow.load import shipped_workflow  # noqa: PLC0415  # start-up
+
+    if workflow_id not in SHIPPED:
+        raise KeyError(workflow_id)
+    return with_attempts(shipped_workflow(workflow_id), attempts)

@@ -9,7 +9,6 @@ from hornbook.disk import now
 from hornbook.errors import EventLogError, NotFound
 from hornbook.gates.gate import COPIED
 from hornbook.loop.protocol import StepOutcome
-from hornbook.loop.runs.files import event_summary
 from hornbook.loop.runs.log import Followed, LazyEventLog
 from hornbook.loop.runs.lookup import find_run, spawned_by, workflows_of
 from hornbook.loop.runs.state import RunLine, RunState, by_run, gate_feedback, project_run
@@ -154,7 +153,7 @@ class RunBook:
         Raises:
             NotFound: There is none with this id.
         """
-        log, run = self._found(run_id)
+        log, run = self._run_of(run_id)
         return next(line for line in self._lines(log.events(run.plan)) if line.id == run.id)
 
     def report(self, run_id: str) -> RunReport:
@@ -163,7 +162,7 @@ class RunBook:
         Raises:
             NotFound: There is none with this id.
         """
-        _, run = self._found(run_id)
+        _, run = self._run_of(run_id)
         approved = run.newest(kinds.APPROVED)
         asked = run.asked if run.is_asking else None
         return RunReport(
@@ -184,7 +183,7 @@ class RunBook:
         Raises:
             NotFound: There is none with this id.
         """
-        return list(self._found(run_id)[1].events)
+        return list(self._run_of(run_id)[1].events)
 
     def all_events(self) -> list[Event]:
         """Every event of every plan that has runs, each plan's in order.
@@ -205,11 +204,11 @@ class RunBook:
             NotFound: There is none with this id.
             UsageError: It asks nothing.
         """
-        from hornbook.loop.steps.answer import answer_run  # noqa: PLC0415  # start-up: loads the steps
+        from hornbook.loop.steps.ask_person import answer_run  # noqa: PLC0415  # start-up: loads the steps
 
-        log, run = self._found(run_id)
+        log, run = self._run_of(run_id)
         outcome = answer_run(log, run, text, self._workflows)
-        write_run_records(self._places.state, self._found(run_id)[1].events)
+        write_run_records(self._places.state, self._run_of(run_id)[1].events)
         return outcome
 
     def follow(self, name: str) -> Followed:
@@ -222,7 +221,7 @@ class RunBook:
         log = self._log.synced()
         if log is not None and name.startswith(_PLAN) and slug in log.plans():
             return Followed(slug)
-        _, run = self._found(name)
+        _, run = self._run_of(name)
         return Followed(run.plan, run.id, None if run.ended is None else run.ended.seq)
 
     def later(self, followed: Followed, seq: int) -> list[Event]:
@@ -244,7 +243,7 @@ class RunBook:
                 every += [run] if run is not None else []
         return [*unreadable, *_side_by_side(every)]
 
-    def _found(self, run_id: str) -> tuple[EventLog, RunState]:
+    def _run_of(self, run_id: str) -> tuple[EventLog, RunState]:
         log = self._log.synced()
         wanted = run_id.removeprefix("run.")
         run = find_run(log, wanted, self._workflows) if log is not None else None
@@ -366,6 +365,8 @@ def _attempts(run: RunState) -> Iterator[Attempt]:
 
 def _attempt(work: kinds.AttemptData, after: Sequence[Event]) -> Attempt:
     """An attempt with the last that gates and reviewers said to it."""
+    from hornbook.loop.runs.files import event_summary  # noqa: PLC0415  # start-up: it reads git
+
     last = {event.kind: event for event in after}
     gated, checked = last.get(kinds.GATED), last.get(kinds.CHECKED)
     failed = gate_feedback(kinds.gates(gated)) if gated else ""

@@ -96,7 +96,7 @@ def blind(
         "commit": commit,
         **{kind: each[:MOST_TOLD] for kind, each in files.items()},
         "whole": all(len(each) <= MOST_TOLD for each in files.values()),
-        "prompt": [_said(leak) for leak in _in_prompts(told.veil.texts, prompts, told.seen)],
+        "prompt": [_leak_facts(leak) for leak in _in_prompts(told.veil.texts, prompts, told.seen)],
         "left_out": list(told.left_out),
     }
     step.note(kinds.SIGHTED, f"sight-{name}", data)
@@ -127,7 +127,7 @@ def _files(step: StepRun, rules: RuleTexts, commit: str, top: Path) -> dict[str,
         name: [each for each in (known or {}).get(name, ()) if not _is_below(each, changed)]
         for name in ("leaks", "host_files", "unread")
     }
-    leaks = [*kept["leaks"], *map(_said, found.leaks)]
+    leaks = [*kept["leaks"], *map(_leak_facts, found.leaks)]
     return {
         "leaks": sorted(leaks, key=lambda each: (each["where"], each["rule"])),
         "host_files": sorted({*kept["host_files"], *found.host_files}),
@@ -148,7 +148,7 @@ def _is_below(told: Any, changed: frozenset[str]) -> bool:  # a path, or what wa
     return any(each.as_posix() in changed for each in (path, *path.parents))
 
 
-def _said(leak: Leak) -> dict[str, str]:
+def _leak_facts(leak: Leak) -> dict[str, str]:
     return {"where": leak.where, "rule": leak.rule_id, "text": leak.text[:_SHOWN]}
 
 

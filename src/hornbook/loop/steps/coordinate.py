@@ -18,7 +18,7 @@ SOONEST, LATEST = 0.2, 15.0
 def coordinate(services: LoopServices, run: RunState) -> StepOutcome:
     """Start what is ready; wait while others work; end when nothing is left to do."""
     ledger = services.ledger(run.plan)
-    wanted = _wanted(run, ledger)
+    wanted = _tasks_of(run, ledger)
     ready = ledger.ready(wanted, run.begun.seq)
     if ready:
         return _started(services, run, ready[0])
@@ -63,11 +63,11 @@ def follow(services: LoopServices, run: RunState) -> None:
         if parent.machine is not None or parent.ended is not None or parent.plan != run.plan:
             continue
         ledger = services.ledger(run.plan)
-        for number in ledger.ready(_wanted(parent, ledger), parent.begun.seq):
+        for number in ledger.ready(_tasks_of(parent, ledger), parent.begun.seq):
             _begin_child(services, parent, run, number)
 
 
-def _wanted(run: RunState, ledger: Ledger) -> list[int]:
+def _tasks_of(run: RunState, ledger: Ledger) -> list[int]:
     """The tasks that the run is about, and all that they were split into."""
     only = kinds.started(run.begun).get("only") or [task.number for task in ledger.tasks]
     found: dict[int, None] = {}

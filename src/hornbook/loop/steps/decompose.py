@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.context.bin_packing import fewest_groups
+from hornbook.context.budget import RoomAsked
 from hornbook.context.prompt import Outcome
 from hornbook.context.review_packet import Contexts
 from hornbook.context.sizing import size_task
-from hornbook.graph.commit_graph import graph_at
+from hornbook.graph.commit_graph import graph_at, settings_of_base
 from hornbook.located import Json
 from hornbook.loop.steps.services import StepRun
 from hornbook.loop.workflow.interpreter import Refused, Result, Succeeded
@@ -257,7 +258,7 @@ def check_contexts(step: StepRun) -> Result:
 def create(step: StepRun) -> Result:
     """Make the children tasks of the plan; first it is noted which, then they are made."""
     services, run = step.services, step.run
-    data = step.known("decomposed") or step.choose(
+    data = step.noted("decomposed") or step.choose(
         kinds.DECOMPOSED, "decomposed", lambda ledger: _numbered(step, ledger)
     )
     children = [child_of(each) for each in data["parts"]]
@@ -310,11 +311,11 @@ class _Measure:
         """Why a child does not fit a developer's window."""
         sizing = size_task(
             self._folder,
-            self._step.services.settings,
             self._snapshot,
             child.files,
             description="\n".join(filter(None, (child.title, child.description))),
             criteria=child.criteria,
+            room=RoomAsked(base=settings_of_base(self._step.services.root, self._base)),
         )
         return [f"{child.title}: {reason.message}" for reason in sizing.reasons]
 

@@ -20,8 +20,9 @@ from hornbook.loop.steps.blindness import blind, told_to
 from hornbook.loop.steps.decompose import Child, as_tasks
 from hornbook.loop.steps.services import HandedOver, Pending, StepRun, later
 from hornbook.loop.steps.start import begin_task_run
+from hornbook.loop.workflow.definition import SHIPPED
 from hornbook.loop.workflow.interpreter import Erred, Result, Succeeded
-from hornbook.loop.workflow.load import SHIPPED, shipped_workflow
+from hornbook.loop.workflow.load import shipped_workflow
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.checkpoint import write_checkpoint
 from hornbook.plans.events import Data
@@ -36,7 +37,7 @@ def checkpoint_when_due(step: StepRun, name: str, *, due: bool) -> None:
     Where another process holds the plan nothing is written, and the next attempt tries again.
     """
     what, services = f"checkpoint-{name}", step.services
-    if not due or step.known(what) is not None or _is_checkpointed(step.run):
+    if not due or step.noted(what) is not None or _is_checkpointed(step.run):
         return
     try:
         made = write_checkpoint(
@@ -74,7 +75,7 @@ def develop(step: StepRun) -> Result | Pending | HandedOver:
     subtask = _subtask(step)
     if isinstance(subtask, Pending | Erred):
         return subtask
-    attempt = step.known(_name(step))
+    attempt = step.noted(_name(step))
     if attempt is None:
         answered = _ask_developer(step)
         if not isinstance(answered, Mapping):
@@ -101,7 +102,7 @@ def _subtask(step: StepRun) -> Pending | Erred | None:
     """Whether a subtask that the developer asked for is still to be done."""
     for place, each in enumerate(_continued(step), 1):
         child = each["child"]
-        asked = step.known(f"agent-{place}") or {}
+        asked = step.noted(f"agent-{place}") or {}
         _begin_subtask(step, asked["subtask"], child)
         ledger = step.services.ledger(step.run.plan)
         if ledger.done(child):
@@ -240,7 +241,7 @@ def _rules(step: StepRun, base: str, files: list[str]) -> str:
     snapshot = graph_at(step.services.root, base)
     rules = bound_rules(snapshot, files)
     if sees == "full":
-        return "\n\n".join(rule.unit.text for rule in rules)
+        return "\n\n".join(unit.text for rule in rules for unit in (rule.unit, *rule.included))
     return "\n\n".join(header(snapshot.document(rule.unit.id)).rstrip() for rule in rules)
 
 
@@ -309,11 +310,11 @@ def telling(step: StepRun) -> Record:
     execution = step.run.executions(step.number) + 1
     counted = itertools.count(1)
 
-    def told(what: Mapping[str, object]) -> None:
+    def note(what: Mapping[str, object]) -> None:
         data = {"execution": execution, "told": _with_objects(step.services.root, what)}
         step.note(kinds.TOLD, f"told-{execution}-{next(counted)}", data, actor="agent")
 
-    return told
+    return note
 
 
 def _with_objects(root: Path, what: Mapping[str, object]) -> dict[str, object]:

@@ -7,13 +7,14 @@ from typing import cast
 import msgspec
 
 from hornbook.commits.change import change
+from hornbook.context.budget import RoomAsked
 from hornbook.context.sizing import Sizing, size_task
 from hornbook.gates.gate import GateReport, GateResult, GateStatus
 from hornbook.gates.gate_confinement import bounds_in_run
 from hornbook.gates.gate_list import GateList, GateState, gates_for_change
 from hornbook.gates.gate_run import run_for
 from hornbook.gates.runner import has_passed
-from hornbook.graph.commit_graph import graph_at
+from hornbook.graph.commit_graph import graph_at, settings_of_base
 from hornbook.graph.snapshot import Snapshot
 from hornbook.loop.runs.state import RunState, gate_feedback
 from hornbook.loop.steps.services import LoopServices, StepRun
@@ -21,7 +22,6 @@ from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.plans.run_kinds import DEVELOP
-from hornbook.settings.settings import Settings
 
 WORKTREE, CHANGE = "floor:worktree", "floor:change"
 
@@ -36,16 +36,16 @@ def size(services: LoopServices, run: RunState) -> Data:
     snapshot = graph_at(services.root, base)
     sizing = size_task(
         Path(folder),
-        services.settings,
         snapshot,
         services.paths_of(state, task, base),
         description="\n".join(filter(None, (task.title, task.description))),
         criteria=task.criteria,
+        room=RoomAsked(base=settings_of_base(services.root, base)),
     )
     data = {
         "run": run.id,
         "task": run.task,
-        "fits": sizing.fits or _in_passes(sizing, snapshot, services.settings),
+        "fits": sizing.fits or _in_passes(sizing, snapshot),
         "base": base,
         "sizing": {
             "estimate": sizing.estimate,
@@ -61,13 +61,13 @@ def size(services: LoopServices, run: RunState) -> Data:
     return event.data
 
 
-def _in_passes(sizing: Sizing, snapshot: Snapshot, settings: Settings) -> bool:
+def _in_passes(sizing: Sizing, snapshot: Snapshot) -> bool:
     """Whether only rules are too many, of one file alone: no split helps, but passes do."""
     if {reason.code for reason in sizing.reasons} != {"sop_over_reserve"}:
         return False
-    reserve = settings.reserve_of(sizing.window)
+    reserve = sizing.reserve
     rules = {
-        file.path: [binding.rule.tokens for binding in snapshot.rules.bind(file.path)]
+        file.path: [binding.tokens for binding in snapshot.rules.bind(file.path)]
         for file in sizing.files
     }
     alone = any(sum(each) > reserve for each in rules.values())
@@ -79,7 +79,7 @@ def run_gates(step: StepRun) -> Result:
     work = step.run.newest(DEVELOP)
     if work is None:
         return Erred("there is nothing to judge: no developer has worked yet.")
-    data = step.known("gates")
+    data = step.noted("gates")
     if data is None:
         report = _report(step, kinds.attempt(work))
         if isinstance(report, Erred):
@@ -108,6 +108,7 @@ def _report(step: StepRun, work: kinds.AttemptData) -> GateReport | Erred:
         span=span,
         constraints=services.plan(step.run.plan).plan.constraints,
         tests=listed.tests,
+        base_tests=listed.base_tests,
         bounds=bounds_in_run(listed),
     )
     every = (*report.gates, *_floors(work))
@@ -145,5 +146,5 @@ def _floors(work: kinds.AttemptData) -> list[GateResult]:
 
 def report_of(data: Data) -> GateReport:
     """The report that an event tells of."""
-    names = ("passed", "gates", "tree", "base", "head", "notes", "confined_by")
+    names = ("passed", "gates", "tree", "base", "head", "notes", "confined_by", "base_tests")
     return msgspec.convert({name: data[name] for name in names if name in data}, GateReport)

@@ -36,7 +36,7 @@ YES = frozenset({"yes", "y", "ok", "okay", "promote", "approve", "approved", "ja
 
 def plan(step: StepRun) -> Result | Pending:
     """A planner's answer: sections, decisions, or children."""
-    data = step.known("agent")
+    data = step.noted("agent")
     if data is None:
         answered = _ask_planner(step)
         if isinstance(answered, Pending | Erred):
@@ -137,7 +137,7 @@ def draft(step: StepRun) -> Result:
     changed, wrong = rewritten(old, str(payload["answer"]), str(payload["feedback"]))
     if changed is None:
         return Refused({"successor": "", "diff": "", "feedback": "\n".join(wrong)})
-    data = step.known("drafted")
+    data = step.noted("drafted")
     if data is None:
         successor = _written(services, old, changed)
         diff = section_diff(old, successor)
@@ -223,7 +223,7 @@ def _done(ledger: Ledger) -> dict[int, str]:
 def ask(step: StepRun) -> Result | Pending:
     """Ask a person and wait; a successor that was promoted by hand is an answer too."""
     action = step.do.action
-    told = step.known("answered")
+    told = step.noted("answered")
     if told is not None:
         return answered(action.subject, str(told["text"]))
     event = signal(step.services, step.run, step.number, action.subject, dict(action.payload))

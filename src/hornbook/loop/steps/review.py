@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def assemble(step: StepRun) -> Result | HandedOver:
     work = step.run.newest(DEVELOP)
     if work is None:
         return Erred("there is nothing to review: no developer has worked yet.")
-    data = step.known("context") or _assembled(step, kinds.attempt(work))
+    data = step.noted("context") or _assembled(step, kinds.attempt(work))
     if data["outcome"] in OVERFLOW:
         return HandedOver(
             "task-decomposition", "The change does not fit: " + " ".join(data["reasons"])
@@ -102,6 +102,7 @@ def _keep(step: StepRun, packet: Packet) -> dict[str, object]:
         "prompt_sha256": context.sha256,
         "receipt_sha256": name,
         "sop_ids": list(context.sop_ids),
+        "asked": list(context.answer_ids),
         "tokens": context.tokens,
         "window": context.window,
     }
@@ -138,7 +139,7 @@ def earlier(run: RunState) -> str:
     findings = run.open_findings()
     if findings:
         lines += ["", "These findings were open; say of each whether it is mended:", ""]
-        lines += [f"- {each['sop_id']}: {each['message']}" for each in findings]
+        lines += [f"- {each.get('unit') or each['sop_id']}: {each['message']}" for each in findings]
     return "\n".join([*lines, ""])
 
 
@@ -162,7 +163,7 @@ def review(step: StepRun) -> Result | Pending:
     packets = context.data["packets"]
     asks = 1 + len(_reasked(step))
     for place in range(len(packets)):
-        if step.known(f"review-{place}-{asks}") is None:
+        if step.noted(f"review-{place}-{asks}") is None:
             unanswered = _ask(step, context.data, place, asks)
             if unanswered is not None:
                 return unanswered
@@ -213,7 +214,7 @@ def _ask(step: StepRun, context: Data, place: int, ask: int) -> Pending | Erred 
         system=objections,
         phase="review",
         feedback=objections,
-        schema=json.dumps(review_schema(packet["sop_ids"]), ensure_ascii=False),
+        schema=json.dumps(review_schema(packet["asked"]), ensure_ascii=False),
         model=str(context["model"]),
         limits=limits_of(step),
     )
@@ -267,7 +268,7 @@ def _prompt(step: StepRun, packet: Data) -> str:
 
 def _papers(step: StepRun, context: Data, asks: int) -> _Papers:
     packets = context["packets"]
-    known = [step.known(f"review-{place}-{asks}") for place in range(len(packets))]
+    known = [step.noted(f"review-{place}-{asks}") for place in range(len(packets))]
     return _Papers(packets, [each for each in known if each is not None], str(context["tree"]))
 
 
@@ -286,6 +287,7 @@ def _judged(step: StepRun, papers: _Papers) -> Judgement:
         _printed(papers),
         [_receipt(step.services, packet) for packet in papers.packets],
         report_of(gates.data) if gates is not None else None,
+        today=date.fromisoformat(step.services.clock()[:10]),
         bound=True,
         chained=True,
     )
@@ -315,7 +317,7 @@ def _output(papers: _Papers, judgement: Judgement) -> dict[str, Json]:
     """The review as the workflow sees it; the verdict is the derived one."""
     reviews = [read_review(printed.data).review for printed in _printed(papers)]
     found = [each for each in reviews if each is not None]
-    verdict = judgement.outcome.value if judgement.outcome in _DECIDED else _said(found)
+    verdict = judgement.outcome.value if judgement.outcome in _DECIDED else _common_verdict(found)
     kind = judgement.rejection_type or next((e.rejection_type for e in found), None)
     return {
         "verdict": verdict,
@@ -334,7 +336,7 @@ def _output(papers: _Papers, judgement: Judgement) -> dict[str, Json]:
 _DECIDED = frozenset({Ruling.APPROVED, Ruling.REJECTED})
 
 
-def _said(reviews: Sequence[object]) -> str:
+def _common_verdict(reviews: Sequence[object]) -> str:
     """What reviewers said where nothing follows from it; nothing if it cannot be read."""
     verdicts = {str(getattr(each, "verdict", "")) for each in reviews}
     return next(iter(verdicts)) if len(verdicts) == 1 else ""
@@ -350,7 +352,7 @@ def validate(step: StepRun) -> Result:
     answered = run.newest(REVIEW)
     if context is None or answered is None:
         return Erred("there is no review to check.")
-    data = step.known("checked") or _checked(step, context.data, answered.data)
+    data = step.noted("checked") or _checked(step, context.data, answered.data)
     if data["outcome"] in {Ruling.APPROVED, Ruling.REJECTED}:
         return Succeeded({"reason": "", "details": []})
     details = list(data["problems"])

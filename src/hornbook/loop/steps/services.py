@@ -179,7 +179,7 @@ class StepRun:
         """A name for the step, for files."""
         return f"{self.run.id}-{self.run.round}-{self.number}"
 
-    def known(self, what: str) -> Data | None:
+    def noted(self, what: str) -> Data | None:
         """What was noted already under a name; that is not done again."""
         event = self.run.fact(self.number, what)
         return None if event is None else event.data
@@ -210,7 +210,7 @@ class StepRun:
 
     def once(self, kind: str, what: str, make: Callable[[], Data]) -> Data:
         """What is known under a name, made and noted the first time."""
-        known = self.known(what)
+        known = self.noted(what)
         return known if known is not None else self.note(kind, what, make())
 
 

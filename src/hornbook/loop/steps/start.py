@@ -129,7 +129,7 @@ def trigger(step: StepRun, workflow: str, payload: Mapping[str, Json], what: str
         ConfigError: The payload lacks something that the workflow needs.
     """
     services, run = step.services, step.run
-    known = step.known(what)
+    known = step.noted(what)
     if known is not None:
         return str(known["runs"][0])
     if workflow not in services.workflows:

@@ -15,6 +15,7 @@ from hornbook.loop.workflow.expressions import (
 )
 from hornbook.loop.workflow.subjects import SUBJECTS, ActionType, Subject, subject_named
 
+SHIPPED = ("plan-and-execute", "plan-refinement", "design-refinement", "task-decomposition")
 ITERATION = ("execution", "iteration")
 DURATION = r"(?=.*[1-9])([0-9]{1,4}h)?([0-9]{1,4}m)?([0-9]{1,4}s)?"
 _DURATION = re.compile(DURATION)

@@ -122,7 +122,7 @@ def _after(
 ) -> Iterator[tuple[str, Facts]]:
     """Each step that may come next, with what holds then."""
     if step.on_success is not None:
-        yield step.on_success, _succeeded(step, before | _said(step.condition), steps)
+        yield step.on_success, _succeeded(step, before | _facts_of(step.condition), steps)
     if step.on_fail is None:
         return
     if step.condition is not None:
@@ -131,7 +131,7 @@ def _after(
         yield step.on_fail, _failed(step, before, steps)
 
 
-def _said(condition: Condition | None) -> Facts:
+def _facts_of(condition: Condition | None) -> Facts:
     """What holds because a condition does: that the reviewer's verdict is an approval."""
     if condition is None or condition.operator != "eq":
         return frozenset()
@@ -203,7 +203,7 @@ def _check_honesty(placed: PlacedStep, facts: Facts, notes: Notebook) -> None:
     if placed.step.action.subject == REVIEW:
         _check_review(placed, facts, notes)
     if placed.step.action.subject == COMPLETE and _status(placed.step) == APPROVED:
-        _check_approval(placed, facts | _said(placed.step.condition), notes)
+        _check_approval(placed, facts | _facts_of(placed.step.condition), notes)
 
 
 def _check_review(placed: PlacedStep, facts: Facts, notes: Notebook) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from hornbook.context.templates.context_settings import remedy
 from hornbook.errors import ConfigError
 from hornbook.located import JsonDocument, JsonKind, Node, Refusal, read_json
-from hornbook.loop.workflow.definition import Key, Notebook, Workflow, WorkflowFinding
+from hornbook.loop.workflow.definition import SHIPPED, Key, Notebook, Workflow, WorkflowFinding
 from hornbook.loop.workflow.flow import check_flow, check_references
 from hornbook.loop.workflow.parts import NAME, PlacedStep, StepReader, duration
 from hornbook.plans.run_kinds import TRIGGER
@@ -282,9 +282,6 @@ def _names(nodes: Sequence[Node]) -> Mapping[str, None]:
 
 def _by_line(findings: Sequence[WorkflowFinding]) -> tuple[WorkflowFinding, ...]:
     return tuple(sorted(findings, key=lambda each: (each.line, each.path, each.code, each.message)))
-
-
-SHIPPED = ("plan-and-execute", "plan-refinement", "design-refinement", "task-decomposition")
 
 
 @cache

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from hornbook.review.formats.plain_text import clipped, inside, one_line, plain
-from hornbook.review.formats.text import headline, place, what_next
+from hornbook.review.formats.text import headline, judged_units, place, what_next
 from hornbook.review.judgement import Finding, Judgement, ReviewProblem, Ruling
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -75,7 +75,7 @@ def _of_a_finding(finding: Finding) -> str:
         properties["file"] = finding.path
         if finding.line is not None and finding.line >= 1:
             properties["line"] = str(finding.line)
-    properties["title"] = f"{finding.status}: {finding.sop_id or 'hornbook'}"
+    properties["title"] = f"{finding.status}: {finding.about or 'hornbook'}"
     return _command(COMMANDS.get(finding.severity, "error"), properties, finding.message)
 
 
@@ -128,12 +128,12 @@ def _rows(judgement: Judgement) -> Iterator[Sequence[str]]:
     told = sorted(judgement.findings, key=lambda each: each.status in SILENT)
     for each in told:
         cells = (each.status.replace("_", " "), each.severity)
-        about = _code(each.sop_id) if each.sop_id else "–"
+        about = _code(each.about) if each.sop_id else "–"
         yield (*map(_cell, cells), about, _code(place(each)), _cell(each.message))
-    answered = {each.sop_id for each in judgement.findings}
-    for rule in judgement.rules:
-        if rule.id not in answered:
-            yield ("not judged", _cell(rule.severity), _code(rule.id), "", "")
+    answered = {each.about for each in judgement.findings}
+    for name, unit in judged_units(judgement).items():
+        if name not in answered:
+            yield ("not judged", _cell(unit.severity), _code(name), "", "")
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,10 +1,13 @@
-"""A judgement as a JUnit report: a test case for each rule, for the review and for its outcome."""
+"""A judgement as a JUnit report: a test case for each rule, for the review and for its outcome.
+
+A rule that is judged by its sections has a case for each of them.
+"""
 
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from hornbook.review.formats.plain_text import one_line, plain
-from hornbook.review.formats.text import OUTCOMES, judged_rules, place
+from hornbook.review.formats.text import OUTCOMES, judged_units, place
 from hornbook.review.judgement import Finding, Judgement, ReviewProblem, Ruling
 
 SUITE = "hornbook.review"
@@ -22,8 +25,8 @@ def render(judgement: Judgement) -> str:
     _properties(suite, judgement)
     _outcome(suite, judgement)
     _integrity(suite, judgement)
-    for rule_id in judged_rules(judgement):
-        _rule(suite, rule_id, judgement)
+    for name in judged_units(judgement):
+        _rule(suite, name, judgement)
     for finding in judgement.findings:
         if not finding.sop_id:
             _add_finding(_case(suite, f"{finding.status}: {_title(finding)}"), finding, judgement)
@@ -75,9 +78,9 @@ def _add_findings(case: ET.Element, findings: Sequence[Finding], judgement: Judg
             _add_finding(case, finding, judgement)
 
 
-def _rule(suite: ET.Element, rule_id: str, judgement: Judgement) -> None:
-    findings = [each for each in judgement.findings if each.sop_id == rule_id]
-    case = _case(suite, rule_id)
+def _rule(suite: ET.Element, name: str, judgement: Judgement) -> None:
+    findings = [each for each in judgement.findings if each.sop_id and each.about == name]
+    case = _case(suite, name)
     path = next((each.path for each in findings if each.path), None)
     if path:
         case.set("file", one_line(path))

@@ -7,6 +7,7 @@ from hornbook.review.formats.plain_text import clipped, one_line, plain
 from hornbook.review.judgement import (
     Finding,
     JudgedRule,
+    JudgedUnit,
     Judgement,
     ReviewProblem,
     Route,
@@ -78,6 +79,17 @@ def judged_rules(judgement: Judgement) -> dict[str, JudgedRule]:
     return {rule_id: rules[rule_id] for rule_id in sorted(rules)}
 
 
+def judged_units(judgement: Judgement) -> dict[str, JudgedUnit]:
+    """What a judgement's reviews had to answer by id: rules, and sections of large ones."""
+    named = {
+        each.about: JudgedUnit(each.about, each.sop_id, each.severity)
+        for each in reversed(judgement.findings)
+        if each.sop_id
+    }
+    units = named | {unit.id: unit for rule in judgement.rules for unit in rule.judged}
+    return {name: units[name] for name in sorted(units)}
+
+
 def state(rule_id: str, judgement: Judgement) -> str:
     """How a rule stands; the worst that was said of it, `not_judged` when nothing was."""
     said = {each.status for each in judgement.findings if each.sop_id == rule_id}
@@ -140,11 +152,11 @@ def _problem(problem: ReviewProblem) -> str:
 def _rules(judgement: Judgement) -> list[str]:
     """Each rule with status, severity and place; the worst first, then by id."""
     rows = [_row(each) for each in judgement.findings if each.sop_id]
-    answered = {each.sop_id for each in judgement.findings}
+    answered = {each.about for each in judgement.findings}
     rows += (
-        ("not judged", one_line(rule.severity), one_line(rule.id), "", "")
-        for rule in judgement.rules
-        if rule.id not in answered
+        ("not judged", one_line(unit.severity), one_line(name), "", "")
+        for name, unit in judged_units(judgement).items()
+        if name not in answered
     )
     order = [STATUS_WORDS.get(status, status) for status in STATUS_ORDER]
     return _aligned(
@@ -154,7 +166,7 @@ def _rules(judgement: Judgement) -> list[str]:
 
 def _row(finding: Finding) -> tuple[str, ...]:
     status = STATUS_WORDS.get(finding.status, one_line(finding.status))
-    about = one_line(finding.sop_id)
+    about = one_line(finding.about)
     said = clipped(one_line(finding.message), MESSAGE_LIMIT)
     return (status, one_line(finding.severity), about, place(finding), said)
 

@@ -1,4 +1,11 @@
-"""Top-level blocks of a document's body: where a chunk may begin."""
+"""Top-level blocks of a document's body: where a chunk may begin.
+
+markdown-it finds them, so that its opinion of what a block is counts. Left to itself it asks every
+rule about every line, and some texts (deep quotes, lazy lines, lists of one line each) take the
+square of their size. So rules of ours stand before its own. Each answers only where no other rule
+could claim the lines, which the first character mostly tells, and leaves all else to markdown-it.
+A test holds both against a full parse, for strange texts and real documents.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -22,9 +29,13 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 _DEEPEST = 20
+# A quote is parsed with so many of its lines at first, and each time with so many times more: all
+# looks together cost no more than a part of the last one.
 _FIRST_LOOK = 8
 _LOOK_GROWTH = 8
 
+# Every block but a paragraph begins with one of these. Behind one, `_UNMARKED` is prose even so:
+# `*word`, `12 apples`, `[link] text`, a backtick or two.
 _MARKS = frozenset("-:|=#>`~_<*+0123456789[")
 _UNMARKED = (
     r"(?:[^-:|=#>`~_<*+0-9[\s]|\*+[^\s*]|_+[^\s_]|`{1,2}[^`\n]|[0-9]+[^0-9.)\n]"
@@ -75,6 +86,7 @@ def _parser() -> MarkdownIt:
 
 
 def _deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    # Nobody cuts so deep inside of a block: all of it is a paragraph, and nothing nests any deeper.
     return state.level >= _DEEPEST and paragraph(state, start, end, silent)
 
 
@@ -119,6 +131,7 @@ def _prose(state: StateBlock, start: int, end: int) -> bool:
             break
         if source[first] in _MARKS and not _PROSE.match(source, first):
             interrupted = _interrupts(state, line, end)
+            # It may be an underline, a table or HTML: the whole paragraph goes to markdown-it.
             if interrupted is None:
                 return False
             if interrupted:
@@ -167,6 +180,8 @@ def _flat_list(state: StateBlock, start: int, end: int, _silent: bool) -> bool:
         elif not _goes_on(state, line, width, blank):
             return False
         line, blank = line + 1, False
+    # Without a blank line the next line could go on lazily; with an item's mark it could be a list
+    # of another kind, or a rule: then markdown-it decides about all of it.
     if line < end and not (blank and state.src[state.bMarks[line]] not in _ITEM_MARKS):
         return False
     _take(state, "list", start, line)
@@ -224,6 +239,7 @@ def _look_inside(state: StateBlock, start: int, end: int) -> None:
     known, last, look = len(state.tokens), state.lineMax, _FIRST_LOOK
     reach = min(end, last)
     state.line = start
+    # It ends for sure only if it ends before the last line that it was shown.
     while state.line <= start or (state.line >= state.lineMax and state.line < reach):
         del state.tokens[known:]
         state.lineMax = min(start + look, reach)

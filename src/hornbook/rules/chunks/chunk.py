@@ -72,6 +72,7 @@ class Packing:
         """
         current: ChunkPiece | None = None
         for unit in units:
+            # Greedy from the front: a change further down never moves a cut that is above it.
             if current and current.tokens + unit.tokens <= self._room(current):
                 current = self.joined([current, unit])
                 continue
@@ -88,6 +89,8 @@ class Packing:
         """
         done: list[ChunkPiece] = []
         waiting: ChunkPiece | None = None
+        # A small piece waits for the next one. Is there no room in that, it goes back to the one
+        # before; is there none either, it stays small: better than one above the maximum.
         for piece in self._grouped(pieces):
             current = piece
             if waiting:
@@ -134,6 +137,8 @@ class Packing:
         """Return both as one, or None where that is above the maximum."""
         together = self.joined([piece, following])
         maximum = self.limits.maximum
+        # Two texts put together may have a few tokens less than their sum, never many: only close
+        # to the limit is it worth counting the text once more.
         if maximum < together.tokens <= maximum + maximum // _NEAR:
             together = self.recounted(together)
         return together if together.tokens <= maximum else None
@@ -151,6 +156,8 @@ class Packing:
         if len(run) == 1 or sum(piece.tokens for piece in run) <= self.limits.target:
             yield self.joined(run)
             return
+        # Cutting by rank, and not each time the target is reached, keeps an edit local: were small
+        # pieces packed from the front, one more of them would move every cut behind it.
         ranks = ranks or _ranks(run)
         lowest = min(ranks[1:])
         cuts = [at for at, rank in enumerate(ranks) if rank == lowest and at]
@@ -263,6 +270,7 @@ class _Division:
         packing = Packing(self.limits, self.tokens, self._adds_at)
         settled: list[ChunkPiece] = []
         countable = self.limits.target * _CHARACTERS_PER_TOKEN
+        # Each part by itself first, so that small pieces stay among their own where they can.
         for part in _parts(sections):
             settled += packing.settled(self._folded(part, packing, countable))
         self.cuts.extend(block.start for section in sections for block in section.blocks)
@@ -294,6 +302,8 @@ class _Division:
             whole = self._piece(tree[0].blocks[0], start, end)
             if whole.tokens <= target:
                 return [whole]
+            # Half of it at the most is counted as a whole next time, so that no text is counted
+            # more than a few times however deep its headings are nested.
             countable = (end - start) // 2
         pieces: list[ChunkPiece] = []
         trees = _trees(tree)

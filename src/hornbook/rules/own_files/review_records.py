@@ -130,14 +130,21 @@ def _review_facts(record: Mapping[str, object]) -> Facts:
         found += [(_STATUSES[status].name, str(rule["id"])) for status in statuses]
     found += [(p.REVIEW_FINDING.name, _finding(each)) for each in _list(record["findings"])]
     found += [(p.REVIEW_PROBLEM.name, str(each["code"])) for each in _list(record["problems"])]
-    doubted = [str(w["sop_id"]) for w in _list(record.get("warnings", [])) if w.get("sop_id")]
+    rules = {
+        str(unit["id"]): str(rule["id"])
+        for rule in _list(record["rules"])
+        for unit in _list(rule.get("units", []))
+    }
+    named = [str(w["sop_id"]) for w in _list(record.get("warnings", [])) if w.get("sop_id")]
+    doubted = dict.fromkeys(rules.get(each, each) for each in named)
     found += [(p.REVIEW_DOUBTED.name, each) for each in doubted]
     return tuple(found)
 
 
 def _finding(finding: Mapping[str, object]) -> str:
     place = f" {finding['path']}:{finding['line']}" if finding.get("path") else ""
-    said = f"{finding['severity']} {finding['status']} {finding['sop_id']}{place}"
+    about = finding.get("unit") or finding["sop_id"]
+    said = f"{finding['severity']} {finding['status']} {about}{place}"
     return f"{said}: {finding['message']}"
 
 

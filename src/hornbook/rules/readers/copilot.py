@@ -46,10 +46,11 @@ def _binding(file: SourceFile, place: RulePlace, problems: Problems) -> ReadBind
     parts = file.parts
     tell_misspelt(parts, _KEYS, problems)
     tell_foreign(parts, ("applyTo",), "binds no file", problems)
-    found = read_patterns(parts, ("applyTo",), problems, lambda glob: _anywhere(glob, place))
+    found = read_patterns(parts, ("applyTo",), problems, lambda glob: _anchored(glob, place))
     if isinstance(parts.metadata.get("applyTo"), list):
         message = "Copilot drops a list: write `applyTo: 'a, b'` as one text."
         problems.warning(parts.lines.get("applyTo"), "copilot_list", message)
+    _tell_editors_reading(found.patterns, problems)
     if "code-review" in fields.words(parts, ("excludeAgent",), problems):
         message = "`excludeAgent: code-review` keeps this rule from reviews, so it binds nothing."
         problems.warning(parts.lines.get("excludeAgent"), "excluded_from_review", message)
@@ -67,8 +68,16 @@ def _everything(patterns: tuple[Pattern, ...], place: RulePlace) -> ReadBinding:
     return ReadBinding(Activation.ALWAYS, (Pattern("**", first.raw, first.line),))
 
 
-def _anywhere(glob: str, place: RulePlace) -> str:
-    """Return a pattern as VS Code reads it: at any depth, unless it starts with `/`."""
-    if "/" in glob.rstrip("/") and not glob.startswith(("/", "**/")):
-        glob = f"**/{glob.removeprefix('./')}"
-    return place.translate(glob)
+def _anchored(glob: str, place: RulePlace) -> str:
+    """Return a pattern as GitHub reads it in reviews: from the root, unless it starts with `**`."""
+    return place.translate(glob if glob.startswith(("/", "**")) else f"/{glob.removeprefix('./')}")
+
+
+def _tell_editors_reading(patterns: tuple[Pattern, ...], problems: Problems) -> None:
+    for pattern in patterns:
+        written = pattern.raw.removeprefix("!")
+        if not written.startswith(("/", "**")):
+            message = f"`{pattern.raw}` is read from the root, as GitHub does it in reviews"
+            other = f"VS Code reads it as `**/{written}`"
+            remedy = "start it with `/` or `**/` for one meaning"
+            problems.info(pattern.line, "read_otherwise", f"{message}; {other}: {remedy}.")

@@ -1,4 +1,4 @@
-"""Cursor: `.cursor/rules/**/*.mdc` and the older `.cursorrules`."""
+"""Cursor: `.cursor/rules/**/*.mdc`, Bugbot's `.cursor/BUGBOT.md` and the older `.cursorrules`."""
 
 from pathlib import PurePosixPath
 
@@ -27,14 +27,17 @@ class CursorReader:
 
     def claims(self, path: PurePosixPath) -> bool:
         """Whether the path is a rule file, or one that looks like it."""
-        if path.name == ".cursorrules":
+        if path.name == ".cursorrules" or _is_bugbot(path):
             return True
         return path.suffix in {".mdc", ".md"} and below(path, ".cursor", "rules") is not None
 
     def read(self, file: SourceFile) -> Reading:
         """Return what the rule says."""
-        problems = problems_of(file)
+        problems = problems_of(file, unquoted="globs")
         place = below(file.path, ".cursor", "rules")
+        if _is_bugbot(file.path):
+            place = RulePlace(file.path.parts[:-2], ())
+            return read_imported(file, self.tool, place, place.whole(), problems)
         if place is None:
             place = beside(file.path)
             return read_imported(file, self.tool, place, place.whole(), problems)
@@ -44,6 +47,10 @@ class CursorReader:
             never = ReadBinding(Activation.NEVER)
             return read_imported(file, self.tool, place, never, problems)
         return read_scoped(file, self.tool, place, _binding(file, place, problems), problems)
+
+
+def _is_bugbot(path: PurePosixPath) -> bool:
+    return path.name == "BUGBOT.md" and path.parent.name == ".cursor"
 
 
 def _binding(file: SourceFile, place: RulePlace, problems: Problems) -> ReadBinding:

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from hornbook.rules.chunks.outline import outline
 from hornbook.rules.document import Pattern, Problems
 from hornbook.rules.ids import imported_id
 from hornbook.rules.readers.compose import Frame, compose
@@ -96,17 +95,20 @@ def _first_braces(pattern: str) -> tuple[str, list[str], str]:
     return pattern[:start], [*parts, part], ""
 
 
-# What the tools' own includes look like; `@` must stand before a path, not in an address.
-_INCLUDES = {
-    "claude": re.compile(r"(?:^|\s)@((?:[\w.~-]+/)*[\w-][\w.-]*\.\w+)"),
-    "kiro": re.compile(r"#\[\[file:([^\]]+)\]\]"),
-}
+def problems_of(file: SourceFile, *, unquoted: str | None = None) -> Problems:
+    """Return a collection that starts with what taking the file apart has shown.
 
-
-def problems_of(file: SourceFile) -> Problems:
-    """Return a collection that starts with what taking the file apart has shown."""
+    That a pattern under the key `unquoted` is no YAML is no problem: the tool's files look so.
+    """
+    line = file.parts.lines.get(unquoted) if unquoted is not None else None
     problems = Problems(file.parts.path)
-    problems.extend(file.parts.problems)
+    problems.extend(
+        tuple(
+            each
+            for each in file.parts.problems
+            if each.code != "frontmatter_lenient" or line is None or each.line != line
+        )
+    )
     return problems
 
 
@@ -120,13 +122,7 @@ def read_imported(
 ) -> Reading:
     """Return the reading of a rule file that binds as its tool would have it."""
     frame = Frame(tool, imported_id(tool, place.folders, file.path), binding)
-    shape = outline(file.parts.body)
-    if tool in _INCLUDES:
-        for index, line in enumerate(shape.lines):
-            for included in _INCLUDES[tool].findall(line):
-                message = f"`{included}` is not included here: what it says binds nothing by it."
-                problems.info(file.parts.body_line + index, "include_not_read", message)
-    return compose(file, frame, problems, shape)
+    return compose(file, frame, problems)
 
 
 def read_scoped(

@@ -1,8 +1,9 @@
-"""Instruction files that bind the folder they lie in: AGENTS.md and GEMINI.md."""
+"""Plain texts that bind by their place: AGENTS.md, GEMINI.md, Zed, Junie, Roo, aider and Qodo."""
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from hornbook.rules.document import Problems
 from hornbook.rules.metadata.fields import tell_foreign
 from hornbook.rules.readers.imported import RulePlace, below, beside, problems_of, read_imported
 from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
@@ -24,12 +25,60 @@ class FolderReader:
         """Return what the file says."""
         problems = problems_of(file)
         tell_foreign(file.parts, (), "binds its whole folder", problems)
+        if file.path.name == "AGENTS.override.md":
+            message = "Codex reads this in the place of its folder's AGENTS.md; other tools do not."
+            problems.info(1, "codex_only", message)
         place = beside(file.path)
         return read_imported(file, self.tool, place, place.subtree(), problems)
 
 
-AGENTS = FolderReader("agents", frozenset({"AGENTS.md", "AGENTS.override.md", "AGENTS.local.md"}))
+AGENTS = FolderReader(
+    "agents", frozenset({"AGENTS.md", "AGENTS.override.md", "AGENTS.local.md", "AGENT.md"})
+)
 GEMINI = FolderReader("gemini", frozenset({"GEMINI.md"}))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFileReader:
+    """Reads files that bind everything, where their name or a tool's settings say so."""
+
+    tool: str
+    names: frozenset[str] = frozenset()
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the file lies at the root and has one of the names."""
+        return len(path.parts) == 1 and path.name in self.names
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return what the file says."""
+        place = RulePlace((), file.path.parts[:-1])
+        whole = ReadBinding(Activation.ALWAYS)
+        return read_imported(file, self.tool, place, whole, problems_of(file))
+
+
+AIDER = NamedFileReader("aider")
+QODO = NamedFileReader("qodo", frozenset({"best_practices.md"}))
+
+
+@dataclass(frozen=True, slots=True)
+class ZedReader:
+    """Reads `.rules`, the first of the files of which Zed reads one."""
+
+    tool: str = "zed"
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the file is called `.rules`."""
+        return path.name == ".rules"
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return what the rules say; Zed looks for them at the root only."""
+        problems = problems_of(file)
+        place = beside(file.path)
+        if not place.base:
+            return read_imported(file, self.tool, place, place.whole(), problems)
+        message = "Zed reads `.rules` at the root only, so this binds nothing"
+        problems.info(1, "root_only", f"{message}: write AGENTS.md here if it is for this folder.")
+        return read_imported(file, self.tool, place, ReadBinding(Activation.NEVER), problems)
 
 
 _ROO_FOR_CODE = ("rules", "rules-code")
@@ -59,7 +108,7 @@ class RooReader:
 
     def claims(self, path: PurePosixPath) -> bool:
         """Whether the path is a text in one of Roo's rule folders, or its rule file."""
-        if path.name == ".roorules":
+        if path.name == ".roorules" or path.name.startswith(".roorules-"):
             return True
         place = below(path, ".roo")
         in_rules = place is not None and place.below[:1] and place.below[0].startswith("rules")
@@ -69,13 +118,22 @@ class RooReader:
         """Return what the rule says; rules for modes other than code bind by hand only."""
         problems = problems_of(file)
         place = below(file.path, ".roo")
+        mode = file.path.name.removeprefix(".roorules").lstrip("-") if place is None else ""
+        if mode and mode != "code":
+            place = beside(file.path)
+            return self._for_another_mode(file, mode, place, problems)
         if place is None:
             place = beside(file.path)
         elif place.below[0] in _ROO_FOR_CODE:
             place = RulePlace(place.base, place.below[place.below[0] == "rules" :])
         else:
-            message = f"This rule is for the mode of `{place.below[0]}` only, so it binds no file."
-            problems.info(1, "mode_only", message)
-            binding = ReadBinding(Activation.MANUAL)
-            return read_imported(file, self.tool, place, binding, problems)
+            return self._for_another_mode(file, place.below[0], place, problems)
         return read_imported(file, self.tool, place, place.whole(), problems)
+
+    def _for_another_mode(
+        self, file: SourceFile, mode: str, place: RulePlace, problems: Problems
+    ) -> Reading:
+        message = f"This rule is for the mode of `{mode}` only, so it binds no file."
+        problems.info(1, "mode_only", message)
+        binding = ReadBinding(Activation.MANUAL)
+        return read_imported(file, self.tool, place, binding, problems)

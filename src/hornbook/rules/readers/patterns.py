@@ -14,7 +14,7 @@ from hornbook.vocabulary.terms import Activation
 Translate = Callable[[str], str]
 
 _WINDOWS = re.compile(r"\\[\w.]")
-_EVERYTHING = frozenset({"*", "**", "**/*"})
+_EVERYTHING = frozenset({"**", "**/*", "/**", "/**/*"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,15 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from hornbook.rules.document import Chunk, DecisionFacts, Document, Link, Pattern, Problem
+from hornbook.rules.document import (
+    Chunk,
+    DecisionFacts,
+    Document,
+    Include,
+    Link,
+    Pattern,
+    Problem,
+)
 from hornbook.rules.metadata.frontmatter import Parts
 from hornbook.vocabulary.terms import Activation, Category, Scope, Severity
 
@@ -55,6 +63,7 @@ class Reading:
     decision: DecisionFacts | None = None
     links: tuple[Link, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
+    link: str = ""
     problems: tuple[Problem, ...] = ()
 
     def document(
@@ -65,6 +74,8 @@ class Reading:
         chunks: tuple[Chunk, ...],
         tokens: int,
         links: tuple[Link, ...] | None = None,
+        includes: tuple[Include, ...] = (),
+        only_includes: bool = False,
         problems: tuple[Problem, ...] = (),
     ) -> Document:
         """Return the document with its id, chunks and resolved links; `problems` are added."""
@@ -94,6 +105,9 @@ class Reading:
             decision=self.decision,
             links=self.links if links is None else links,
             facts=self.facts,
+            link=self.link,
+            includes=includes,
+            only_includes=only_includes,
             chunks=chunks,
             tokens=tokens,
             problems=(*self.problems, *problems),

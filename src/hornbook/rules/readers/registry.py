@@ -1,5 +1,7 @@
 """Every reader, in the order in which they are asked for a file."""
 
+from collections.abc import Mapping
+
 from hornbook.rules.own_files.plan_files import (
     DecisionRecordReader,
     PlanFileReader,
@@ -12,14 +14,28 @@ from hornbook.rules.readers.adr import DecisionReader
 from hornbook.rules.readers.claude import ClaudeReader
 from hornbook.rules.readers.cline import ClineReader
 from hornbook.rules.readers.code import CodeReader
-from hornbook.rules.readers.continuedev import ContinueReader
+from hornbook.rules.readers.continuedev import ColocatedReader, ContinueReader
 from hornbook.rules.readers.copilot import CopilotReader
 from hornbook.rules.readers.cursor import CursorReader
-from hornbook.rules.readers.instruction_files import AGENTS, GEMINI, JunieReader, RooReader
+from hornbook.rules.readers.instruction_files import (
+    AGENTS,
+    AIDER,
+    GEMINI,
+    QODO,
+    JunieReader,
+    RooReader,
+    ZedReader,
+)
 from hornbook.rules.readers.kiro import KiroReader
 from hornbook.rules.readers.own import OwnReader, PlainReader
 from hornbook.rules.readers.protocol import Reader
-from hornbook.rules.readers.windsurf_augment import AUGMENT, WINDSURF
+from hornbook.rules.readers.review_bots import (
+    CODERABBIT,
+    GREPTILE,
+    QODO_SETTINGS,
+    GreptileReader,
+)
+from hornbook.rules.readers.windsurf_augment import AGENTS_RULES, AUGMENT, WINDSURF
 
 NATIVE: tuple[Reader, ...] = (
     ReceiptReader(),
@@ -43,10 +59,22 @@ NATIVE: tuple[Reader, ...] = (
     JunieReader(),
     RooReader(),
     AUGMENT,
+    AGENTS_RULES,
     AGENTS,
     GEMINI,
+    ZedReader(),
+    QODO,
+    GreptileReader(),
+    CODERABBIT,
+    GREPTILE,
+    QODO_SETTINGS,
+    # Of every other folder a `rules.md` is that of its own tool.
+    ColocatedReader(),
 )
 """The readers whose files are found anywhere in a repository, by path."""
 
 READERS: tuple[Reader, ...] = (*NATIVE, CodeReader(), PlainReader())
 """Every reader in the order in which they are asked; the last one takes what is left."""
+
+BY_SETTING: Mapping[str, Reader] = {"aider": AIDER, "gemini": GEMINI}
+"""The readers of files that are rules because a tool's settings name them."""

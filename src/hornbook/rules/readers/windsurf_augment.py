@@ -1,4 +1,4 @@
-"""Tools whose rules name their trigger in one key: Windsurf (now Devin) and Augment."""
+"""Rules that name their trigger in one key: Windsurf (now Devin), Augment, `.agents/rules`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from hornbook.rules.metadata.fields import tell_foreign, tell_misspelt
 from hornbook.rules.metadata.keys import nearest
 from hornbook.rules.readers.imported import (
     RulePlace,
-    beside,
     first_place,
     problems_of,
     read_imported,
@@ -25,36 +24,45 @@ from hornbook.vocabulary.terms import Activation
 class TriggerReader:
     """Reads rules by one key, `key`, whose values mean an activation each.
 
-    A file called `legacy` binds its whole folder.
+    A file at one of the paths `legacy` binds the whole folder that holds the path. Where
+    `plain` is set, a file without the key is as usual as one with it.
     """
 
     tool: str
     folders: tuple[tuple[str, ...], ...]
-    legacy: str
+    legacy: tuple[str, ...]
     key: str
     triggers: Mapping[str, Activation]
     otherwise: Activation
+    patterns: tuple[str, ...] = ("globs",)
+    plain: bool = False
 
     def claims(self, path: PurePosixPath) -> bool:
         """Whether the path is a rule in one of the tool's folders, or the legacy file."""
-        if path.name == self.legacy:
+        if self._legacy_place(path) is not None:
             return True
         return path.suffix == ".md" and first_place(path, *self.folders) is not None
 
+    def _legacy_place(self, path: PurePosixPath) -> RulePlace | None:
+        named = (PurePosixPath(each).parts for each in self.legacy)
+        fits = next((each for each in named if path.parts[-len(each) :] == each), None)
+        return RulePlace(path.parts[: -len(fits)], ()) if fits else None
+
     def read(self, file: SourceFile) -> Reading:
         """Return what the rule says."""
-        problems = problems_of(file)
+        problems = problems_of(file, unquoted="globs")
         place = first_place(file.path, *self.folders)
         if place is None:
-            place = beside(file.path)
+            place = self._legacy_place(file.path) or RulePlace((), ())
             return read_imported(file, self.tool, place, place.whole(), problems)
         return read_scoped(file, self.tool, place, self._binding(file, place, problems), problems)
 
     def _binding(self, file: SourceFile, place: RulePlace, problems: Problems) -> ReadBinding:
         parts = file.parts
-        tell_misspelt(parts, (self.key, "globs"), problems)
-        tell_foreign(parts, (self.key, "globs"), "does not bind by it", problems)
-        found = read_patterns(parts, ("globs",), problems, place.translate)
+        keys = (self.key, *self.patterns)
+        tell_misspelt(parts, keys, problems)
+        tell_foreign(parts, keys, "does not bind by it", problems)
+        found = read_patterns(parts, self.patterns, problems, place.translate)
         activation = self._activation(file, problems)
         if activation is Activation.ALWAYS:
             return place.whole()
@@ -69,8 +77,11 @@ class TriggerReader:
         parts = file.parts
         written = fields.text(parts, self.key, problems)
         if written is None:
-            by_globs = "globs" in parts.metadata and Activation.GLOB in self.triggers.values()
+            by_globs = any(parts.metadata.get(key) is not None for key in self.patterns)
+            by_globs = by_globs and Activation.GLOB in self.triggers.values()
             used = Activation.GLOB if by_globs else self.otherwise
+            if self.plain:
+                return used
             message = f"There is no `{self.key}`, so it counts as {used}: add it."
             problems.warning(1, "no_trigger", message)
             return used
@@ -83,23 +94,34 @@ class TriggerReader:
         return Activation.UNKNOWN
 
 
+_TRIGGERS = {
+    "always_on": Activation.ALWAYS,
+    "glob": Activation.GLOB,
+    "model_decision": Activation.MODEL,
+    "manual": Activation.MANUAL,
+}
 WINDSURF = TriggerReader(
     tool="windsurf",
     folders=((".windsurf", "rules"), (".devin", "rules")),
-    legacy=".windsurfrules",
+    legacy=(".windsurfrules",),
     key="trigger",
-    triggers={
-        "always_on": Activation.ALWAYS,
-        "glob": Activation.GLOB,
-        "model_decision": Activation.MODEL,
-        "manual": Activation.MANUAL,
-    },
+    triggers=_TRIGGERS,
     otherwise=Activation.ALWAYS,
+)
+AGENTS_RULES = TriggerReader(
+    tool="agents-rules",
+    folders=((".agents", "rules"), (".agent", "rules")),
+    legacy=(),
+    key="trigger",
+    triggers=_TRIGGERS,
+    otherwise=Activation.ALWAYS,
+    patterns=("globs", "paths"),
+    plain=True,
 )
 AUGMENT = TriggerReader(
     tool="augment",
     folders=((".augment", "rules"),),
-    legacy=".augment-guidelines",
+    legacy=(".augment-guidelines", ".augment/guidelines.md"),
     key="type",
     triggers={
         "always_apply": Activation.ALWAYS,

@@ -17,8 +17,9 @@ from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples
 from hornbook.loop.runs.state import RunLine
 from hornbook.review.review_history import PastReview, RuleRecord
-from hornbook.serve.answers import WholePlan, whole_plan, why_within
-from hornbook.serve.graphql.answer_types import (
+from hornbook.serve.answers import WholePlan, change_within, whole_plan, why_within
+from hornbook.serve.graphql.context import Asking, ResolverContext, described, files_inside, refuse
+from hornbook.serve.graphql.types import (
     FILE_ANSWER,
     PAST_REVIEW,
     PLAN,
@@ -26,9 +27,6 @@ from hornbook.serve.graphql.answer_types import (
     REVIEW_CONTEXT,
     RULE_RECORD,
     RUN,
-)
-from hornbook.serve.graphql.context import Asking, ResolverContext, described, files_inside, refuse
-from hornbook.serve.graphql.types import (
     Direction,
     Edge,
     Entity,
@@ -349,15 +347,27 @@ class EntityQuery:
         return _described(info.context, ids)
 
     @described(strawberry.field, list[FILE_ANSWER])
-    def why(self, info: Asking, files: list[str]) -> list[FileAnswer]:
-        """Which rules bind each file, and why."""
+    def why(
+        self,
+        info: Asking,
+        files: list[str] | None = None,
+        diff: str | None = None,
+        at: str | None = None,
+    ) -> list[FileAnswer]:
+        """Which rules bind each file, and why; with `diff` the files of a change `BASE..HEAD`."""
+        work = info.context.workspace
+        if diff is not None or files is None:
+            return list(change_within(work, files, diff, at).files)
         paths = files_inside(info.context, files)
 
         def asked(piece: Sequence[str]) -> list[FileAnswer]:
             info.context.deadline.check()
-            return info.context.workspace.why(piece)
+            return work.why(piece, at=at)
 
-        return why_within(asked, paths)
+        if at is None:
+            return why_within(asked, paths)
+        # The rules of a commit are read once, for all files.
+        return why_within(asked, paths, max(1, len(paths)))
 
     @described(strawberry.field)
     def decisions(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[Entity]:

@@ -20,14 +20,6 @@ from hornbook.serve.answers import (
     whole_plan,
 )
 from hornbook.serve.graph_updates import GraphUpdates, ingest
-from hornbook.serve.graphql.answer_types import (
-    GRAPH_VERSION,
-    INGEST_REPORT,
-    JUDGEMENT,
-    PLAN,
-    RUN,
-    RUN_EVENT,
-)
 from hornbook.serve.graphql.context import (
     Asking,
     ResolverContext,
@@ -38,6 +30,14 @@ from hornbook.serve.graphql.context import (
 from hornbook.serve.graphql.documents import coded
 from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
 from hornbook.serve.graphql.queries import EntityQuery, PlanQuery
+from hornbook.serve.graphql.types import (
+    GRAPH_VERSION,
+    INGEST_REPORT,
+    JUDGEMENT,
+    PLAN,
+    RUN,
+    RUN_EVENT,
+)
 from hornbook.workspace import Workspace
 
 
@@ -128,10 +128,17 @@ class Mutation:
 
     @described(strawberry.mutation, JUDGEMENT)
     def check_review(
-        self, info: Asking, review: JSON, receipt: JSON, gates: JSON | None = None
+        self,
+        info: Asking,
+        review: JSON,
+        receipt: JSON,
+        gates: JSON | None = None,
+        diff: str | None = None,
     ) -> Judgement:
-        """Judge a review by git and its receipt, or several, given as lists."""
-        return check_review(info.context.workspace, review, receipt, gates)
+        """Judge a review by git and its receipt, or several, given as lists; `diff` names the
+        change that is meant.
+        """
+        return check_review(info.context.workspace, review, receipt, gates, diff)
 
 
 @strawberry.type

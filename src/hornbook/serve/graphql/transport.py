@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from hornbook.serve.console.pages import PAGE_HEADERS, query_page
 from hornbook.serve.graph_updates import GraphUpdates
-from hornbook.serve.graphql.context import ResolverContext, SubscriptionContext
+from hornbook.serve.graphql.context import Deadline, ResolverContext, SubscriptionContext
 from hornbook.serve.graphql.executor import (
     Answer,
     GraphQLExecutor,
@@ -22,7 +22,6 @@ from hornbook.serve.graphql.executor import (
 )
 from hornbook.serve.graphql.fast_path import FastPath, PlainQuery
 from hornbook.serve.graphql.socket import Answering, Socket
-from hornbook.serve.http.deadline import Deadline
 from hornbook.serve.http.request import RequestContext, request_context_of
 from hornbook.serve.http.response import as_json, best, body_of, frame, send_bytes, send_events
 from hornbook.serve.http.tokens import CallerCheck
@@ -242,7 +241,9 @@ class GraphQLEndpoint:
     def _work(
         self, ready: ReadyOperation, plan: PlainQuery | None, may_write: bool, deadline: Deadline
     ) -> Answer | bytes:
-        with self._updates.leases.workspace() as work:
+        leases = self._updates.leases
+        opened = leases.workspace if ready.kind == "mutation" else leases.current
+        with opened() as work:
             context = ResolverContext(work, work.snapshot(), may_write, self._updates, deadline)
             found = self._fast_path.answer(plan, context) if plan is not None else None
             return found if found is not None else self._engine.run(ready, context)

@@ -17,7 +17,6 @@ from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.http.metrics import Metrics
 from hornbook.serve.http.problems import MEDIA_TYPE, HttpRefusal, refusal_of
 from hornbook.serve.http.request import request_context_of
-from hornbook.serve.rest import plan_routes
 from hornbook.serve.rest.bodies import Health
 from hornbook.serve.rest.routes import REFUSALS, router
 from hornbook.version import __version__
@@ -65,14 +64,13 @@ def make_framework(
     )
     app.state.updates = updates
     app.include_router(router)
-    app.include_router(plan_routes.router)
     _add_health(app, updates)
     _add_pages(app, updates, metrics, pages=pages)
-    app.add_exception_handler(HornbookError, _told(_ours))
-    app.add_exception_handler(HttpRefusal, _told(_refusal))
+    app.add_exception_handler(HornbookError, _answering(_ours))
+    app.add_exception_handler(HttpRefusal, _answering(_refusal))
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(RequestValidationError, _told(_invalid))
-    app.add_exception_handler(OSError, _told(_unreadable))
+    app.add_exception_handler(RequestValidationError, _answering(_invalid))
+    app.add_exception_handler(OSError, _answering(_unreadable))
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI's documented way
     return app
 
@@ -141,7 +139,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
-def _told(make: Callable[[Any], HttpRefusal]) -> Callable[[Request, Exception], Any]:
+def _answering(make: Callable[[Any], HttpRefusal]) -> Callable[[Request, Exception], Any]:
     """An exception handler that answers with a refusal."""
 
     async def handle(request: Request, error: Exception) -> Response:

@@ -48,7 +48,7 @@ async def _serve(root: str, prepare: Callable[[], None] | None) -> None:
             await asyncio.to_thread(prepare)
         leases = Leases(root)
         try:
-            server = build_server(leases.workspace)
+            server = build_server(leases.current)
             answers = Answers(outgoing)
             questions = Questions(incoming, answers)
             await server.run(questions, answers, server.create_initialization_options())

@@ -183,6 +183,10 @@ class CheckAsked(_Arguments, frozen=True, kw_only=True):
         dict[str, Any] | None,
         Meta(description="What `hornbook gates run --json` printed; without it none count."),
     ] = None
+    diff: Annotated[
+        str | None,
+        Meta(description="The change that is meant, BASE..HEAD; the receipt must be for it."),
+    ] = None
 
 
 class PlanAsked(_Arguments, frozen=True, kw_only=True):

@@ -210,7 +210,7 @@ def check_review(work: Workspace, asked: CheckAsked) -> Judgement:
     of the receipt must be answered with evidence that exists in the reviewed commit; the rules
     are computed again from git. Nothing is recorded.
     """
-    return answers.check_review(work, asked.review, asked.receipt, asked.gates)
+    return answers.check_review(work, asked.review, asked.receipt, asked.gates, asked.diff)
 
 
 @_tool("Plans and their state", PlanAsked, PlanStatusAnswer)

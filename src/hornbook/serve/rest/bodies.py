@@ -43,9 +43,10 @@ class IngestBody(RequestBody):
 
 
 class WhyBody(RequestBody):
-    """The files whose rules are asked for, at a commit if one is named."""
+    """The files whose rules are asked for, at a commit if one is named; or a change."""
 
-    files: Files
+    files: Files | None = None
+    diff: Name | None = None
     at: Name | None = None
 
 
@@ -81,11 +82,16 @@ class DevelopBody(RequestBody):
 
 
 class CheckBody(RequestBody):
-    """A review with its receipt and gate results; several reviews or receipts as lists."""
+    """A review with its receipt and gate results; several reviews or receipts as lists.
+
+    `diff` names the change, `BASE..HEAD`; without it the receipt's base must be on the protected
+    branch.
+    """
 
     review: Json | str | list[Json | str]
     receipt: Json | list[Json]
     gates: Json | None = None
+    diff: Name | None = None
 
 
 class PlanBody(RequestBody):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hornbook.shell.bash_tree import commands, parse, source, words
+from hornbook.shell.bash_tree import commands, here_string, parse, source, words
 from hornbook.shell.command_kind import (
+    Inner,
     ProgramKind,
     inner_shell,
     is_checker,
@@ -152,6 +153,8 @@ def disguises(root: Node) -> Iterator[Told]:
             yield from _other_path(node)
         elif node.type == "pipeline":
             yield from _unknown_text(node)
+        elif node.type == "redirected_statement":
+            yield from _nothing_read(node)
         elif node.type == "command":
             yield from _command(node)
         waiting.extend(reversed(node.children))
@@ -200,9 +203,51 @@ def _command(node: Node) -> Iterator[Told]:
     inner = inner_shell(unwrapped(given)) if _name(given) != "echo" else None
     if inner is not None and inner.script is not None:
         yield from disguises(parse(inner.script))
+    yield from _not_executed(node, given)
     for asks, reason, remedy in _DISGUISES.get(_name(given), ()):
         if asks(given[1:]):
             yield source(node), reason, remedy
+
+
+_NOT_EXECUTED = "reads commands and runs none"
+
+
+def _not_executed(node: Node, given: list[str]) -> Iterator[Told]:
+    """`sh -n` of a text that stands there: only a file of the repository can be wrong in it."""
+    inner = inner_shell(unwrapped(given))
+    if _name(given) == "set" and _sets_noexec(given[1:]):
+        yield source(node), _NOT_EXECUTED, "leave it out"
+    elif inner is not None and inner.noexec and _is_literal(node, inner):
+        yield source(node), _NOT_EXECUTED, "leave `-n` out, or name a script"
+
+
+def _sets_noexec(options: list[str]) -> bool:
+    return "noexec" in options or any(re.fullmatch(r"-[a-z]*n[a-z]*", each) for each in options)
+
+
+def _is_literal(node: Node, inner: Inner) -> bool:
+    """Whether the text that a shell reads is in the command, or is none at all."""
+    if inner.script is not None or inner.file == "/dev/null":
+        return True
+    if inner.file is not None or here_string(node) is not None:
+        return inner.file is None
+    above = node.parent
+    if above is not None and above.type == "redirected_statement":
+        reads = [each for each in above.children if each.type == "file_redirect"]
+        return not any(source(each).lstrip("0").startswith("<") for each in reads)
+    if above is not None and above.type == "pipeline" and above.children[0] != node:
+        return _name(_command_words(above.children[0])) in {"echo", "printf"}
+    return True
+
+
+def _nothing_read(node: Node) -> Iterator[Told]:
+    """A check of what stands in an empty file: `xargs shellcheck < /dev/null`."""
+    body = node.child_by_field_name("body")
+    given = words(body) if body is not None and body.type == "command" else []
+    reads = "-" in given or _name(given) == "xargs"
+    redirects = [source(each) for each in node.children if each.type == "file_redirect"]
+    if reads and any(re.fullmatch(r"0?<\s*/dev/null", each) for each in redirects):
+        yield source(node), "has nothing to check", "name the files to check"
 
 
 def _returns(option: str) -> bool:

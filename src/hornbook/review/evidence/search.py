@@ -19,7 +19,9 @@ from typing import TypeVar
 import regex
 
 from hornbook.errors import BadGlob
-from hornbook.review.judgement import JudgedRule, Search
+from hornbook.review.evidence.changed_files import NO_CODE, kind_of
+from hornbook.review.evidence.prohibitions import forbidden_code, stands_in, ways_to_write
+from hornbook.review.judgement import JudgedUnit, Search
 from hornbook.text.globs import parse_set
 
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
@@ -282,10 +284,6 @@ MOST_GLOBS = 100
 MOST_PIECES = 10_000
 DEEPEST = 40
 FEWEST_LETTERS = 2
-# Kinds of files that hold prose, data or pictures, and no code.
-_PROSE = "adoc md mdc pdf rst txt LICENSE"
-_DATA = "bin cfg conf csv gif ico ini jpeg jpg json lock png svg toml tsv webp xml yaml yml"
-NO_CODE = frozenset(f"{_PROSE} {_DATA}".split())  # a list of forty lines is no help
 _BETWEEN_FILES = "\n\0\n"
 # What lets a pattern look like a search and find nothing ever: look-around, comments, the
 # ends of a text, conditions. Groups, names and the flags i, m, s stay.
@@ -295,26 +293,32 @@ _LETTERS = re.compile(r"\\.|\[[^\]]*\]|\(\?(?:[ims]*[:)]|P<\w+>)|\{[^}]*\}")
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What came of a search: why it does not count, and what a person should look at."""
+    """What came of a search: why it does not count, and what a person should look at.
+
+    `chosen` are the files that it looked at. It `proves` that a rule is kept if the rule shows what
+    it forbids and the pattern finds that; otherwise it only supports what is cited beside it.
+    """
 
     problems: tuple[str, ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()
+    chosen: tuple[str, ...] = ()
+    proves: bool = False
 
 
 class Searches:
     """Runs the searches of one review; after one that takes too long it runs no other.
 
-    `changed` holds the texts of the changed files; a changed file without one cannot be read.
+    `changed` holds what changed of the files; a changed file without a text cannot be read.
     `rules` holds the rules' own words by id.
     """
 
     def __init__(self, changed: Mapping[str, str], rules: Mapping[str, str] | None = None) -> None:
         self._changed = {path: text.replace("\r\n", "\n") for path, text in changed.items()}
-        self._code = [path for path in changed if _kind(path) not in NO_CODE]
+        self._code = [path for path in changed if kind_of(path) not in NO_CODE]
         self._rules = rules or {}
         self._exhausted = False
 
-    def look(self, search: Search, rule: JudgedRule) -> SearchResult:
+    def look(self, search: Search, rule: JudgedUnit) -> SearchResult:
         """Run a search: it may prove nothing, look elsewhere, or find what must not be there."""
         if len(search.paths) > MOST_GLOBS:
             return SearchResult((f"the search names over {MOST_GLOBS} globs: write fewer.",))
@@ -325,7 +329,42 @@ class Searches:
         wrong = next(self._wrong(search, rule, chosen), None)
         if wrong is not None:
             return SearchResult((wrong,))
-        return SearchResult(warnings=tuple(self._doubtful(search, rule, chosen)))
+        forbidden = forbidden_code(self._rules.get(rule.id, ""))
+        proves = any(map(self._finds(search.pattern), forbidden))
+        doubtful = self._misses(search, chosen, forbidden) if proves else ()
+        doubtful = (*doubtful, *self._doubtful(search, rule, chosen, forbidden, proves=proves))
+        return SearchResult((), doubtful, tuple(chosen), proves)
+
+    def _misses(
+        self, search: Search, chosen: Sequence[str], forbidden: Sequence[str]
+    ) -> Iterator[tuple[str, str]]:
+        """What the rule forbids, stands in the code all the same, and the pattern does not find."""
+        about = filter(self._finds(search.pattern), forbidden)
+        for code in about:
+            for path in chosen:
+                for number, line in enumerate(self._changed[path].split("\n"), 1):
+                    if code in line and stands_in(code, line):
+                        said = f"the search for {search.pattern!r} does not find `{code}`, which "
+                        yield "narrow_search", f"{said}the rule forbids and {path}:{number} has."
+                        return
+
+    @staticmethod
+    def _finds(pattern: str) -> Callable[[str], bool]:
+        """Whether the pattern would find a piece of forbidden code, however it is written."""
+        compiled = regex.compile(pattern, regex.MULTILINE)
+
+        named = set(re.findall(r"\w+", _ESCAPE.sub(" ", pattern)))
+
+        def finds(code: str) -> bool:
+            if code in named:
+                return True
+            try:
+                found = (compiled.search(w, timeout=EXAMPLE_SECONDS) for w in ways_to_write(code))
+                return any(each is not None for each in found)
+            except TimeoutError:
+                return False
+
+        return finds
 
     def _chosen(self, paths: Sequence[str]) -> list[str]:
         globs = parse_set(paths) if paths else None
@@ -333,7 +372,7 @@ class Searches:
             path for path in self._changed if globs is None or globs.match(path) is not None
         )
 
-    def _wrong(self, search: Search, rule: JudgedRule, chosen: Sequence[str]) -> Iterator[str]:
+    def _wrong(self, search: Search, rule: JudgedUnit, chosen: Sequence[str]) -> Iterator[str]:
         weak = _weakness(search.pattern)
         if weak:
             yield f"the search for {search.pattern!r} proves nothing: {weak}"
@@ -370,13 +409,23 @@ class Searches:
                 yield f"the search for {pattern!r} misses {hidden}, which has it behind blanks."
 
     def _doubtful(
-        self, search: Search, rule: JudgedRule, chosen: Sequence[str]
+        self,
+        search: Search,
+        rule: JudgedUnit,
+        chosen: Sequence[str],
+        forbidden: Sequence[str],
+        *,
+        proves: bool,
     ) -> Iterator[tuple[str, str]]:
         """What may be right, and what nobody but a person can tell."""
         pattern = search.pattern
         rule_text = self._rules.get(rule.id, "")
         words = shared_words(pattern, rule_text)
-        if rule_text and not words:
+        if forbidden and not proves:
+            shown = ", ".join(f"`{' '.join(code.split())[:40]}`" for code in forbidden[:3])
+            said = f"the search for {pattern!r} would not find what the rule forbids ({shown})."
+            yield "unrelated_search", said
+        elif rule_text and not words:
             said = (
                 f"the search for {pattern!r} has no word in common with the rule: is it about it?"
             )
@@ -385,7 +434,7 @@ class Searches:
         if left.rest:
             named = ", ".join(left.rest)
             yield "partial_search", f"the search leaves out {named}, which the rule binds."
-        nearly = self._nearly(pattern, words, chosen)
+        nearly = self._nearly(pattern, () if proves else words, chosen)
         if nearly is not None:
             yield "narrow_search", f"the search for {pattern!r} finds nothing, but {nearly}."
 
@@ -451,11 +500,6 @@ def left_out(chosen: Sequence[str], bound: Sequence[str]) -> UnsearchedFiles:
     missing = [path for path in bound if path not in chosen]
     if len(missing) == len(bound):
         return UnsearchedFiles(tuple(missing), ())
-    may_stay_out = NO_CODE - set(map(_kind, chosen))
-    free = tuple(path for path in missing if _kind(path) in may_stay_out)
+    may_stay_out = NO_CODE - set(map(kind_of, chosen))
+    free = tuple(path for path in missing if kind_of(path) in may_stay_out)
     return UnsearchedFiles(tuple(path for path in missing if path not in free), free)
-
-
-def _kind(path: str) -> str:
-    name = path.rpartition("/")[2]
-    return name.rpartition(".")[2].lower() if "." in name else name

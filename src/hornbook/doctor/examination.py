@@ -1,0 +1,72 @@
+"""One examination of a repository's rules: everything is read once, nothing is written."""
+
+from datetime import date
+from pathlib import Path
+
+from hornbook.commits import git
+from hornbook.doctor.baseline import PLACE, accepted, read_baseline
+from hornbook.doctor.finding import Finding, Health, NotJudged, in_order
+from hornbook.doctor.likeness import contradictions, duplicates
+from hornbook.doctor.owners import PLACES, unowned
+from hornbook.doctor.read_problems import read_problems
+from hornbook.doctor.recorded import from_records
+from hornbook.doctor.references import References
+from hornbook.doctor.repository_files import RepositoryFiles
+from hornbook.doctor.rule_set import rule_set
+from hornbook.doctor.scopes import dead_scopes, uncovered
+from hornbook.doctor.sizes import always_on_weight, over_reserve, over_tool_limit
+from hornbook.doctor.stale import stale
+from hornbook.settings.places import Places
+from hornbook.settings.reserve import reserve_for
+from hornbook.settings.settings import Settings
+
+
+def examine(places: Places, settings: Settings, *, baseline: Path | None, today: date) -> Health:
+    """What is wrong with the rules of a work tree, and what nobody could judge.
+
+    Without a baseline it is that of the workspace, where there is one.
+
+    Raises:
+        ConfigError: The baseline is wrong.
+    """
+    if baseline is None and (places.root / PLACE).is_file():
+        baseline = places.root / PLACE
+    entries = read_baseline(baseline) if baseline is not None else ()
+    rules = rule_set(places, settings)
+    files = RepositoryFiles(places.root)
+    references = References(rules, files)
+    reserve = reserve_for(settings).tokens
+    told = [
+        *from_records(rules, places),
+        *stale(rules, references.mentions, files),
+    ]
+    findings: list[Finding] = [
+        *read_problems(rules),
+        *over_reserve(rules, reserve),
+        *dead_scopes(rules, files),
+        *references.findings(),
+        *duplicates(rules),
+        *over_tool_limit(rules),
+        *contradictions(rules, references.mentions),
+        *always_on_weight(rules, reserve),
+        *unowned(rules, places.root),
+        *uncovered(rules, files),
+        *(each for each in told if isinstance(each, Finding)),
+    ]
+    not_judged = [*references.not_judged(), *(e for e in told if isinstance(e, NotJudged))]
+    not_judged += _without_facts(places.root)
+    return Health(
+        rules=len(rules.rules),
+        findings=accepted(in_order(findings), entries, today),
+        not_judged=tuple(sorted(not_judged, key=lambda each: each.code)),
+    )
+
+
+def _without_facts(root: Path) -> list[NotJudged]:
+    found = []
+    if not any((root / place).is_file() for place in PLACES):
+        found.append(NotJudged("unowned", "There is no CODEOWNERS file."))
+    if not git.inside_repository(root):
+        reason = "This is no git repository, so nobody knows what changed since."
+        found.append(NotJudged("stale", reason))
+    return found

@@ -1,0 +1,45 @@
+"""What reading the rules showed: the errors of ingestion as findings of an examination."""
+
+import re
+from collections.abc import Iterator
+
+from hornbook.doctor.finding import Edit, Finding
+from hornbook.doctor.rule_set import RuleSet
+from hornbook.rules.document import Problem
+from hornbook.vocabulary.terms import Level
+
+_AS_THEY_ARE = frozenset({"broken_link", "broken_include"})
+_WINDOWS = re.compile(r"Pattern `([^`]+)` has a `\\` between names")
+_WRITTEN_ANEW = frozenset({"frontmatter_late", "not_utf8"})
+"""Problems that are gone when the file is UTF-8 and begins with its first text."""
+
+
+def read_problems(rules: RuleSet) -> Iterator[Finding]:
+    """The rules that cannot be read or bound as they were meant."""
+    for problem in rules.problems:
+        if problem.level is Level.ERROR:
+            yield _finding(problem, None)
+    for rule in rules.rules:
+        for problem in rule.document.problems:
+            if problem.level is Level.ERROR:
+                yield _finding(problem, rule.id)
+
+
+def _finding(problem: Problem, rule: str | None) -> Finding:
+    code = problem.code if problem.code in _AS_THEY_ARE else "unreadable_rule"
+    code = "bad_pattern" if problem.code == "bad_glob" else code
+    # Every message of ingestion ends with its remedy behind the last colon.
+    said, colon, remedy = problem.message.rpartition(": ")
+    message = said + "." if colon else problem.message
+    remedy = remedy[:1].upper() + remedy[1:] if colon else "See docs/problems.md."
+    edit = _edit(problem)
+    return Finding(code, problem.path, problem.line, rule, message, remedy, edit)
+
+
+def _edit(problem: Problem) -> Edit | None:
+    if problem.code in _WRITTEN_ANEW:
+        return Edit(None)
+    windows = _WINDOWS.match(problem.message)
+    if windows and problem.line is not None:
+        return Edit(problem.line, windows[1], windows[1].replace("\\", "/"))
+    return None

@@ -1,0 +1,129 @@
+"""Scopes held against the files: patterns that match nothing, and folders that no rule binds."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from hornbook.doctor.finding import Finding
+from hornbook.doctor.repository_files import RepositoryFiles
+from hornbook.doctor.rule_set import Rule, RuleSet
+from hornbook.rules.document import Pattern
+from hornbook.text.globs import parse
+from hornbook.vocabulary.terms import Activation
+
+_WILD = re.compile(r"[*?\[{]")
+_FEWEST_FILES = 5
+_MOST_FOLDERS = 10
+
+
+def dead_scopes(rules: RuleSet, files: RepositoryFiles) -> list[Finding]:
+    """The patterns that match no file.
+
+    A pattern without a folder (`*.jsx`) beside others that match is a list of endings, written for
+    files to come: it is told only when nothing of its rule matches.
+    """
+    dead: list[tuple[Rule, Pattern]] = []
+    for rule in rules.texts:
+        patterns = [p for p in rule.document.patterns if not p.glob.startswith("!")]
+        if rule.document.activation is not Activation.GLOB:
+            continue
+        lost = [pattern for pattern in patterns if not _matches(pattern, files)]
+        whole = len(lost) == len(patterns)
+        dead += [(rule, pattern) for pattern in lost if whole or _folder(pattern.glob)]
+    ignored = files.ignored({_sample(pattern.glob) for _, pattern in dead})
+    return [_dead(r, p, files) for r, p in dead if _sample(p.glob) not in ignored]
+
+
+def _matches(pattern: Pattern, files: RepositoryFiles) -> bool:
+    glob = parse(pattern.glob)
+    return any(glob.matches(path) for path in files.files)
+
+
+def _folder(glob: str) -> str:
+    """The folders that a pattern names before its first wildcard."""
+    named: list[str] = []
+    for part in glob.strip("/").split("/")[:-1]:
+        if part == "**" and not named:
+            continue
+        if _WILD.search(part):
+            break
+        named.append(part)
+    return "/".join(named)
+
+
+def _sample(glob: str) -> str:
+    """A path that the pattern would match, to ask git whether it would be ignored."""
+    plain = re.sub(r"\{([^{},]*)[^{}]*\}", r"\1", glob.lstrip("/"))
+    return re.sub(r"\*+", "x", re.sub(r"\[[^\]]*\]|\?", "x", plain)).rstrip("/")
+
+
+def _dead(rule: Rule, pattern: Pattern, files: RepositoryFiles) -> Finding:
+    near = nearest_pattern(pattern.raw, files)
+    remedy = f"Write `{near}`, which matches files here, or" if near else "Correct it, or"
+    message = f"The pattern `{pattern.raw}` matches no file here, so the rule does not bind by it."
+    remedy = f"{remedy} delete the pattern."
+    return Finding("dead_scope", rule.path, pattern.line, rule.id, message, remedy)
+
+
+def nearest_pattern(raw: str, files: RepositoryFiles) -> str | None:
+    """The pattern closest to a dead one that matches something."""
+    for candidate in _variants(raw, files):
+        glob = parse(candidate)
+        if any(glob.matches(path) for path in files.files):
+            return candidate
+    return None
+
+
+def _variants(raw: str, files: RepositoryFiles) -> Iterator[str]:
+    bare = raw.lstrip("/").removeprefix("./")
+    folder = _folder(bare)
+    rest = bare[len(folder) :].lstrip("/") if bare.startswith(folder) else bare
+    if folder:
+        close = get_close_matches(folder, sorted(files.folders), 1, 0.8)
+        yield from (f"{each}/{rest}" for each in close)
+        parts = folder.split("/")
+        for start in range(1, len(parts)):
+            yield "/".join([*parts[start:], rest])
+    if not bare.startswith("**/"):
+        yield f"**/{bare}"
+    for old, new in (
+        (".js", ".ts"),
+        (".jsx", ".tsx"),
+        (".ts", ".js"),
+        (".yml", ".yaml"),
+        (".yaml", ".yml"),
+        (".md", ".mdx"),
+    ):
+        if bare.endswith(old):
+            yield bare.removesuffix(old) + new
+
+
+def uncovered(rules: RuleSet, files: RepositoryFiles) -> list[Finding]:
+    """The folders at the top, or one below, whose files no rule binds; none if one binds all."""
+    if any(rules.book.everywhere(rule) for rule in rules.book.enforced):
+        return []
+    sources = {rule.path for rule in rules.rules}
+    bound: Counter[str] = Counter()
+    every: Counter[str] = Counter()
+    for path in files.files:
+        if path in sources or "/" not in path or path.startswith("."):
+            continue
+        places = _places(path)
+        every.update(places)
+        if rules.book.bind(path):
+            bound.update(places)
+    bare = [each for each in every if not bound[each] and every[each] >= _FEWEST_FILES]
+    outermost = sorted(each for each in bare if each.rpartition("/")[0] not in bare)
+    return [_uncovered(each, every[each]) for each in outermost[:_MOST_FOLDERS]]
+
+
+def _places(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:depth]) for depth in range(1, min(len(parts), 2) + 1)]
+
+
+def _uncovered(folder: str, count: int) -> Finding:
+    message = f"No rule binds any of the {count} files below {folder}/."
+    remedy = "Widen a rule if one is meant for them; else none is needed."
+    return Finding("uncovered", folder, None, None, message, remedy)

@@ -1,0 +1,177 @@
+"""The changed files as evidence is held against them: their lines before and after, their hunks.
+
+A place bears on the change if it lies in a hunk: the lines that changed and three around them, as
+the patch shows them. Not every file has such a place. One that was deleted, is empty, binary or
+only renamed has no line to cite, so that its name is enough.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hornbook.commits.change import Change, FileChange
+from hornbook.review.evidence.places import meant
+from hornbook.review.evidence.quotes import squeezed
+from hornbook.review.judgement import Citation
+
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
+_CHANGED_LINE = re.compile(r"^[+-](?!\+\+ |-- )", re.MULTILINE)
+# Kinds of files that hold prose, data or pictures, and no code.
+PROSE = frozenset(
+    ["adoc", "md", "mdc", "mdx", "pdf", "rst", "txt", "LICENSE"]
+)  # a list of ten lines is no help
+_DATA = "bin cfg conf csv gif ico ini jpeg jpg json lock png svg toml tsv webp xml yaml yml"
+NO_CODE = PROSE | frozenset(_DATA.split())
+Span = tuple[int, int]
+
+
+def kind_of(path: str) -> str:
+    """The end of a file's name that tells what it holds; else the name."""
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[2].lower() if "." in name else name
+
+
+class Tree(Protocol):
+    """The files of a commit, as far as evidence needs them."""
+
+    def has(self, path: str) -> bool:
+        """Whether the path is a regular file of the tree."""
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file of the tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """One changed file: `before` is its path at the merge base, and hunks are spans of lines.
+
+    `code` must be looked at, file by file; `citable` has a line that can be cited; `added` are the
+    numbers of the lines that are new.
+    """
+
+    path: str
+    before: str | None
+    new: tuple[Span, ...] = ()
+    old: tuple[Span, ...] = ()
+    changed_lines: int = 0
+    code: bool = False
+    citable: bool = False
+    gone: bool = False
+    added: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What a review is about: both trees, the changed files with their texts at HEAD, and the
+    words of the rules by id.
+    """
+
+    tree: Tree
+    changed: Mapping[str, str]
+    rules: Mapping[str, str] = field(default_factory=dict)
+    old: Tree | None = None
+    files: Mapping[str, ChangedFile] = field(default_factory=dict)
+    _squeezed: dict[tuple[str, bool], list[str]] = field(default_factory=dict, compare=False)
+
+    def named(self, written: str) -> str | None:
+        """The file of the trees that a written path means, if it means one."""
+        return meant(written, self._known, list(self.files))
+
+    def _known(self, path: str) -> bool:
+        return self.tree.has(path) or (path in self.files and self.files[path].gone)
+
+    def side(self, place: Citation) -> Citation:
+        """The place on the side where its file is: what was deleted has only lines of before."""
+        gone = place.path in self.files and self.files[place.path].gone
+        return Citation(place.path, place.start, place.end, place.quote, old=place.old or gone)
+
+    def lines(self, path: str, *, old: bool) -> list[str]:
+        """The lines of a file, now or before the change."""
+        if not old:
+            return self.tree.lines(path) if self.tree.has(path) else []
+        before = self.files[path].before if path in self.files else path
+        held = self.old is not None and before is not None and self.old.has(before)
+        return self.old.lines(before) if held and self.old and before else []
+
+    def squeezed_lines(self, path: str, *, old: bool) -> list[str]:
+        """The same as quotes are compared with them; each file is squeezed once."""
+        key = (path, old)
+        if key not in self._squeezed:
+            self._squeezed[key] = [squeezed(line) for line in self.lines(path, old=old)]
+        return self._squeezed[key]
+
+    def changed_code(self) -> dict[str, str]:
+        """The texts of the changed files with nothing but their hunks, every line at its number."""
+        return {path: self._hunks_of(path, text) for path, text in self.changed.items()}
+
+    def _hunks_of(self, path: str, text: str) -> str:
+        file = self.files.get(path)
+        if file is None:
+            return text
+        lines = text.split("\n")
+        kept = [""] * len(lines)
+        for first, last in file.new:
+            kept[first - 1 : last] = lines[first - 1 : last]
+        return "\n".join(kept)
+
+    def in_hunk(self, place: Citation) -> bool:
+        """Whether a place lies where the change is."""
+        file = self.files.get(place.path)
+        if file is None:
+            return False
+        spans = file.old if place.old else file.new
+        return any(first <= place.end and place.start <= last for first, last in spans)
+
+
+def changed_files(
+    change: Change, texts: Mapping[str, str], is_generated: Callable[[str, str], bool]
+) -> dict[str, ChangedFile]:
+    """The changed files by path; one that was renamed away stands by its old name too."""
+    found = {}
+    for each in change.files:
+        file = _changed_file(each, change.patches[each.path], texts.get(each.path), is_generated)
+        found[each.path] = file
+        if each.status == "R" and each.before is not None:
+            found.setdefault(
+                each.before, ChangedFile(each.before, each.before, old=file.old, gone=True)
+            )
+    return found
+
+
+def _changed_file(
+    each: FileChange, patch: str, text: str | None, is_generated: Callable[[str, str], bool]
+) -> ChangedFile:
+    hunks = list(_HUNK.finditer(patch))
+    new = tuple(_spans((hunk[3], hunk[4]) for hunk in hunks))
+    old = tuple(_spans((hunk[1], hunk[2]) for hunk in hunks))
+    citable = bool(text and new)
+    return ChangedFile(
+        each.path,
+        None if each.status == "A" else each.before or each.path,
+        new,
+        old,
+        len(_CHANGED_LINE.findall(patch, hunks[0].end())) if hunks else 0,
+        citable and kind_of(each.path) not in NO_CODE and not is_generated(each.path, text or ""),
+        citable,
+        each.status == "D",
+        tuple(_added(patch, hunks)),
+    )
+
+
+def _added(patch: str, hunks: Sequence[re.Match[str]]) -> Iterator[int]:
+    """The numbers of the lines that a patch adds."""
+    for place, hunk in enumerate(hunks):
+        end = hunks[place + 1].start() if place + 1 < len(hunks) else len(patch)
+        number = int(hunk[3])
+        for line in patch[hunk.end() + 1 : end].split("\n"):
+            if line.startswith("+"):
+                yield number
+            number += line.startswith(("+", " "))
+
+
+def _spans(ranges: Iterable[tuple[str, str | None]]) -> Iterator[Span]:
+    for start, count in ranges:
+        length = 1 if count is None else int(count)
+        if length:
+            yield int(start), int(start) + length - 1

@@ -1,0 +1,134 @@
+"""Reviews that look at nothing: every rule waved away, or answered with the same evidence.
+
+What counts as the same are the words, without the rule's own name, spacing and case, or the lines
+that are cited, whichever slice of them is quoted. Two answers in the same words are enough where
+they are all there is; the same lines may honestly speak to two rules, so that there it takes three,
+and most of them. A change with fewer lines than rules leaves nothing else to cite. Sections of one
+rule may rest on the same lines too.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hornbook.review.evidence.bearing import nothing_to_cite, only_documents
+from hornbook.review.evidence.changed_files import Reviewed
+from hornbook.review.evidence.resolution import Resolved
+from hornbook.review.judgement import JudgedUnit, ReviewProblem, SopEntry, Status
+
+FEWEST_ALIKE = 3
+MOST_LINES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a review says of one rule or section, and what its evidence rests on."""
+
+    entry: SopEntry
+    unit: JudgedUnit
+    resolved: Resolved
+
+
+def waved_away(answers: Sequence[Answer], reviewed: Reviewed) -> Iterator[ReviewProblem]:
+    """That no rule is said to apply, though all of them bind.
+
+    Where no changed file has a line to cite that is how it is; over documents alone it is too, if
+    each answer names what was looked at. One rule may not apply, if it is no error.
+    """
+    if not answers or judged(answers) or _is_small(answers):
+        return
+    bound = {path for each in answers for path in each.unit.bound}
+    if nothing_to_cite(bound, reviewed):
+        return
+    if only_documents(bound, reviewed) and all(
+        bound.intersection(each.resolved.named) for each in answers
+    ):
+        return
+    said = f"None of {len(answers)} rules is said to apply, and all of them bind: a person decides."
+    yield ReviewProblem("all_not_applicable", None, said)
+
+
+def _is_small(answers: Sequence[Answer]) -> bool:
+    return len(answers) == 1 and answers[0].unit.severity != "error"
+
+
+def stamped(answers: Sequence[Answer], reviewed: Reviewed) -> Iterator[ReviewProblem]:
+    """That the answers of one review are a stamp."""
+    found = judged(answers)
+    if len(found) < 2 or _changed_lines(found, reviewed) < len(found):
+        return
+    lines = dict.fromkeys((each.unit.sop_id, _lines(each)) for each in found)
+    times = (
+        _same(map(_words, found), len(found)),
+        _same([each for _, each in lines], max(len(lines), FEWEST_ALIKE)),
+    )
+    yield from _stamp(max(times))
+
+
+def stamped_over_passes(answers: Sequence[Answer]) -> Iterator[ReviewProblem]:
+    """The same over passes, whose reviewers do not know of each other.
+
+    Each may honestly quote the same line of a small change, so that only the same words count,
+    and from three rules on.
+    """
+    found = judged(answers)
+    if len(found) >= FEWEST_ALIKE:
+        yield from _stamp(_same(map(_words, found), len(found)))
+
+
+def shared(answers: Sequence[Answer]) -> Iterator[ReviewProblem]:
+    """Rules that rest on the same lines, or on the same search."""
+    groups: dict[object, list[str]] = {}
+    for each in judged(answers):
+        groups.setdefault(_lines(each), []).append(each.entry.sop_id)
+    for ids in groups.values():
+        others = list(dict.fromkeys(ids))
+        if len(others) > 1:
+            said = f"it rests on the same evidence as {', '.join(others[1:])}: does it prove both?"
+            yield ReviewProblem("shared_evidence", others[0], said)
+
+
+def judged(answers: Iterable[Answer]) -> list[Answer]:
+    """Those that say that a rule is kept or violated."""
+    return [each for each in answers if each.entry.status is not Status.NOT_APPLICABLE]
+
+
+def _stamp(count: int) -> Iterator[ReviewProblem]:
+    if count:
+        said = f"{count} rules are answered with the same evidence: look at each on its own."
+        yield ReviewProblem("rubber_stamp", None, said)
+
+
+def _same(signatures: Iterable[object], whole: int) -> int:
+    """How many of them are alike, if that is all (from two on), or most of three or more."""
+    counts = Counter(signatures)
+    ((_, times),) = counts.most_common(1)
+    everywhere = times >= 2 and times == whole
+    most = times >= FEWEST_ALIKE and 2 * times > counts.total()
+    return times if everywhere or most else 0
+
+
+def _words(answer: Answer) -> object:
+    """The evidence without what is the rule's own name, spacing, case and punctuation."""
+    entry = answer.entry
+    text = entry.evidence.casefold()
+    slug = entry.sop_id.rpartition(".")[2].casefold()
+    for name in (entry.sop_id.casefold(), slug, slug.replace("-", " ")):
+        text = text.replace(name, "") if name else text
+    words = "".join(letter for letter in text if letter.isalnum())
+    return words, entry.citations, entry.search
+
+
+def _lines(answer: Answer) -> object:
+    """The lines that the evidence rests on, else its search; one with neither is like no other."""
+    found = frozenset(
+        (place.path, place.old, line)
+        for place in answer.resolved.places
+        for line in range(place.start, min(place.end, place.start + MOST_LINES) + 1)
+    )
+    return found or answer.entry.search or answer.entry
+
+
+def _changed_lines(answers: Sequence[Answer], reviewed: Reviewed) -> int:
+    bound = {path for each in answers for path in each.unit.bound}
+    return sum(reviewed.files[path].changed_lines for path in bound if path in reviewed.files)

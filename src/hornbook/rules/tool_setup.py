@@ -1,0 +1,176 @@
+"""What the root of a tree shows about the tools in use, and what follows for single rule files.
+
+A reader says what a file says. Whether its tool would load the file can depend on others: Junie
+reads the first of three files, a `rules.md` is Continue's only where Continue is used, a setting
+of Gemini gives context files another name. `tool_setup` asks a tree for these facts once, the work
+tree and the tree of a commit alike, and `settled` applies them to a reading.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from hornbook.rules.document import Problem
+from hornbook.rules.metadata.block import NotMapping, UnreadableBlock, load_yaml
+from hornbook.rules.metadata.frontmatter import BOM
+from hornbook.rules.readers.protocol import Reading
+from hornbook.vocabulary.terms import ENFORCED, Activation, Category, Level
+
+GEMINI_SETTINGS = ".gemini/settings.json"
+AIDER_CONFIG = ".aider.conf.yml"
+NAMING_RULES = frozenset({GEMINI_SETTINGS, AIDER_CONFIG})
+"""Settings of tools that make rules of other files."""
+
+_CONTINUE: tuple[str, ...] = (".continue/", ".continuerules", ".continuerc.json")
+_QODO: tuple[str, ...] = (".pr_agent.toml", "pr_compliance_checklist.yaml")
+
+# Files of one tool that it reads only where none of the others is there, the first one first.
+_PASSED_OVER: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    ".junie/guidelines.md": ("Junie", (".junie/AGENTS.md", "AGENTS.md")),
+    ".roorules": ("Roo", (".roo/rules/",)),
+    ".roorules-code": ("Roo", (".roo/rules-code/",)),
+    ".agent/rules/": ("Antigravity", (".agents/rules/",)),
+}
+
+ASKED = tuple(
+    dict.fromkeys(
+        (
+            *_CONTINUE,
+            *_QODO,
+            *(each for path, (_tool, others) in _PASSED_OVER.items() for each in (path, *others)),
+            GEMINI_SETTINGS,
+            AIDER_CONFIG,
+        )
+    )
+)
+"""Paths from the root that matter; one that ends with `/` is a folder with a file in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSetup:
+    """Which of the paths that matter are there, and what two tools' settings name.
+
+    `context_names` are Gemini's names of context files (none: the usual one), `aider_reads` the
+    files that aider always reads.
+    """
+
+    present: frozenset[str] = frozenset()
+    context_names: frozenset[str] = frozenset()
+    aider_reads: frozenset[str] = frozenset()
+
+    def key(self) -> str:
+        """A text that differs wherever two setups do."""
+        parts = (self.present, self.context_names, self.aider_reads)
+        return json.dumps([sorted(part) for part in parts])
+
+    def names(self, path: PurePosixPath) -> str | None:
+        """The tool whose settings make a rule file of one that is none by its place."""
+        if str(path) in self.aider_reads:
+            return "aider"
+        return "gemini" if path.name in self.context_names else None
+
+
+NO_SETUP = ToolSetup()
+
+
+def tool_setup(present: Iterable[str], read: Callable[[str], bytes]) -> ToolSetup:
+    """The setup of a tree, from those of the paths `ASKED` that are there."""
+    found = frozenset(present)
+    gemini = read(GEMINI_SETTINGS) if GEMINI_SETTINGS in found else b""
+    aider = read(AIDER_CONFIG) if AIDER_CONFIG in found else b""
+    return ToolSetup(found, frozenset(_context_names(gemini)), frozenset(_aider_reads(aider)))
+
+
+def present_among(paths: Iterable[str]) -> frozenset[str]:
+    """Those of the paths `ASKED` that a list of files shows and that decide anything there."""
+    folders = tuple(asked for asked in ASKED if asked.endswith("/"))
+    found = set()
+    for path in paths:
+        if path in ASKED:
+            found.add(path)
+        elif path.startswith(folders):
+            found.update(folder for folder in folders if path.startswith(folder))
+    for path, (_tool, others) in _PASSED_OVER.items():
+        # Where there is no file to pass over, the others may come and go.
+        found -= {path, *others} if path not in found else set()
+    return frozenset(found)
+
+
+def _context_names(data: bytes) -> list[str]:
+    """The names that Gemini's settings give; comments are allowed there."""
+    text = re.sub(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', r"\1", _text(data), flags=re.DOTALL)
+    try:
+        settings = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(settings, dict):
+        return []
+    context = settings.get("context")
+    newer = context.get("fileName") if isinstance(context, dict) else None
+    return [name for name in _texts(newer or settings.get("contextFileName")) if "/" not in name]
+
+
+def _aider_reads(data: bytes) -> list[str]:
+    try:
+        read = load_yaml(_text(data)).values.get("read")
+    except (NotMapping, UnreadableBlock):
+        return []
+    return [str(PurePosixPath(path)) for path in _texts(read) if not path.startswith(("/", "~"))]
+
+
+def _texts(value: object) -> list[str]:
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if isinstance(item, str) and item]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace").removeprefix(BOM).replace("\r\n", "\n")
+
+
+def settled(reading: Reading, setup: ToolSetup) -> Reading:
+    """The reading, or one that binds nothing where the setup has its tool pass the file over."""
+    if reading.activation not in ENFORCED:
+        return reading
+    problem = _not_shown(reading, setup) or _passed_over(reading.path, setup)
+    if problem is None:
+        return reading
+    category = Category.REFERENCE if "category" in reading.inferred else reading.category
+    return replace(
+        reading,
+        activation=Activation.NEVER,
+        category=category,
+        problems=(problem, *reading.problems),
+    )
+
+
+def _not_shown(reading: Reading, setup: ToolSetup) -> Problem | None:
+    """Why a file of a common name is not taken for a tool's."""
+    path = PurePosixPath(reading.path)
+    if reading.tool == "continue" and path.name == "rules.md" and ".continue" not in path.parts:
+        tool, shows = "Continue", _CONTINUE
+    elif reading.tool == "qodo":
+        tool, shows = "Qodo", _QODO
+    else:
+        return None
+    if not setup.present.isdisjoint(shows):
+        return None
+    message = f"There is no `{shows[0]}`, so nothing shows that this is a rule of {tool}"
+    remedy = "move it to a folder of your rules if it is one"
+    return Problem(reading.path, None, "tool_not_shown", Level.INFO, f"{message}: {remedy}.")
+
+
+def _passed_over(path: str, setup: ToolSetup) -> Problem | None:
+    """Why a tool reads another file in the place of this one."""
+    place = ".agent/rules/" if path.startswith(".agent/rules/") else path
+    tool, before = _PASSED_OVER.get(place, ("", ()))
+    winner = next((each for each in before if each in setup.present), "").rstrip("/")
+    if path.rpartition("/")[2] == "GEMINI.md" and setup.context_names - {"GEMINI.md"}:
+        named = "" if "GEMINI.md" in setup.context_names else ", ".join(sorted(setup.context_names))
+        tool, winner = f"By `{GEMINI_SETTINGS}` Gemini", named
+    if not winner:
+        return None
+    message = f"{tool} reads `{winner}` in its place, so it binds nothing"
+    remedy = "put what still holds there, and remove this file"
+    return Problem(path, None, "passed_over", Level.INFO, f"{message}: {remedy}.")

@@ -1,0 +1,206 @@
+"""`hornbook doctor` as people and CI jobs call it."""
+
+import json
+import shutil
+from datetime import date
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from hornbook.doctor.baseline import accepted, read_baseline
+from hornbook.doctor.finding import Finding
+from hornbook.doctor.text_report import screen
+from hornbook.errors import ConfigError
+from hornbook.workspace import Workspace
+from tests.doctor.planted import COPILOT, DEFECTS, TESTS, more, sound
+from tests.kit.commands import answer, expect
+from tests.kit.published_schemas import SARIF, published_schema
+from tests.kit.workspaces import write
+
+KEYS = ["code", "level", "path", "line", "rule", "message", "remedy", "fixable", "accepted_until"]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sound(tmp_path_factory.mktemp("sound"))
+
+
+@pytest.fixture
+def root(base: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(base, tmp_path / "repository"))
+
+
+def spoil(root: Path, *names: str) -> None:
+    for defect in DEFECTS:
+        if not names or defect.name in names:
+            defect.plant(root)
+
+
+def state(root: Path) -> dict[str, tuple[bytes, int]]:
+    found = (path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts)
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
+
+
+def test_the_answer_has_the_documented_keys_and_nothing_is_written(root: Path) -> None:
+    spoil(root, "a pattern that is none", "a script of npm")
+    before = state(root)
+    told = answer(root, "doctor", "--json", code=1)
+    assert list(told) == ["grade", "counts", "findings", "not_judged", "seconds"]
+    assert told["counts"] == {"error": 1, "warning": 1, "info": 0}
+    assert told["grade"] == "F"
+    assert [list(each) for each in told["findings"]] == [KEYS, KEYS]
+    assert {tuple(each) for each in told["not_judged"]} == {("code", "reason")}
+    assert state(root) == before
+
+
+def test_a_repository_without_git_is_examined_too(tmp_path: Path) -> None:
+    rule = "# A\n\nLogic is in `src/a/gone.py`, not in views.\n"
+    write(tmp_path, {"AGENTS.md": rule, "src/a/b.py": ""})
+    told = answer(tmp_path, "--root", str(tmp_path), "doctor", "--json")
+    assert [(f["code"], f["line"]) for f in told["findings"]] == [("missing_path", 3)]
+    assert {"code": "stale", "reason": "This is no git repository, so nobody knows what changed since."} in told["not_judged"]  # fmt: skip
+
+
+def test_only_what_was_named_is_told(root: Path) -> None:
+    spoil(root, "a script of npm", "a folder that is gone")
+    told = answer(root, "doctor", ".cursor", "--json")
+    assert [each["path"] for each in told["findings"]] == [".cursor/rules/api.mdc"]
+
+
+def test_the_worst_rules_are_told_on_one_screen(root: Path) -> None:
+    whole = {"unreadable_rule", "bad_pattern", "dead_scope", "stale"}
+    spoil(root, *(defect.name for defect in DEFECTS if defect.code not in whole))
+    with Workspace.open(root) as work:
+        health = work.doctor()
+    lines = screen(health)
+    assert len(lines) <= 24
+    assert max(map(len, lines)) < 80
+    assert lines[0].startswith("D  ")
+    assert lines[2].startswith("error over_reserve")
+    piped = expect(root, "doctor", code=1).stdout.splitlines()
+    assert piped == screen(health, None)
+    assert not any(line.endswith("…") for line in piped)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a path in another case", "a pattern with backslashes", "a rule in UTF-16"],
+)
+def test_a_fix_heals_its_finding_and_nothing_else(name: str, root: Path) -> None:
+    sound_state = state(root)
+    spoil(root, name)
+    done = expect(root, "doctor", "--fix", "--json")
+    assert json.loads(done.stdout)["findings"] == []
+    assert done.stderr.startswith("fixed ")
+    (defect,) = (each for each in DEFECTS if each.name == name)
+    changed = {path for path, facts in state(root).items() if sound_state[path][0] != facts[0]}
+    assert changed <= {str(root / defect.path)}
+
+
+def test_a_link_is_corrected_where_only_one_file_can_be_meant(root: Path) -> None:
+    more("AGENTS.md", "\nSee [a](guides/deep.md) and [b](nowhere.md).\n")(root)
+    write(root, {"docs/guides/deep.md": "# Deep\n"})
+    told = answer(root, "doctor", "--fix", "--json")
+    assert [each["message"] for each in told["findings"]] == ["The link to `nowhere.md` leads to nothing here."]  # fmt: skip
+    assert "[a](docs/guides/deep.md) and [b](nowhere.md)" in (root / "AGENTS.md").read_text()
+
+
+def test_blank_lines_before_frontmatter_are_taken_out(root: Path) -> None:
+    write(root, {TESTS: "\n\n" + COPILOT})
+    found = answer(root, "doctor", "--json", code=1)["findings"]
+    assert [(each["code"], each["fixable"]) for each in found] == [("unreadable_rule", True)]
+    assert answer(root, "doctor", "--fix", "--json")["findings"] == []
+    assert (root / TESTS).read_text() == COPILOT
+
+
+def test_what_the_baseline_accepts_counts_nowhere_until_its_day(root: Path) -> None:
+    spoil(root, "a pattern that is none")
+    written = expect(root, "doctor", "--write-baseline", ".hornbook-doctor.yaml", "--json")
+    assert json.loads(written.stdout)["counts"]["error"] == 0
+    write(root, {".hornbook/doctor.yaml": (root / ".hornbook-doctor.yaml").read_text()})
+    told = answer(root, "doctor", "--json")
+    assert [each["accepted_until"] is not None for each in told["findings"]] == [True]
+    assert told["grade"] == "A"
+
+
+def test_an_entry_that_expired_counts_no_longer(tmp_path: Path) -> None:
+    entry = "- {code: stale, path: a.md, reason: known, accept_until: 2026-01-31}\n"
+    write(tmp_path, {"known.yaml": entry})
+    entries = read_baseline(tmp_path / "known.yaml")
+    findings = [Finding("stale", path, 1, "r", "m", "x") for path in ("a.md", "b.md")]
+    on_the_day, after = (accepted(findings, entries, date(2026, *day)) for day in ((1, 31), (2, 1)))
+    assert [each.accepted_until for each in on_the_day] == ["2026-01-31", None]
+    assert [each.accepted_until for each in after] == [None, None]
+
+
+def test_everything_wrong_with_a_baseline_is_told_at_once(tmp_path: Path) -> None:
+    text = "- code: stall\n  reason: r\n  accept_until: soon\n- code: stale\n  until: 2026-01-31\n"
+    write(tmp_path, {"known.yaml": text})
+    with pytest.raises(ConfigError) as refused:
+        read_baseline(tmp_path / "known.yaml")
+    told = "\n".join(refused.value.problems)
+    assert all(
+        part in told for part in ("`stall` is no code", "`soon` is no day", "until", "lacks")
+    )
+
+
+def test_sarif_is_valid_by_the_published_schema(root: Path) -> None:
+    spoil(root, "a script of npm", "a linked document", "a pattern that is none")
+    log = json.loads(expect(root, "doctor", "--format", "sarif", code=1).stdout)
+    jsonschema.validate(log, published_schema(SARIF))
+    levels = {each["ruleId"]: each["level"] for each in log["runs"][0]["results"]}
+    assert levels == {
+        "hornbook/bad_pattern": "error",
+        "hornbook/missing_command": "warning",
+        "hornbook/missing_document": "warning",
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Create `src/orders/refunds.ts` for refunds.",
+        "For example, `src/orders/refund.ts` holds one.",
+        "`src/orders/<name>.ts`, `src/orders/*.vue`, `path/to/file.ts`, `foo/bar.ts`",
+        "Bundles are in `dist/app.js`, secrets in `.env`, types in `src/generated/types.ts`.",
+        "It imports `web/utils` and `@scope/pkg/file.ts`, from `https://example.org/a/b.ts`.",
+        "Clients are in `db/client.ts`, orders in `orders/order`; see `order.ts:12`.",
+        "`src/orders/legacy.ts` was removed.",
+        "Use `and/or`, `text/plain`, `origin/main`, `GET /api/orders`, `~/notes.md`.",
+        "Run `npm run <script>` or `make -j4 build`, `yarn eslint`, `npm install`, `cargo test`.",
+        "[url](URL), [mail](mailto:a@example.org), [here](#commands), [g](/docs/guide.md)",
+    ],
+)
+def test_what_is_no_claim_is_not_told(line: str, root: Path) -> None:
+    more("AGENTS.md", f"\n{line}\n")(root)
+    with Workspace.open(root) as work:
+        assert [each.answer() for each in work.doctor().findings] == []
+
+
+def test_rules_that_are_links_to_one_text_are_no_copies(root: Path) -> None:
+    (root / "CLAUDE.md").symlink_to("AGENTS.md")
+    with Workspace.open(root) as work:
+        assert [e.code for e in work.doctor().findings if e.code != "unowned"] == []
+
+
+def test_opposed_demands_are_pairs_for_a_person(root: Path) -> None:
+    more("AGENTS.md", "\n- Always use `var_dump` here.\n")(root)
+    more(".cursor/rules/api.mdc", "\nNever use `var_dump`.\n")(root)
+    with Workspace.open(root) as work:
+        (found,) = work.doctor().findings
+    assert (found.code, found.level) == ("contradiction_candidate", "info")
+    assert ".cursor/rules/api.mdc" in found.message + found.path
+
+
+def test_owners_and_folders_that_nobody_thought_of_are_told(root: Path) -> None:
+    write(root, {".github/CODEOWNERS": "*.md @a\n/.github/ @b\n"})
+    (root / "AGENTS.md").unlink()
+    write(root, {f"lib/{n}.go": "package lib\n" for n in range(6)})
+    with Workspace.open(root) as work:
+        told = {(each.code, each.path) for each in work.doctor().findings if each.level == "info"}
+    assert ("uncovered", "lib") in told
+    assert {path for code, path in told if code == "unowned"} == {
+        ".cursor/rules/api.mdc",
+        ".cursor/rules/components.mdc",
+    }
