@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from hornbook import Workspace
-from hornbook.cli.replay import _row, _sentences, _table
+from hornbook.cli.commands.replay import _row, _sentences, _table
 from hornbook.doctor.replay import Replay
 from tests.kit.histories import Made, make_history
 

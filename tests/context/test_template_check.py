@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from hornbook.cli.definition_checks import template as command
+from hornbook.cli.commands.definition_checks import template as command
 from hornbook.context.templates.safe_xml import MAX_NODES
 from hornbook.context.templates.template import SHAPES, load_template
 from hornbook.errors import UsageError

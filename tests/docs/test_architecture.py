@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 from tests.kit.paths import ROOT
@@ -78,3 +79,12 @@ def test_every_room_says_what_lives_there() -> None:
 
 def test_the_map_is_read_on_a_screen_and_a_half() -> None:
     assert len(PAGE.splitlines()) <= 160
+
+
+def test_no_room_is_a_crowd_and_no_module_a_book() -> None:
+    modules = [path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"]
+    crowds = {
+        folder: many for folder, many in Counter(p.parent for p in modules).items() if many > 20
+    }
+    books = [path for path in modules if path.read_text(encoding="utf-8").count("\n") > 600]
+    assert (crowds, books) == ({}, [])

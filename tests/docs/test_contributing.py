@@ -130,7 +130,7 @@ def test_a_gate_preset_is_added_by_its_steps(copy: Copy, tmp_path: Path) -> None
     )
     rust = '    "rust": tool_signs.rust,\n'
     copy.change(detect, rust, f'{rust}    "elixir": lambda _: (),\n')
-    copy.change("cli/setup.py", '"dotnet", "none")', '"dotnet", "elixir", "none")')
+    copy.change("cli/commands/setup.py", '"dotnet", "none")', '"dotnet", "elixir", "none")')
     root = write(tmp_path / "elixir", {"mix.exs": "defmodule Shop do\nend\n"})
     copy.run(root, "-m", "hornbook", "init", "--gates", "auto")
     listed = json.loads(copy.run(root, "-m", "hornbook", "gates", "list", "--json"))["gates"]

@@ -405,7 +405,7 @@ def test_reports_keep_to_the_schema() -> None:
 
 
 def test_lists_keep_to_the_schema(tmp_path: Path) -> None:
-    from hornbook.cli.gates import answer
+    from hornbook.cli.commands.gates import answer
 
     write(tmp_path, {".hornbook/config.yaml": SOURCE})
     with Workspace.open(tmp_path) as work:

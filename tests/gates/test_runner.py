@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from hornbook import Workspace
-from hornbook.cli import gates as gate_run
+from hornbook.cli.commands import gates as gate_run
 from hornbook.commits.trees import content
 from hornbook.disk import sweep
 from hornbook.errors import ConfigError, UsageError

@@ -26,9 +26,9 @@ from typing import Any
 import sqlalchemy as sql
 
 import hornbook.cli.app
-import hornbook.cli.execute
-import hornbook.cli.plans
-import hornbook.cli.runs
+import hornbook.cli.commands.execute
+import hornbook.cli.commands.plans
+import hornbook.cli.commands.runs
 import hornbook.loop.engine.plan_engine  # so that no forked process has to
 from hornbook.plans import log
 from hornbook.plans.database import Row, SqliteTransaction

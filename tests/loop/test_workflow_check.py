@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hornbook import located
-from hornbook.cli.definition_checks import workflow as command
+from hornbook.cli.commands.definition_checks import workflow as command
 from hornbook.errors import UsageError
 from hornbook.located import MAX_BYTES, MAX_DEPTH
 from hornbook.loop.workflow.definition import SHIPPED

@@ -57,7 +57,7 @@ class LazyCommands(MutableMapping[str, click.Command]):
     """The commands by name, each imported when it is looked up; all names are known before."""
 
     def __getitem__(self, name: str) -> click.Command:
-        found = import_module(f"hornbook.cli.{_MODULE_OF[name]}").COMMANDS
+        found = import_module(f"hornbook.cli.commands.{_MODULE_OF[name]}").COMMANDS
         commands: dict[str, click.Command] = {each.name: each for each in found}
         return commands[name]
 

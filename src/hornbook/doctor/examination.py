@@ -5,17 +5,17 @@ from pathlib import Path
 
 from hornbook.commits import git
 from hornbook.doctor.baseline import PLACE, accepted, read_baseline
+from hornbook.doctor.checks.likeness import contradictions, duplicates
+from hornbook.doctor.checks.owners import PLACES, unowned
+from hornbook.doctor.checks.read_problems import read_problems
+from hornbook.doctor.checks.recorded import from_records
+from hornbook.doctor.checks.references import References
+from hornbook.doctor.checks.scopes import dead_scopes, uncovered
+from hornbook.doctor.checks.sizes import always_on_weight, over_reserve, over_tool_limit
+from hornbook.doctor.checks.stale import stale
 from hornbook.doctor.finding import Finding, Health, NotJudged, in_order
-from hornbook.doctor.likeness import contradictions, duplicates
-from hornbook.doctor.owners import PLACES, unowned
-from hornbook.doctor.read_problems import read_problems
-from hornbook.doctor.recorded import from_records
-from hornbook.doctor.references import References
 from hornbook.doctor.repository_files import RepositoryFiles
 from hornbook.doctor.rule_set import rule_set
-from hornbook.doctor.scopes import dead_scopes, uncovered
-from hornbook.doctor.sizes import always_on_weight, over_reserve, over_tool_limit
-from hornbook.doctor.stale import stale
 from hornbook.settings.places import Places
 from hornbook.settings.reserve import reserve_for
 from hornbook.settings.settings import Settings

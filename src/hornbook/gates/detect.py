@@ -10,12 +10,14 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import yaml
 
 from hornbook.errors import BadGlob
 from hornbook.gates import tool_signs
 from hornbook.gates.definitions import name_prefixes, preset_gates
+from hornbook.gates.gate_list import read_below
 from hornbook.gates.test_files import is_test
 from hornbook.gates.tool_signs import (
     REQUIREMENTS,
@@ -32,6 +34,7 @@ from hornbook.gates.tool_signs import (
     table,
     test_script,
 )
+from hornbook.rules.discover import FileKind, walk
 from hornbook.text.globs import parse_set
 
 DEEPEST = 3
@@ -413,3 +416,15 @@ def _overrides(stacks: Sequence[Stack]) -> Iterator[str]:
         for change in stack.changes:
             yield f"    - name: {prefix}{change.gate}"
             yield f"      {change.key}: {change.value}  # {change.why}"
+
+
+def chosen_gates(root: Path, choice: str) -> tuple[str, tuple[str, ...]]:
+    """The block to configure, of a preset or of what fits (`auto`), and what to know of it."""
+    found = _detected(root) if choice == "auto" else Detection((Stack(choice),))
+    return block(found.stacks), found.notes
+
+
+def _detected(root: Path) -> Detection:
+    """The presets that fit the repository."""
+    found = walk(root, "", lambda path, _name: is_manifest(path))
+    return detect((each.path for each in found if each.kind is FileKind.FILE), read_below(root))

@@ -11,14 +11,12 @@ from hornbook.commits.commit import Commit, commit_at
 from hornbook.errors import ConfigError
 from hornbook.gates.cannot_fail import refusals
 from hornbook.gates.definitions import Definitions, check_gates, define
-from hornbook.gates.detect import Detection, Stack, block, detect, is_manifest
 from hornbook.gates.floors import Strictness
 from hornbook.gates.gate import Gate
 from hornbook.gates.test_output import tools_run
 from hornbook.plans.files import PLAN_FILE
 from hornbook.plans.plan import Constraints
 from hornbook.plans.text import parse
-from hornbook.rules.discover import FileKind, walk
 from hornbook.settings.load import CONFIG, FOREIGN_CONFIG, parse_foreign_gates, parse_settings
 from hornbook.settings.settings import Confine, GateSettings
 from hornbook.vocabulary.terms import Level
@@ -79,7 +77,7 @@ def gates_now(root: Path) -> GateList:
     Raises:
         ConfigError: With everything that is wrong in their definition.
     """
-    read = _reader(root)
+    read = read_below(root)
     settings, file = gate_settings(read)
     return _bound(_listed(define(settings), read, file), settings)
 
@@ -156,18 +154,6 @@ def gate_settings(read: Read) -> tuple[GateSettings, str | None]:
     if settings is None:
         return GateSettings(), None
     return settings, FOREIGN_CONFIG.as_posix()
-
-
-def detected(root: Path) -> Detection:
-    """The presets that fit the repository."""
-    found = walk(root, "", lambda path, _name: is_manifest(path))
-    return detect((each.path for each in found if each.kind is FileKind.FILE), _reader(root))
-
-
-def chosen_gates(root: Path, choice: str) -> tuple[str, tuple[str, ...]]:
-    """The block to configure, of a preset or of what fits (`auto`), and what to know of it."""
-    found = detected(root) if choice == "auto" else Detection((Stack(choice),))
-    return block(found.stacks), found.notes
 
 
 def _listed(
@@ -250,7 +236,8 @@ def _why_none(read: Read, file: str | None) -> str:
     return said
 
 
-def _reader(root: Path) -> Read:
+def read_below(root: Path) -> Read:
+    """Reads files of a work tree by path, and nothing outside of it."""
     top = root.resolve()
 
     def read(path: str) -> bytes | None:

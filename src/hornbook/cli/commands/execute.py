@@ -73,7 +73,7 @@ def resume(root: str | None, run_id: str, *, as_json: bool) -> None:
 @root_of
 def auto(root: str | None, topic: str, agent: str | None, *, as_json: bool) -> None:
     """Plan a topic, check the plan and carry it out."""
-    from hornbook.cli.plans import print_check
+    from hornbook.cli.commands.plans import print_check
     from hornbook.loop.plan_book import PlanCheck
 
     with _engine(root) as engine, _interruptible("hornbook execute SLUG"), _shown() as look:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from hornbook.cli.commands.rules import print_problems, print_reserve, reserve_answer
 from hornbook.cli.options import json_option, root_of
 from hornbook.cli.output import harmless, print_json, progress_bar, write
-from hornbook.cli.rules import print_problems, print_reserve, reserve_answer
 
 if TYPE_CHECKING:
     from hornbook.doctor.finding import Health
@@ -141,7 +141,7 @@ class _Gates:
 def _chosen_gates(work: "Workspace", stack: str) -> _Gates:
     if stack == "none":
         return _Gates()
-    from hornbook.gates.gate_list import chosen_gates
+    from hornbook.gates.detect import chosen_gates
 
     return _Gates(*chosen_gates(work.root, stack))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hornbook.cli.context import model_option, print_context, write_packets
+from hornbook.cli.commands.context import model_option, print_context, write_packets
 from hornbook.cli.options import json_option, opened, reserve_option, root_of
 from hornbook.cli.output import columns, note, print_json, write
 from hornbook.errors import NotFound, UsageError

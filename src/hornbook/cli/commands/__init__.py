@@ -1,0 +1,1 @@
+"""The commands, a module for each group: what they ask of the workspace, and how it is shown."""
