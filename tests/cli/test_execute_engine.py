@@ -124,6 +124,31 @@ def test_an_interruption_keeps_everything_and_says_how_to_go_on(root: Path) -> N
     assert (over.returncode, "has ended (approved)" in over.stderr) == (1, True)
 
 
+INTERRUPTED_WITHIN_A_LINE = """
+import io, signal, sys
+from hornbook.cli.commands.execute import _interruptible
+
+class Interrupted(io.RawIOBase):
+    def writable(self):
+        return True
+    def write(self, data):
+        signal.raise_signal(signal.SIGINT)
+        return len(data)
+
+with _interruptible("hornbook execute limits"):
+    sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupted()), write_through=True)
+    sys.stderr.write("a line of progress\\n" * 10_000)
+    sys.exit(3)
+"""
+
+
+def test_an_interruption_within_a_printed_line_ends_it_too(root: Path) -> None:
+    command = [sys.executable, "-c", INTERRUPTED_WITHIN_A_LINE]
+    ended = subprocess.run(command, check=False, cwd=root, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("\nstopped.")
+
+
 def test_a_run_that_asks_is_left_to_a_person(root: Path) -> None:
     scripted(root, {"limits-1": ["ask", "end approved"]})
     done = hornbook(root, "execute", "limits")

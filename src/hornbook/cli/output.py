@@ -51,11 +51,16 @@ def write_bytes(data: bytes) -> None:
 
 def note(text: str) -> None:
     """A line on stderr, broken between words where a terminal needs it."""
+    sys.stderr.write(note_text(text))
+
+
+def note_text(text: str) -> str:
+    """What a note prints."""
     lines = [text]
     if sys.stderr.isatty():
         seen = screen(sys.stderr)
         lines = [part for line in text.split("\n") for part in seen.prose(line)]
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def console() -> "Console":

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -17,6 +17,7 @@ from hornbook.cli.output import (
     counted,
     harmless,
     note,
+    note_text,
     print_json,
     table_of,
     write,
@@ -133,8 +134,12 @@ def _engine(root: str | None) -> "Iterator[PlanEngine]":
 def _interruptible(again: str) -> Iterator[None]:
     """Have ^C and SIGTERM end the process at once: what is recorded is all there is to keep."""
 
+    kept = f"stopped. What was done is kept; go on with `{again}`, unless a worker does."
+    said = note_text(f"\n{kept}")
+
     def ends(_number: int, _frame: object) -> None:
-        note(f"\nstopped. What was done is kept; go on with `{again}`, unless a worker does.")
+        # The line that was just being printed has the stream's buffer: we go past it.
+        os.write(2, said.encode())
         _leave(1)
 
     before = [(number, signal.signal(number, ends)) for number in (signal.SIGINT, signal.SIGTERM)]
@@ -148,7 +153,9 @@ def _interruptible(again: str) -> Iterator[None]:
 def _leave(code: int) -> NoReturn:
     """End now, with whatever agents still do: they end with us."""
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        # A signal that came within a write of this very stream finds it in use.
+        with suppress(RuntimeError, OSError):
+            stream.flush()
     os._exit(code)
 
 
