@@ -98,7 +98,9 @@ def test_code_that_the_rule_binds_is_not_left_out() -> None:
     both = ("app.py", "web.js")
     (said,) = looked("print", "**/*.py", bound=both).problems
     assert "leaves out web.js" in said
-    assert looked("print", "**/*.py", "**/*.js", bound=both) == SearchResult(chosen=both)
+    assert looked("print", "**/*.py", "**/*.js", bound=both) == SearchResult(
+        chosen=both, supports=True
+    )
     (said,) = looked("print", "*.yaml", bound=("app.py", "deploy.yaml")).problems
     assert "leaves out app.py" in said
     (said,) = looked("printer", "*.md", bound=("app.py", "notes.md")).problems

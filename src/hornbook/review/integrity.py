@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from hornbook.review.evidence.bearing import added_forbidden, bears, nothing_to_cite, said_beside
-from hornbook.review.evidence.changed_files import Reviewed
+from hornbook.review.evidence.bearing import added_forbidden, bears, said_beside
+from hornbook.review.evidence.changed_files import Reviewed, nothing_to_cite
 from hornbook.review.evidence.resolution import resolve
 from hornbook.review.evidence.search import Searches
 from hornbook.review.evidence.stamps import Answer, shared, stamped, waved_away
@@ -192,7 +192,7 @@ class IntegrityCheck:
             return False
         if nothing_to_cite(unit.bound, self._reviewed):
             return False
-        return not bears(entry, answer.resolved, unit.bound, self._reviewed)
+        return not bears(entry, answer.resolved, unit, self._reviewed)
 
     def _status(
         self, entry: SopEntry, rule: JudgedUnit, verdict: Verdict

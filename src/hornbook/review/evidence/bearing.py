@@ -2,38 +2,67 @@
 
 Evidence that exists may still be beside the point: the first line of some file is there in every
 tree. So a place counts only in a hunk of a changed file that the rule binds, or in what the change
-removed there. And one place does not speak for a whole change: for a rule of severity error every
+removed there; for a rule of severity error it is the quote that must stand there. A rule that asks
+for something in another file, a test or a line in the changelog, is answered where that is. And one
+place does not speak for a whole change: for a rule of severity error every
 changed file of code that it binds is cited, searched, or excused with a reason. An excuse covers
 half of these files at the most, so that none can stand for not looking.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from hornbook.errors import BadGlob
+from hornbook.gates.test_files import is_test
 from hornbook.review.evidence.changed_files import PROSE, Reviewed, kind_of
 from hornbook.review.evidence.prohibitions import forbidden_code, stands_in
-from hornbook.review.evidence.resolution import SHORTEST_REASON, Resolved, shown
+from hornbook.review.evidence.resolution import (
+    SHORTEST_REASON,
+    Resolved,
+    shown,
+    visible_letters,
+)
 from hornbook.review.judgement import Citation, Excuse, JudgedUnit, SopEntry, Status
 from hornbook.text.globs import parse_set
 
 MOST_LISTED = 5
+_TESTS = re.compile(r"\b(?:tests?|tested|specs?|coverage)\b", re.IGNORECASE)
 
 
-def bears(entry: SopEntry, resolved: Resolved, bound: Iterable[str], reviewed: Reviewed) -> bool:
-    """Whether the evidence of an entry rests on the change, in a file that the rule binds.
+def bears(entry: SopEntry, resolved: Resolved, unit: JudgedUnit, reviewed: Reviewed) -> bool:
+    """Whether the evidence of an entry rests on the change, in a file that the rule is about.
 
     What is said not to apply rests on having looked at such a file, on whatever line.
     """
-    files = set(bound)
+    files = {*unit.bound, *_asked_for(reviewed.rules.get(unit.id, ""), reviewed)}
     if entry.status is Status.NOT_APPLICABLE and not files.isdisjoint(resolved.named):
         return True
-    return bool(_in_change(resolved, files, reviewed)) or bool(resolved.searched)
+    if resolved.searched:
+        return True
+    if entry.status is Status.PASSED and unit.severity == "error":
+        return not files.isdisjoint(
+            {each.path for each in resolved.quoted} | _gone(resolved, reviewed)
+        )
+    return bool(_in_change(resolved, files, reviewed))
+
+
+def _asked_for(rule: str, reviewed: Reviewed) -> Iterator[str]:
+    """The changed files that a rule asks for, whether it binds them or not."""
+    tests = _TESTS.search(rule) is not None
+    for path in reviewed.files:
+        name = path.rpartition("/")[2]
+        if (tests and is_test(path)) or (len(name) >= SHORTEST_REASON and name in rule):
+            yield path
+
+
+def _gone(resolved: Resolved, reviewed: Reviewed) -> set[str]:
+    """The files that evidence names and that have no line to cite any more."""
+    return {path for path in resolved.files if reviewed.files[path].gone}
 
 
 def _in_change(resolved: Resolved, bound: set[str], reviewed: Reviewed) -> set[str]:
     cited = {place.path for place in resolved.places if reviewed.in_hunk(place)}
-    gone = {path for path in resolved.files if reviewed.files[path].gone}
-    return (cited | gone) & bound
+    return (cited | _gone(resolved, reviewed)) & bound
 
 
 def covered(
@@ -58,7 +87,7 @@ def _excused(excuses: Iterable[Excuse], files: Sequence[str]) -> Iterator[str]:
         except BadGlob:
             continue
         found = [path for path in files if globs.match(path) is not None]
-        if len(found) * 2 <= len(files) and len(excuse.reason.strip()) >= SHORTEST_REASON:
+        if len(found) * 2 <= len(files) and visible_letters(excuse.reason) >= SHORTEST_REASON:
             yield from found
 
 
@@ -96,12 +125,6 @@ def said_uncovered(files: Sequence[str]) -> str:
         f"Nothing is cited in {listed}{more}, which this rule binds: cite a changed line of each, "
         "search them, or excuse them with a reason."
     )
-
-
-def nothing_to_cite(bound: Iterable[str], reviewed: Reviewed) -> bool:
-    """Whether no changed file that rules bind has a line to cite."""
-    files = [reviewed.files[path] for path in bound if path in reviewed.files]
-    return not any(file.citable for file in files)
 
 
 def only_documents(bound: Iterable[str], reviewed: Reviewed) -> bool:

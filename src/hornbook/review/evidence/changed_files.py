@@ -7,7 +7,7 @@ only renamed has no line to cite, so that its name is enough.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from hornbook.commits.change import Change, FileChange
@@ -22,6 +22,8 @@ PROSE = frozenset(
     ["adoc", "md", "mdc", "mdx", "pdf", "rst", "txt", "LICENSE"]
 )  # a list of ten lines is no help
 _DATA = "bin cfg conf csv gif ico ini jpeg jpg json lock png svg toml tsv webp xml yaml yml"
+LONGEST_RANGE = 40
+"""How many lines may be cited at once where little of them changed."""
 NO_CODE = PROSE | frozenset(_DATA.split())
 Span = tuple[int, int]
 
@@ -116,12 +118,26 @@ class Reviewed:
         return "\n".join(kept)
 
     def in_hunk(self, place: Citation) -> bool:
-        """Whether a place lies where the change is."""
+        """Whether a place lies where the change is; a range over most of a file does not."""
+        inside = sum(each.end - each.start + 1 for each in self.in_hunks(place))
+        cited = place.end - place.start + 1
+        return inside > 0 and (cited <= LONGEST_RANGE or inside * 4 >= cited)
+
+    def in_hunks(self, place: Citation) -> list[Citation]:
+        """The parts of a place that lie where the change is."""
         file = self.files.get(place.path)
-        if file is None:
-            return False
-        spans = file.old if place.old else file.new
-        return any(first <= place.end and place.start <= last for first, last in spans)
+        spans = () if file is None else file.old if place.old else file.new
+        return [
+            replace(place, start=max(first, place.start), end=min(last, place.end))
+            for first, last in spans
+            if first <= place.end and place.start <= last
+        ]
+
+
+def nothing_to_cite(bound: Iterable[str], reviewed: Reviewed) -> bool:
+    """Whether no changed file that rules bind has a line to cite."""
+    files = [reviewed.files[path] for path in bound if path in reviewed.files]
+    return not any(file.citable for file in files)
 
 
 def changed_files(

@@ -8,7 +8,8 @@ backslashes, or be the end of just one changed file's path. What only looks like
 place too, so that an invented file is refused and not overlooked.
 
 What stands in backticks is a quote, unless it is a place or a file's name. A quote right behind a
-place says what stands there; all others may be prose, such as what the code does not do.
+place says what stands there; all others may be prose, such as what the code does not do. Text in
+other quotation marks may be a quote too, and is never held against anybody.
 """
 
 import re
@@ -26,7 +27,7 @@ LONGEST_EVIDENCE = 20_000
 # Ticks as Markdown has them: a run of n opens, the next run of n closes.
 _TICKS = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _DASH = "[-\N{EN DASH}\N{EM DASH}]"
-_LINES = rf"-?[0-9]{{1,9}}(?:{_DASH}-?[0-9]{{1,9}})?"
+_LINES = rf"[-+]?[0-9]{{1,9}}(?:{_DASH}[-+]?[0-9]{{1,9}})?"
 # `path:line:column`, as compilers print it, is its line; `path:3,7-9` are several places.
 _COLON = re.compile(rf":({_LINES}(?:,\s?{_LINES})*)(?![0-9])(?::[0-9]+)?")
 _ANCHOR = re.compile(rf"#L([0-9]{{1,9}}(?:{_DASH}L?[0-9]{{1,9}})?)")
@@ -38,6 +39,8 @@ _WORDED = re.compile(
     re.IGNORECASE,
 )
 _WORDED_FIRST = re.compile(rf"\blines?\s+({_NUMBERS})\s+(?:of|in)\s+(\S+)", re.IGNORECASE)
+# Quotation marks of prose; an apostrophe inside of a word is none.
+_MARKS = re.compile(r""""([^"\n]{8,})"|“([^”\n]{8,})”|(?<!\w)'([^'\n]{8,})'(?!\w)""")
 _LANGUAGE = re.compile(r"\A[a-zA-Z+#-]{0,12}\n")
 _EDGES = "\"'()[]{}<>,;*.“”‘’«»"
 # Files whose names have no end that tells what they are.
@@ -60,7 +63,7 @@ class Pointers:
     """What an evidence text names: places in files, files alone, and pieces of code.
 
     `attached` are those of the quotes that stand right behind a place. `strange` are places in
-    files that no tree has, as they are written.
+    files that no tree has, as they are written. `prose` is the text without its quotes.
     """
 
     places: tuple[Citation, ...] = ()
@@ -69,6 +72,7 @@ class Pointers:
     attached: tuple[str, ...] = ()
     strange: tuple[str, ...] = ()
     too_many: bool = False
+    prose: str = ""
 
 
 @dataclass(slots=True)
@@ -90,6 +94,7 @@ def read_places(evidence: str, named: Named) -> Pointers:
     found = _Found()
     prose = _without_quotes(evidence, named, found)
     _read_prose(prose, named, found)
+    found.quotes += (next(filter(None, mark.groups())) for mark in _MARKS.finditer(prose))
     places = tuple(dict.fromkeys(found.places))
     return Pointers(
         places[:MOST],
@@ -98,6 +103,7 @@ def read_places(evidence: str, named: Named) -> Pointers:
         tuple(dict.fromkeys(found.attached)),
         tuple(dict.fromkeys(found.strange)),
         too_many=len(places) > MOST or found.numbers > MOST_NUMBERS,
+        prose=prose,
     )
 
 
@@ -139,7 +145,7 @@ def _read_prose(prose: str, named: Named, found: _Found) -> None:
         path = plain(number[2].strip(_EDGES))
         _add(path if named(path) else None, number[1], named, found)
     for word in prose.split():
-        file = named(plain(_COLON.sub("", word).strip(_EDGES)))
+        file = named(plain(_COLON.sub("", word).strip(_EDGES + ":!?")))
         if file is not None:
             found.files.append(file)
 

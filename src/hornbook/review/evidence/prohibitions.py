@@ -70,9 +70,16 @@ def forbidden_pieces(text: str) -> tuple[Forbidden, ...]:
     return tuple(dict.fromkeys(each for each in _forbidden(text) if each.code.strip()))
 
 
+def forbids(text: str) -> bool:
+    """Whether a rule's text forbids anything at all, in code or in words."""
+    return _FORBIDS.search(text) is not None
+
+
 def ways_to_write(code: str) -> Iterator[str]:
     """The texts in which a piece of forbidden code may stand, for a pattern to find it in one."""
     yield from (form.format(code) for form in _AROUND)
+    if not code[:1].isalnum():
+        yield f"x{code}"
     yield from (line for line in code.splitlines()[:_MOST_LINES] if line.strip())
 
 

@@ -1,17 +1,19 @@
 """Whether a piece of quoted code stands in some lines, however it was copied.
 
 Blanks do not count, nor do the marks that a diff, a page or an editor puts around code: `+` and `-`
-at the begin of lines, typographic quotation marks, other Unicode forms of the same letter. An
-ellipsis in a quote stands for anything.
+at the begin of lines, typographic quotation marks, other Unicode forms of the same letter, the
+escapes of JSON and HTML. An ellipsis in a quote stands for anything.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from html import unescape
 from unicodedata import normalize
 
 SHORTEST_QUOTE = 8
 _MARKED = re.compile(r"^[ \t]?[+-](?![+-])", re.MULTILINE)
 _NUMBERED = re.compile(r"^\s*\d{1,6}\s*[|:]\s?", re.MULTILINE)
+_ESCAPED = re.compile(r"\\([\"'])")
 _ELLIPSIS = re.compile(r"\[?(?:\.{3}|\N{HORIZONTAL ELLIPSIS})\]?")
 _MARKS = str.maketrans("“”„«»‘’‚–—−\u00a0", '"""""\'\'\'--- ')
 _FEWEST = 3
@@ -30,22 +32,24 @@ def visible_length(text: str) -> int:
 
 def holds(quote: str, text: str) -> bool:
     """Whether the quote stands in a text that is squeezed already."""
-    return any(_in_order(pieces, text) for pieces in _forms(quote))
+    return any(_in_order(pieces, text) is not None for pieces in _forms(quote))
 
 
-def _in_order(pieces: Sequence[str], text: str) -> bool:
-    at = 0
+def _in_order(pieces: Sequence[str], text: str) -> tuple[int, int] | None:
+    """Where pieces that follow each other begin and end in a text."""
+    start, at = -1, 0
     for piece in pieces:
         found = text.find(piece, at)
         if found < 0:
-            return False
-        at = found + len(piece)
-    return bool(pieces)
+            return None
+        start, at = (found if start < 0 else start), found + len(piece)
+    return (start, at) if pieces else None
 
 
 def _forms(quote: str) -> Iterator[list[str]]:
     """The ways to read a quote, each as pieces that follow each other."""
-    for text in dict.fromkeys((quote, _MARKED.sub("", quote), _NUMBERED.sub("", quote))):
+    copied = (quote, _MARKED.sub("", quote), _NUMBERED.sub("", quote))
+    for text in dict.fromkeys((*copied, _ESCAPED.sub(r"\1", quote), unescape(quote))):
         whole = squeezed(text)
         if whole:
             yield [whole]
@@ -53,6 +57,19 @@ def _forms(quote: str) -> Iterator[list[str]]:
         long_enough = [piece for piece in pieces if len(piece) >= _FEWEST]
         if len(pieces) > 1 or whole != "".join(pieces):
             yield long_enough
+
+
+def standing(quote: str, parts: Sequence[str]) -> tuple[int, int] | None:
+    """The lines that a quote stands on first, if it stands there at all; counted from 1.
+
+    `parts` are the lines, squeezed.
+    """
+    text = "".join(parts)
+    for pieces in _forms(quote):
+        found = _in_order(pieces, text)
+        if found is not None:
+            return _line_at(parts, found[0]), _line_at(parts, found[1] - 1)
+    return None
 
 
 def only_line(quote: str, parts: Sequence[str]) -> tuple[int, int] | None:

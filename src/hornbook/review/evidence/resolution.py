@@ -13,13 +13,14 @@ That evidence exists does not say that it has to do with the change: that is for
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from hornbook.review.evidence.changed_files import Reviewed
+from hornbook.review.evidence.changed_files import Reviewed, nothing_to_cite
 from hornbook.review.evidence.places import LONGEST_EVIDENCE, MOST, Pointers, plain, read_places
 from hornbook.review.evidence.quotes import (
     SHORTEST_QUOTE,
     holds,
     only_line,
     squeezed,
+    standing,
     visible_length,
 )
 from hornbook.review.evidence.search import Searches, SearchResult
@@ -44,7 +45,8 @@ class Resolved:
     `named` are the files that it names, with or without a line, `files` those of them that changed
     and have no line to cite; `searched` are those that a search which proves something looked at.
     Warnings are of evidence that holds; notes say how it was read. `cited` are the places that
-    exist, whether the evidence holds or not.
+    exist, whether the evidence holds or not; `quoted` are the lines of the change among them that a
+    quote which is long enough stands on.
     """
 
     places: tuple[Citation, ...] = ()
@@ -55,6 +57,7 @@ class Resolved:
     searched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     cited: tuple[Citation, ...] = ()
+    quoted: tuple[Citation, ...] = ()
 
 
 @dataclass(slots=True)
@@ -68,8 +71,11 @@ class _Sighting:
     """The files for which a quote said better where it stands."""
     held: int = 0
     """The length of the longest quote that holds."""
+    lineless: bool = False
+    """Whether no file that the rule binds has a line to cite."""
     whole: bool = False
     """Whether a quote is all that stands on the lines cited."""
+    quoted: list[Citation] = field(default_factory=list)
 
 
 def resolve(
@@ -89,6 +95,7 @@ def resolve(
     pointers = read_places(entry.evidence, reviewed.named)
     looked = searches.look(entry.search, rule) if entry.search is not None else SearchResult()
     seen = _sighted(entry, pointers, reviewed)
+    seen.lineless = nothing_to_cite(rule.bound, reviewed)
     files = tuple(path for path in pointers.files if _is_lineless(path, reviewed))
     wrong = [*seen.wrong, *looked.problems, *_only_rules(seen.places, rule_files)]
     proves = looked.proves and entry.status is Status.PASSED
@@ -100,12 +107,19 @@ def resolve(
     return Resolved(
         places=tuple(seen.places),
         cited=tuple(seen.places),
+        quoted=tuple(seen.quoted),
         warnings=looked.warnings,
         named=tuple(dict.fromkeys((*(each.path for each in seen.places), *pointers.files))),
         files=files,
-        searched=looked.chosen if proves else (),
+        searched=looked.chosen if proves or _is_supported(looked, entry, rule, seen) else (),
         notes=tuple(seen.notes),
     )
+
+
+def _is_supported(looked: SearchResult, entry: SopEntry, rule: JudgedUnit, seen: _Sighting) -> bool:
+    """Whether a search that proves nothing alone counts beside what is quoted of the change."""
+    cited = any(place.path in rule.files for place in seen.quoted)
+    return looked.supports and cited and entry.status is Status.PASSED
 
 
 def _is_empty(entry: SopEntry) -> bool:
@@ -161,7 +175,7 @@ def _look_up(place: Citation, reviewed: Reviewed, seen: _Sighting, off: list[Cit
         return
     if exists and holds(place.quote, _squeezed_text(place, reviewed)):
         seen.places.append(place)
-        _weigh(place.quote, _squeezed_text(place, reviewed), seen)
+        _weigh(place.quote, place, reviewed, seen)
         return
     corrected = _corrected(place.quote, [place.path], reviewed)
     if corrected is not None:
@@ -180,12 +194,13 @@ def _hold_quotes(
     """Hold the quotes of the prose against the places; where none fits, find where it stands."""
     quotes, fitting = pointers.quotes[:MOST_QUOTES], set[str]()
     cited = list(dict.fromkeys(place.path for place in (*seen.places, *off)))
+    prose = squeezed(pointers.prose)
     for place in tuple(seen.places):
         text = _squeezed_text(place, reviewed)
-        for quote in quotes:
+        for quote in (*quotes, *_written_out(place, prose, reviewed)):
             if holds(quote, text):
                 fitting.add(quote)
-                _weigh(quote, text, seen)
+                _weigh(quote, place, reviewed, seen)
     for quote in quotes:
         elsewhere = (
             None if quote in fitting else _corrected(quote, cited or pointers.files, reviewed)
@@ -199,9 +214,31 @@ def _hold_quotes(
         )
 
 
-def _weigh(quote: str, text: str, seen: _Sighting) -> None:
-    seen.held = max(seen.held, visible_length(quote))
-    seen.whole |= squeezed(quote) == text
+def _written_out(place: Citation, prose: str, reviewed: Reviewed) -> Iterator[str]:
+    """The cited lines that stand in the prose without any mark around them."""
+    parts = reviewed.squeezed_lines(place.path, old=place.old)
+    for line in parts[place.start - 1 : min(place.end, place.start + MOST_QUOTES)]:
+        if len(line) >= SHORTEST_QUOTE and line in prose:
+            yield line
+
+
+def _weigh(quote: str, place: Citation, reviewed: Reviewed, seen: _Sighting) -> None:
+    """Note how much of a quote that holds was read, and where in the change it stands."""
+    length, said = visible_length(quote), squeezed(quote)
+    whole = said == _squeezed_text(place, reviewed)
+    seen.held = max(seen.held, length)
+    seen.whole |= whole
+    if length >= SHORTEST_QUOTE or whole:
+        seen.quoted += _where(quote, place, reviewed)
+
+
+def _where(quote: str, place: Citation, reviewed: Reviewed) -> Iterator[Citation]:
+    """The lines of the change that a quote stands on, among those cited."""
+    for each in reviewed.in_hunks(place):
+        lines = standing(quote, _squeezed_lines(each, reviewed))
+        if lines is not None:
+            first, last = (each.start - 1 + number for number in lines)
+            yield replace(each, start=first, end=last, quote="")
 
 
 def _corrected(quote: str, paths: Sequence[str], reviewed: Reviewed) -> Citation | None:
@@ -217,13 +254,16 @@ def _corrected(quote: str, paths: Sequence[str], reviewed: Reviewed) -> Citation
 def _take_corrected(quote: str, place: Citation, reviewed: Reviewed, seen: _Sighting) -> None:
     seen.places.insert(0, place)
     seen.corrected.add(place.path)
-    _weigh(quote, _squeezed_text(place, reviewed), seen)
+    _weigh(quote, place, reviewed, seen)
     seen.notes.append(f"{_short(quote)} stands at {shown(place)}, which counts as the place cited.")
 
 
 def _squeezed_text(place: Citation, reviewed: Reviewed) -> str:
-    parts = reviewed.squeezed_lines(place.path, old=place.old)
-    return "".join(parts[place.start - 1 : place.end])
+    return "".join(_squeezed_lines(place, reviewed))
+
+
+def _squeezed_lines(place: Citation, reviewed: Reviewed) -> list[str]:
+    return reviewed.squeezed_lines(place.path, old=place.old)[place.start - 1 : place.end]
 
 
 def _missing(place: Citation, reviewed: Reviewed) -> str:
@@ -237,7 +277,9 @@ def _missing(place: Citation, reviewed: Reviewed) -> str:
 
 def _no_reason(entry: SopEntry) -> bool:
     """Whether an entry says that a rule does not apply and gives no reason."""
-    return entry.status is Status.NOT_APPLICABLE and _visible(entry.evidence) < SHORTEST_REASON
+    return (
+        entry.status is Status.NOT_APPLICABLE and visible_letters(entry.evidence) < SHORTEST_REASON
+    )
 
 
 def _too_little(
@@ -254,7 +296,7 @@ def _too_little(
     if entry.status is Status.NOT_APPLICABLE:
         if _no_reason(entry):
             yield f"{entry.evidence.strip()!r} is no reason: say why the rule does not apply."
-        elif error and not (seen.places or files or pointers.files):
+        elif error and not (seen.places or pointers.files or seen.lineless):
             yield (
                 "A rule of severity error is waved away without a place: cite what you looked "
                 "at, as path:line."
@@ -282,7 +324,7 @@ def shown(place: Citation) -> str:
     return f"{place.path}:{side}{span}"
 
 
-def _visible(text: str) -> int:
+def visible_letters(text: str) -> int:
     """How many letters of a text can be seen."""
     return sum(not is_blank(letter) for letter in text)
 

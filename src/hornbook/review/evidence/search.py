@@ -20,7 +20,7 @@ import regex
 
 from hornbook.errors import BadGlob
 from hornbook.review.evidence.changed_files import NO_CODE, kind_of
-from hornbook.review.evidence.prohibitions import forbidden_code, stands_in, ways_to_write
+from hornbook.review.evidence.prohibitions import forbidden_code, forbids, stands_in, ways_to_write
 from hornbook.review.judgement import JudgedUnit, Search
 from hornbook.text.globs import parse_set
 
@@ -288,7 +288,7 @@ _BETWEEN_FILES = "\n\0\n"
 # What lets a pattern look like a search and find nothing ever: look-around, comments, the
 # ends of a text, conditions. Groups, names and the flags i, m, s stay.
 _TRICKS = re.compile(r"\\[AZzG]|\(\?(?!:|P<\w+>|[ims]*\)|[ims]*:)")
-_LETTERS = re.compile(r"\\.|\[[^\]]*\]|\(\?(?:[ims]*[:)]|P<\w+>)|\{[^}]*\}")
+_LETTERS = re.compile(r"\\.|\[\^?|\(\?(?:[ims]*[:)]|P<\w+>)|\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,13 +296,15 @@ class SearchResult:
     """What came of a search: why it does not count, and what a person should look at.
 
     `chosen` are the files that it looked at. It `proves` that a rule is kept if the rule shows what
-    it forbids and the pattern finds that; otherwise it only supports what is cited beside it.
+    it forbids and the pattern finds that. Where the rule only says in words what it forbids and the
+    pattern is about these, it `supports` a place in a hunk that is cited beside it.
     """
 
     problems: tuple[str, ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()
     chosen: tuple[str, ...] = ()
     proves: bool = False
+    supports: bool = False
 
 
 class Searches:
@@ -326,14 +328,16 @@ class Searches:
             chosen = self._chosen(search.paths)
         except BadGlob as problem:
             return SearchResult((f"the search's paths are no globs: {problem}",))
-        wrong = next(self._wrong(search, rule, chosen), None)
+        text = self._rules.get(rule.id, "")
+        forbidden = forbidden_code(text)
+        wrong = next(self._wrong(search, rule, chosen, forbidden), None)
         if wrong is not None:
             return SearchResult((wrong,))
-        forbidden = forbidden_code(self._rules.get(rule.id, ""))
         proves = any(map(self._finds(search.pattern), forbidden))
-        doubtful = self._misses(search, chosen, forbidden) if proves else ()
-        doubtful = (*doubtful, *self._doubtful(search, rule, chosen, forbidden, proves=proves))
-        return SearchResult((), doubtful, tuple(chosen), proves)
+        doubtful = list(self._misses(search, chosen, forbidden) if proves else ())
+        doubtful += self._doubtful(search, rule, chosen, forbidden, proves=proves)
+        supports = not forbidden and not doubtful and forbids(text)
+        return SearchResult((), tuple(doubtful), tuple(chosen), proves, supports)
 
     def _misses(
         self, search: Search, chosen: Sequence[str], forbidden: Sequence[str]
@@ -372,8 +376,10 @@ class Searches:
             path for path in self._changed if globs is None or globs.match(path) is not None
         )
 
-    def _wrong(self, search: Search, rule: JudgedUnit, chosen: Sequence[str]) -> Iterator[str]:
-        weak = _weakness(search.pattern)
+    def _wrong(
+        self, search: Search, rule: JudgedUnit, chosen: Sequence[str], forbidden: Sequence[str]
+    ) -> Iterator[str]:
+        weak = _weakness(search.pattern) or self._wordless(search.pattern, forbidden)
         if weak:
             yield f"the search for {search.pattern!r} proves nothing: {weak}"
         if not chosen:
@@ -387,6 +393,22 @@ class Searches:
             yield "an earlier search took too long, so that this one was not run: mend that one."
         else:
             yield from self._run(search.pattern, chosen)
+
+    def _wordless(self, pattern: str, forbidden: Sequence[str]) -> str:
+        """Why a pattern with hardly a letter finds nothing in particular, if that is so.
+
+        What a rule forbids may have no letter itself, as `!!` has none.
+        """
+        plain = _LETTERS.sub(" ", pattern)
+        if sum(letter.isalnum() for letter in plain) >= FEWEST_LETTERS:
+            return ""
+        try:
+            finds = self._finds(pattern)
+            if not finds("") and any(map(finds, forbidden)):
+                return ""
+        except regex.error as problem:
+            return f"it is no regular expression: {problem}."
+        return f"it has fewer than {FEWEST_LETTERS} plain letters: write what must not be there."
 
     def _run(self, pattern: str, chosen: Sequence[str]) -> Iterator[str]:
         try:
@@ -425,7 +447,7 @@ class Searches:
             shown = ", ".join(f"`{' '.join(code.split())[:40]}`" for code in forbidden[:3])
             said = f"the search for {pattern!r} would not find what the rule forbids ({shown})."
             yield "unrelated_search", said
-        elif rule_text and not words:
+        elif rule_text and not words and not proves:
             said = (
                 f"the search for {pattern!r} has no word in common with the rule: is it about it?"
             )
@@ -477,9 +499,6 @@ def _weakness(pattern: str) -> str:
     trick = _TRICKS.search(pattern)
     if trick is not None:
         return f"`{trick[0]}` can keep it from ever matching: write it without."
-    plain = _LETTERS.sub(" ", pattern)
-    if sum(letter.isalnum() for letter in plain) < FEWEST_LETTERS:
-        return f"it has fewer than {FEWEST_LETTERS} plain letters: write what must not be there."
     return ""
 
 

@@ -1,7 +1,8 @@
 """Reviews that look at nothing: every rule waved away, or answered with the same evidence.
 
 What counts as the same are the words, without the rule's own name, spacing and case, or the lines
-that are cited, whichever slice of them is quoted. Two answers in the same words are enough where
+that are quoted, whichever slice of them it is and however many lines are cited around it; lines
+that are cited without a quote, where there is none. Two answers in the same words are enough where
 they are all there is; the same lines may honestly speak to two rules, so that there it takes three,
 and most of them. A change with fewer lines than rules leaves nothing else to cite. Sections of one
 rule may rest on the same lines too.
@@ -11,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hornbook.review.evidence.bearing import nothing_to_cite, only_documents
-from hornbook.review.evidence.changed_files import Reviewed
+from hornbook.review.evidence.bearing import only_documents
+from hornbook.review.evidence.changed_files import Reviewed, nothing_to_cite
 from hornbook.review.evidence.resolution import Resolved
 from hornbook.review.judgement import JudgedUnit, ReviewProblem, SopEntry, Status
 
@@ -121,9 +122,11 @@ def _words(answer: Answer) -> object:
 
 def _lines(answer: Answer) -> object:
     """The lines that the evidence rests on, else its search; one with neither is like no other."""
+    quoted = answer.resolved.quoted
+    known = {place.path for place in quoted}
     found = frozenset(
         (place.path, place.old, line)
-        for place in answer.resolved.places
+        for place in (*quoted, *(each for each in answer.resolved.places if each.path not in known))
         for line in range(place.start, min(place.end, place.start + MOST_LINES) + 1)
     )
     return found or answer.entry.search or answer.entry
