@@ -15,6 +15,7 @@ from typing import (
 )
 
 from hornbook.resources import PACKAGE
+from hornbook.review.contradiction import contradiction, told_besides
 from hornbook.review.judgement import (
     Citation,
     Excuse,
@@ -125,8 +126,10 @@ def _objects(text: str) -> Iterator[FoundReview | UnreadableReview]:
                 yield _broken(text, problem)
                 end = max(end, stop)
         else:
-            around = text[:place] + "\n" + text[end:]
-            yield from (FoundReview(each, around) for each in _reviews_in(value))
+            around = f"{text[:place]}\n{text[end:]}"
+            for each in _reviews_in(value):
+                wrapping = "" if each is value else told_besides(value)
+                yield FoundReview(each, f"{around}\n{wrapping}")
         if tries > MOST_TRIES or looked > 8 * LARGEST:
             yield UnreadableReview("its braces are too tangled to read: answer with the JSON only.")
             return
@@ -182,25 +185,13 @@ def _syntax_error(text: str, problem: json.JSONDecodeError) -> str:
 
 Choice = TypeVar("Choice", bound=StrEnum)
 MOST_PATTERNS = 20
+# What a citation's path, first and last line are called, by us and by others.
+_CITATION_KEYS = (
+    ("path", "file"),
+    ("start", "start_line", "line", "lines"),
+    ("end", "end_line"),
+)
 _ENTRY_KEYS = ("sop_id", "status", "evidence", "violations", "citations", "search", "excused")
-# A verdict in other words: `verdict: rejected`, `"verdict" = 'approved'`, a line with nothing else.
-_VERDICT_TOLD = re.compile(
-    r"""(?:\b(?:verdict|decision|outcome|conclusion)\b[\s"'`*_]{0,6}(?:[:=]|\bis\b|->|→)[\s"'`*_]{0,6}|"""
-    r"""^[\s"'`*_#>]{0,6}(?=(?:approved|rejected)[\s"'`*_.!]*$))(approve|reject)""",
-    re.IGNORECASE | re.MULTILINE,
-)
-# What nobody says who approves. That an input is rejected says nothing of the change.
-_CHANGE = r"(?:this|it|the (?:change|pr|patch|diff|commit|work)|(?:change|pr|patch|diff|commit))"
-_AGAINST = re.compile(
-    rf"""(?:^|[.!?]\s+)(?:please\s+)?reject(?:ed|ing)?\b(?=\s*(?:[:.!,]|$|\b{_CHANGE}\b))|"""
-    rf"""\b(?:i|we)\s+(?:must|have to|would|will|cannot but|am going to|do)?\s*reject\b|"""
-    rf"""\b{_CHANGE}\s+(?:must|should|has to|needs to|ought to)\s+be\s+rejected\b|"""
-    rf"""\b(?:do not|don['’]t|cannot|can['’]t|must not|should not|shouldn['’]t)\s+(?:be\s+)?"""
-    rf"""(?:merged?|approved?|shipped?)\b|"""
-    rf"""\bnot\s+(?:ready|safe|fit)\s+(?:to|for)\s+(?:be\s+)?(?:merg|production|ship|approv)\w*|"""
-    rf"""\b(?:requesting|request)\s+changes\b|\bmust be fixed before\b""",
-    re.IGNORECASE | re.MULTILINE,
-)
 _INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u2800\u3164\u115f\u1160\uffa0")
 
 
@@ -228,6 +219,11 @@ def is_blank(text: str) -> bool:
     )
 
 
+def is_nothing(text: str) -> bool:
+    """Whether a text says that there is nothing, in itself or in a word for it."""
+    return is_blank(text) or text.strip(" .-").casefold() in {"", "none", "n/a", "no violations"}
+
+
 def read_review(data: bytes) -> ReviewReading:
     """The review that a model printed; `review` is None when there is none to speak of."""
     reading = ReviewReading()
@@ -246,24 +242,11 @@ def read_review(data: bytes) -> ReviewReading:
         feedback=_feedback(reading, facts),
         patterns=_patterns(reading, facts),
     )
-    said = contradiction(reading.review, found.around)
+    besides = {key: value for key, value in facts.items() if key not in KEYS}
+    said = contradiction(reading.review, f"{found.around}\n{told_besides(besides)}")
     if said:
         reading.complain("contradicting_verdict", said)
     return reading
-
-
-def contradiction(review: Review, around: str) -> str:
-    """Where a review says another verdict than its own, in words; empty if nowhere."""
-    other = Verdict.REJECTED if review.verdict is Verdict.APPROVED else Verdict.APPROVED
-    for where, text in (("beside the JSON", around), ("`feedback`", review.feedback)):
-        told = {word[1][:6].lower() for word in _VERDICT_TOLD.finditer(text)}
-        if other[:6] in told:
-            return f"The verdict is {review.verdict}, and {where} says {other}: a person decides."
-        against = _AGAINST.search(text) if review.verdict is Verdict.APPROVED else None
-        if against is not None:
-            shown = " ".join(against[0].split())
-            return f"The verdict is approved, and {where} says {shown!r}: a person decides."
-    return ""
 
 
 def _verdict(reading: ReviewReading, facts: dict[str, object]) -> Verdict:
@@ -349,7 +332,7 @@ def _entry(reading: ReviewReading, facts: object, place: int) -> SopEntry | None
     return SopEntry(
         sop_id=sop_id,
         status=status,
-        evidence=form.text(facts, "evidence"),
+        evidence=form.evidence(facts),
         violations=form.texts(facts, "violations"),
         citations=form.citations(facts),
         search=form.search(facts),
@@ -373,10 +356,20 @@ class _Form:
         found = facts.get(key)
         if found is None:
             return ""
+        if isinstance(found, list) and all(isinstance(each, str) for each in found):
+            return "\n".join(found)
         if not isinstance(found, str):
             self.wrong(key, found, "a text")
             return ""
         return found
+
+    def evidence(self, facts: dict[str, object]) -> str:
+        """The evidence, with citations that are written as texts."""
+        cited = facts.get("citations")
+        written = (
+            [each for each in cited if isinstance(each, str)] if isinstance(cited, list) else []
+        )
+        return "\n".join((self.text(facts, "evidence"), *written))
 
     def texts(self, facts: dict[str, object], key: str) -> tuple[str, ...]:
         found = facts.get(key)
@@ -385,7 +378,7 @@ class _Form:
         if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
             self.wrong(key, found, "a list of texts")
             return ()
-        return tuple(each for each in found if not is_blank(each))
+        return tuple(each for each in found if not is_nothing(each))
 
     def citations(self, facts: dict[str, object]) -> tuple[Citation, ...]:
         found = facts.get("citations")
@@ -394,15 +387,18 @@ class _Form:
         if not isinstance(found, list):
             self.wrong("citations", found, "a list of {path, start, end, quote}")
             return ()
-        read_ones = (self._citation(each) for each in found)
+        read_ones = (self._citation(each) for each in found if not isinstance(each, str))
         return tuple(each for each in read_ones if each is not None)
 
     def _citation(self, found: object) -> Citation | None:
         if not isinstance(found, dict):
             self.wrong("citations", found, "objects with path, start, end, quote")
             return None
-        path, start, quote = found.get("path"), found.get("start"), found.get("quote", "")
-        end = start if found.get("end") is None else found["end"]
+        path, start, end = (_first(found, names) for names in _CITATION_KEYS)
+        quote = found.get("quote", "")
+        if isinstance(start, str) and end is None:
+            start, end = _both_ends(start)
+        end = start if end is None else end
         if not isinstance(path, str) or not isinstance(quote, str | None):
             self.wrong("citations", found, "path and quote as texts")
             return None
@@ -438,6 +434,9 @@ class _Form:
         wanted = '{"pattern": "regular expression", "paths": ["glob"]}'
         if not isinstance(found, dict) or not isinstance(found.get("pattern"), str):
             self.wrong("search", found, wanted)
+            return None
+        if not found["pattern"]:
+            self._reading.notes.append(f"{self._sop_id}: a search without a pattern is none.")
             return None
         paths = found.get("paths", [])
         if isinstance(paths, str):
@@ -486,6 +485,17 @@ def _unknown(
 
 def _choice(found: object, kind: type[Choice]) -> Choice | None:
     return kind(found) if isinstance(found, str) and found in list(kind) else None
+
+
+def _first(facts: dict[str, object], names: tuple[str, ...]) -> object:
+    """What stands by the first of the names that is there."""
+    return next((facts[name] for name in names if facts.get(name) is not None), None)
+
+
+def _both_ends(lines: str) -> tuple[str, str | None]:
+    """The first and the last of `12-15`; other texts are one line."""
+    first, dash, last = lines.strip().partition("-")
+    return (first, last) if first and dash else (lines, None)
 
 
 def _line_number(value: object) -> int | None:
