@@ -2,9 +2,11 @@
 
 import json
 import os
+import socket
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -25,10 +27,10 @@ from hornbook.agents.crew import Workplace, choose_agents
 from hornbook.agents.profile import Profile, own_profile, shipped
 from hornbook.agents.script import Script
 from hornbook.errors import ConfigError, UsageError
-from hornbook.process.confinement import Machine
+from hornbook.process.confinement import Machine, Means, this_machine
 from hornbook.settings.load import parse_settings
 from hornbook.settings.models import Endpoint, Models
-from hornbook.settings.settings import PLACEHOLDERS, SHIPPED, OwnCommand, Settings
+from hornbook.settings.settings import PLACEHOLDERS, SHIPPED, HomeSettings, OwnCommand, Settings
 from tests.kit.paths import DOCS, PACKAGE
 from tests.kit.workspaces import write
 
@@ -473,7 +475,8 @@ def test_any_text_can_be_an_answer(text: str) -> None:
 def test_an_own_command_is_read_from_settings() -> None:
     settings = parse_settings(
         b"agents:\n  ours: {command: 'mine --model {model} -', output: jsonl, text: a.b, "
-        b"provider: [openai], inherits: ['MINE_*'], home: [.mine]}\ndeveloper_sees: full\n"
+        b"provider: [openai], inherits: ['MINE_*'], network: 'open', home: {copy: [.mine]}}\n"
+        b"developer_sees: full\n"
     )
     profile = own_profile("ours", settings.agents["ours"])
     assert (profile.program, profile.developer) == ("mine", ("--model", "{model}", "-"))
@@ -638,7 +641,7 @@ def test_every_key_of_an_own_command_is_documented_and_the_example_is_read() -> 
         each.name for each in fields(OwnCommand)
     ]
     example = PAGE.split("```yaml\n")[1].split("```")[0]
-    assert sorted(parse_settings(example.encode()).agents) == ["ours", "plain"]
+    assert sorted(parse_settings(example.encode()).agents) == ["claude", "ours", "plain"]
     for name in PLACEHOLDERS:
         assert f"`{{{name}}}`" in PAGE
 
@@ -649,3 +652,44 @@ def test_the_example_of_a_form_is_read() -> None:
     assert found.subtask is not None
     assert (len(found.decisions), len(found.risks)) == (1, 1)
     assert (found.files, found.escalation) == (["db.py"], "Which database is it?")
+
+
+# What surrounds a call
+
+
+def test_a_confined_agent_reaches_what_is_listed_and_finds_what_is_its_own(place: Path) -> None:
+    machine = this_machine()
+    if machine.means is Means.NOTHING or not machine.apart:
+        pytest.skip("this machine cannot give a process a network of its own")
+    write(place / "home", {".mine/login.json": '{"token": "old"}', ".other/session": "a rule"})
+    reach = "(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo reached || echo shut"
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("", 0)) as two:
+        ports = [each.getsockname()[1] for each in (one, two)]
+        tried = "; ".join(f"bash -c '{reach.format(port=port)}'" for port in ports)
+        install(
+            place,
+            "mine",
+            f"cat >/dev/null; cat ~/.mine/login.json; echo; {tried}; "
+            f"cat {place}/home/.other/session 2>/dev/null || echo hidden; "
+            'echo \'{"token": "new"}\' > ~/.mine/login.json; echo hook > ~/.other-hook',
+        )
+        command = OwnCommand(
+            "mine",
+            network=(f"127.0.0.1:{ports[0]}",),
+            home=HomeSettings(back=(".mine/login.json",)),
+        )
+        told: list[Mapping[str, Any]] = []
+        found = agent(place, own_profile("ours", command), machine).work(
+            assignment(place), told.append
+        )
+    assert found.error is None
+    assert found.text.split() == ['{"token":', '"old"}', "reached", "shut", "hidden"]
+    assert (place / "home/.mine/login.json").read_text() == '{"token": "new"}\n'
+    assert not (place / "home/.other-hook").exists()
+    assert [each.get("network") for each in told] == ["listed", None]
+
+
+def test_where_we_confine_it_an_agent_has_no_sandbox_of_its_own() -> None:
+    profile = shipped("codex")
+    assert "danger-full-access" in profile.arguments(Role.DEVELOPER, confined=True)
+    assert "danger-full-access" not in profile.arguments(Role.DEVELOPER)

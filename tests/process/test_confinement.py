@@ -18,12 +18,17 @@ from hornbook.process.confinement import (
     Confinement,
     Machine,
     Means,
+    Reach,
+    Route,
     bubblewrap,
     confine,
     landlock,
     this_machine,
 )
+from hornbook.process.egress import EgressProxy, HostPort
+from hornbook.process.own_home import own_home
 from hornbook.process.shell_command import Finished, run_command
+from hornbook.settings.settings import HomeSettings
 from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import write
 
@@ -224,7 +229,8 @@ def test_gates_run_confined_by_the_shell_that_they_are_given(
     assert found == {"net": network, "out": False, "fine": True}
     assert (tree(root) / "ok").exists()
     assert (root / "app.py").read_text() == "print('app')\n"
-    assert shell.warnings({"PATH": os.environ["PATH"]}) == ()
+    warnings = shell.warnings({"PATH": os.environ["PATH"]})
+    assert ["unix sockets" in each for each in warnings] == [True] * (machine.bubblewrap is None)
 
 
 def test_landlock_alone_takes_tcp_away(root: Path, tmp_path: Path, server: int) -> None:
@@ -284,8 +290,8 @@ def _devices() -> list[str]:
 
 def test_bubblewrap_mounts_parents_before_children(root: Path) -> None:
     confinement = confinement_of(Role.DEVELOPER, tree(root), around(root))
-    found = bubblewrap("bwrap", confinement)
-    assert " ".join(found[:10]) == "bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp"
+    found = bubblewrap(Machine("bwrap", 0, apart=True), confinement)
+    assert " ".join(found[:5]) == "bwrap --unshare-user --disable-userns --cap-drop ALL"
     assert "--unshare-net" not in found
     places = [str(root), str(root / ".git"), str(tree(root)), str(tree(root) / ".git")]
     kinds = [found[found.index(place) - 1] for place in places]
@@ -297,7 +303,9 @@ def test_bubblewrap_mounts_parents_before_children(root: Path) -> None:
 
 
 def test_a_hidden_file_is_an_empty_one(root: Path) -> None:
-    found = bubblewrap("bwrap", Confinement(root, hidden=(root / "app.py",)))
+    found = bubblewrap(
+        Machine("bwrap", 0, apart=True), Confinement(root, hidden=(root / "app.py",))
+    )
     place = found.index(str(root / "app.py"))
     assert found[place - 2 : place] == ["--ro-bind", "/dev/null"]
 
@@ -338,4 +346,141 @@ def test_landlock_says_what_it_cannot_hold(tmp_path: Path, version: int, word: s
     confinement = Confinement(tmp_path, network=False)
     confined = confine(["true"], confinement, scratch=tmp_path, machine=machine)
     assert confined.means is Means.LANDLOCK
-    assert [word in warning for warning in confined.warnings] == [True]
+    assert [word in warning for warning in confined.warnings] == [False, True]
+    assert confined.reach is Reach.HOST
+
+
+# A network, a home and users of its own
+
+CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)"
+ASK = """
+import os, socket, sys
+host, port = os.environ['HTTPS_PROXY'].removeprefix('http://').split(':')
+line = socket.create_connection((host, int(port)), 5)
+line.sendall(f'CONNECT 127.0.0.1:{sys.argv[1]} HTTP/1.1\\r\\n\\r\\n'.encode())
+print(line.recv(400).decode().split()[1])
+"""
+
+
+def needs_own_network(machine: Machine) -> None:
+    if not machine.apart:
+        pytest.skip("this machine cannot give a process a network of its own")
+
+
+@pytest.fixture
+def other_server() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        yield int(found.getsockname()[1])
+
+
+def test_a_listed_port_of_this_machine_is_reached_and_no_other(
+    root: Path, tmp_path: Path, machine: Machine, server: int, other_server: int
+) -> None:
+    needs_own_network(machine)
+    refused: list[str] = []
+    proxy = EgressProxy([HostPort("127.0.0.1", server)], refused.append)
+    with proxy.listening() as path:
+        confinement = Confinement(tree(root), network=False, route=Route(path, (server,)))
+        codes = [
+            run([PYTHON, "-c", CONNECT, str(port)], confinement, machine, tmp_path).code
+            for port in (server, other_server)
+        ]
+        asked = [
+            run([PYTHON, "-c", ASK, str(port)], confinement, machine, tmp_path).output.strip()
+            for port in (server, other_server)
+        ]
+    assert codes == [0, 1]
+    assert asked == ["200", "403"]
+    assert [f"127.0.0.1:{other_server}: it is not listed" in each for each in refused] == [True]
+
+
+def test_an_abstract_socket_of_this_machine_is_not_reached(
+    root: Path, tmp_path: Path, machine: Machine
+) -> None:
+    needs_own_network(machine)
+    name = f"hornbook-{os.getpid()}"
+    code = f"import socket; socket.socket(socket.AF_UNIX).connect('\\0{name}')"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"\0{name}")
+        listener.listen()
+        confinement = Confinement(tree(root), network=False)
+        assert run([PYTHON, "-c", code], confinement, machine, tmp_path).code == 1
+
+
+def test_a_socket_outside_of_run_and_tmp_is_shut_by_bubblewrap(root: Path, tmp_path: Path) -> None:
+    machine = this_machine()
+    if machine.bubblewrap is None:
+        pytest.skip("bubblewrap is not installed, or does not work here")
+    place = root / "s"
+
+    code = "import socket; socket.socket(socket.AF_UNIX).connect('../../../../s')"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(place))
+        listener.listen()
+        confinement = Confinement(tree(root), hidden=(place,))
+        ended = run([PYTHON, "-c", code], confinement, machine, tmp_path)
+    assert ended.code == 1
+
+
+def test_a_home_of_its_own_shows_what_was_asked_for(
+    root: Path, tmp_path: Path, machine: Machine
+) -> None:
+    place = write(tmp_path / "home", {".agent/log": "a rule\n", ".agent/key.json": '{"key": 1}\n'})
+    wanted = HomeSettings(read=(".agent/key.json",))
+    with own_home(place, tmp_path / "own", wanted, means=machine.means) as home:
+        confinement = Confinement(tree(root), home=home)
+        seen = run("cat ~/.agent/key.json && echo x > ~/new", confinement, machine, tmp_path)
+        secret = run(f"cat {place}/.agent/log", confinement, machine, tmp_path)
+        written = run(f"echo bad > {place}/.agent/key.json", confinement, machine, tmp_path)
+    assert (seen.code, seen.output) == (0, '{"key": 1}\n')
+    assert secret.code != 0
+    assert written.code != 0
+    assert sorted(each.name for each in place.rglob("*")) == [".agent", "key.json", "log"]
+
+
+def test_a_confined_command_has_no_capability_and_no_way_to_one(
+    root: Path, tmp_path: Path, machine: Machine
+) -> None:
+    show = "grep -E 'Cap(Eff|Prm|Bnd)|NoNewPrivs' /proc/self/status | cut -f2 | sort -u"
+    ended = run(show, Confinement(tree(root)), machine, tmp_path)
+    expected = ["0000000000000000", "1"]
+    # Who is no ordinary user's superior cannot lower the bound; without new privileges it is idle.
+    if machine.bubblewrap is None and os.getuid() != 0:
+        assert set(ended.output.split()) >= set(expected)
+    else:
+        assert ended.output.split() == expected
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    ["mount -o remount,rw /", "touch /etc/hornbook-was-here", "exec 3> /proc/sys/kernel/panic"],
+)
+def test_not_even_root_gets_out(root: Path, tmp_path: Path, machine: Machine, attempt: str) -> None:
+    assert run(attempt, Confinement(tree(root)), machine, tmp_path).code != 0
+    assert not Path("/etc/hornbook-was-here").exists()
+
+
+# What a call gives back
+
+
+def returned(tmp_path: Path, made: str, *, meanwhile: str | None = None) -> str:
+    place = write(tmp_path / "home", {".agent/key.json": '{"key": 1, "of": {"a": 1}}'})
+    with own_home(place, tmp_path / "own", HomeSettings(back=(".agent/key.json",))):
+        (tmp_path / "own" / ".agent" / "key.json").write_text(made)
+        if meanwhile is not None:
+            (place / ".agent" / "key.json").write_text(meanwhile)
+    return (place / ".agent" / "key.json").read_text()
+
+
+def test_a_refreshed_credential_returns(tmp_path: Path) -> None:
+    assert returned(tmp_path, '{"key": 2, "of": {"a": "b"}}') == '{"key": 2, "of": {"a": "b"}}'
+
+
+@pytest.mark.parametrize("made", ["", "no JSON", "[1]", '{"key": 2}', '{"key": 2, "of": {"b": 1}}'])
+def test_a_credential_of_another_shape_is_dropped(tmp_path: Path, made: str) -> None:
+    assert returned(tmp_path, made) == '{"key": 1, "of": {"a": 1}}'
+
+
+def test_a_credential_that_another_call_refreshed_meanwhile_stays(tmp_path: Path) -> None:
+    other = '{"key": 3, "of": {"a": 1}}'
+    assert returned(tmp_path, '{"key": 2, "of": {"a": 1}}', meanwhile=other) == other

@@ -5,12 +5,12 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from hornbook.agents.assignment import Answer, Assignment, Record, Role
 from hornbook.agents.command_output import (
@@ -25,14 +25,28 @@ from hornbook.agents.profile import Profile
 from hornbook.commits.trees import top_of
 from hornbook.commits.writer import common_folder
 from hornbook.disk import temporary_folder
-from hornbook.process.confinement import Confined, Confinement, Machine, confine, this_machine
+from hornbook.process.confinement import (
+    Confined,
+    Confinement,
+    Machine,
+    Means,
+    OwnHome,
+    Route,
+    confine,
+    this_machine,
+)
+from hornbook.process.own_home import own_home, tools_below
 from hornbook.process.shell_command import Finished, ended_by, environment, run_command
 from hornbook.settings.places import Places
-from hornbook.settings.settings import Output, PromptBy
+from hornbook.settings.settings import OPEN_NETWORK, Output, PromptBy
+
+if TYPE_CHECKING:
+    from hornbook.process.egress import HostPort
 
 RULE_FOLDERS = (".hornbook", ".semspec")
 LONGEST_COMMAND = 120_000
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_NAMES_ENDPOINT = re.compile(r"_(?:BASE_URL|API_BASE|ENDPOINT)$")
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
@@ -76,7 +90,7 @@ def confinement_of(
     """
     whole = worktree or folder
     around = [] if surroundings is None else [surroundings.top, surroundings.history]
-    hidden = [] if surroundings is None else [Places(surroundings.root).canaries]
+    hidden = [] if surroundings is None else _secrets(Places(surroundings.root))
     if role is not Role.DEVELOPER:
         return Confinement(folder, tuple(state), (*around, whole, *shown), tuple(hidden))
     if surroundings is not None and surroundings.blind:
@@ -87,12 +101,18 @@ def confinement_of(
     return Confinement(folder, (whole, *state), kept, tuple(hidden))
 
 
+def _secrets(places: Places) -> list[Path]:
+    """What no agent may read, whatever its role is."""
+    return [places.canaries, places.state / "secret", places.state / "tokens"]
+
+
 @dataclass(frozen=True, slots=True)
 class CommandAgent:
     """A command line as an agent.
 
     `logs` is where what it prints is kept; `machine` what can confine it, by default this one;
-    `provider` names whose model it is asked for, where its profile wants that.
+    `provider` names whose model it is asked for, where its profile wants that; `endpoints` are
+    URLs of models that it may be asked for.
     """
 
     profile: Profile
@@ -100,6 +120,7 @@ class CommandAgent:
     surroundings: AgentSurroundings | None = None
     machine: Machine | None = None
     provider: str = ""
+    endpoints: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -134,7 +155,32 @@ class _Call:
         if program is None:
             said = f"{arguments[0]} is not installed or not on PATH: {self._profile.install}."
             return Answer(error=said)
-        confined = self._confined([program, *arguments[1:]], Path(program), given)
+        refused: list[str] = []
+        home = Path(given.get("HOME") or Path.home())
+        shown = tools_below(home, given)
+        from hornbook.process.egress import EgressProxy  # noqa: PLC0415  # scripts need none
+
+        proxy = EgressProxy(self._hosts(given), refused.append, os.environ)
+        wanted, means = self._profile.home, self._machine.means
+        with (
+            own_home(home, self._scratch / "home", wanted, shown=shown, means=means) as own,
+            proxy.listening() as socket,
+        ):
+            confined = self._confined([program, *arguments[1:]], own, socket, given)
+            return self._called(
+                program, arguments, confined, given=given, record=record, refused=refused
+            )
+
+    def _called(
+        self,
+        program: str,
+        arguments: Sequence[str],
+        confined: Confined,
+        *,
+        given: dict[str, str],
+        record: Record,
+        refused: list[str],
+    ) -> Answer:
         command = self._command(confined)
         if len(command.encode()) > LONGEST_COMMAND:
             said = f"the prompt does not fit in an argument of {arguments[0]}: pass it by stdin."
@@ -147,6 +193,8 @@ class _Call:
                 "program": program,
                 "arguments": [_short(each) for each in arguments[1:]],
                 "confined_by": confined.means.value,
+                "network": confined.reach.value,
+                "hosts": sorted(map(str, self._hosts(given))),
                 "warnings": list(confined.warnings),
             }
         )
@@ -168,6 +216,7 @@ class _Call:
                 "timed_out": finished.timed_out,
                 "left_running": finished.left,
                 "log": str(self._log),
+                "refused": list(dict.fromkeys(refused)),
                 "problems": list(problems),
             }
         )
@@ -186,7 +235,8 @@ class _Call:
 
     def _arguments(self) -> list[str]:
         profile, task = self._profile, self._assignment
-        own = list(profile.arguments(task.role))
+        confined = self._machine.means is not Means.NOTHING
+        own = list(profile.arguments(task.role, confined=confined))
         program = profile.program
         if own[:1] == [""]:
             program, *own = own[1:]
@@ -227,21 +277,45 @@ class _Call:
         whole = [system.rstrip(), ""] if system and not self._profile.system else []
         return "\n".join([*whole, self._assignment.prompt])
 
-    def _confined(self, command: list[str], program: Path, given: dict[str, str]) -> Confined:
-        home = Path(given.get("HOME") or Path.home())
+    def _confined(
+        self, command: list[str], home: OwnHome, socket: Path, given: Mapping[str, str]
+    ) -> Confined:
         own = self._scratch / "own"
         own.mkdir()
-        shown = (program.parent, program.resolve().parent, self._scratch)
+        program = Path(command[0])
         confinement = confinement_of(
             self._assignment.role,
             self._folder,
             self._agent.surroundings,
             worktree=_worktree(self._folder),
-            state=[own, *(home / below for below in self._profile.home)],
-            shown=shown,
+            state=[own],
+            shown=(program.parent, program.resolve().parent, self._scratch),
         )
-        machine = self._agent.machine or this_machine()
-        return confine(command, confinement, scratch=own, machine=machine)
+        direct = sorted({each.port for each in self._hosts(given) if each.is_loopback})
+        whole = replace(
+            confinement,
+            home=home,
+            network=OPEN_NETWORK in self._profile.network,
+            route=Route(socket, tuple(direct)),
+        )
+        return confine(command, whole, scratch=own, machine=self._machine)
+
+    @property
+    def _machine(self) -> Machine:
+        return self._agent.machine or this_machine()
+
+    def _hosts(self, given: Mapping[str, str]) -> "frozenset[HostPort]":
+        """Where it may connect to: what is listed, and where its models are.
+
+        A model on this machine must be listed: an address that a variable names could as well be
+        that of a server which nobody meant.
+        """
+        from hornbook.process.egress import HostPort  # noqa: PLC0415  # as above
+
+        listed = {HostPort.read(each) for each in self._profile.network if each != OPEN_NETWORK}
+        named = [value for name, value in given.items() if _NAMES_ENDPOINT.search(name)]
+        found = map(HostPort.of_url, (*named, *self._agent.endpoints))
+        return frozenset({*listed, *(each for each in found if each and not each.is_loopback)})
 
     def _command(self, confined: Confined) -> str:
         by_stdin = self._profile.prompt is PromptBy.STDIN

@@ -183,4 +183,5 @@ def _agent(
         workplace.surroundings,
         workplace.machine,
         provider=model.provider if model else "",
+        endpoints=(model.url,) if model and model.url else (),
     )

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -10,7 +10,13 @@ import yaml
 
 from hornbook.agents.assignment import Role
 from hornbook.resources import PACKAGE
-from hornbook.settings.settings import JSON_PATHS, Output, OwnCommand, PromptBy
+from hornbook.settings.settings import (
+    JSON_PATHS,
+    HomeSettings,
+    Output,
+    OwnCommand,
+    PromptBy,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +35,11 @@ class JsonReading:
 class Profile:
     """One command line. Arguments may hold placeholders: `{model}`, `{prompt_file}` and so on.
 
-    `inherits` are globs of environment variables that it gets from ours; `home` are the folders
-    below the user's home where it keeps its log-in. `failure` finds, in plain text, what is an
-    error and no answer.
+    `inherits` are globs of environment variables that it gets from ours; `home` is what it finds of
+    the user's home, its log-in above all; `network` are the hosts that it may reach, with ports.
+    Where we confine it, its own sandbox would only get in the way: then `developer_confined` and
+    `reviewer_confined` are its arguments, if there are any. `failure` finds, in plain text, what
+    is an error and no answer.
     """
 
     name: str
@@ -42,6 +50,8 @@ class Profile:
     output: Output = Output.TEXT
     developer: tuple[str, ...] = ()
     reviewer: tuple[str, ...] = ()
+    developer_confined: tuple[str, ...] = ()
+    reviewer_confined: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
@@ -49,7 +59,8 @@ class Profile:
     environment: Mapping[str, str] = field(default_factory=dict)
     reviewer_environment: Mapping[str, str] = field(default_factory=dict)
     inherits: tuple[str, ...] = ()
-    home: tuple[str, ...] = ()
+    network: tuple[str, ...] = ()
+    home: HomeSettings = field(default_factory=HomeSettings)
     text: tuple[JsonReading, ...] = ()
     error: tuple[JsonReading, ...] = ()
     input_tokens: tuple[JsonReading, ...] = ()
@@ -62,9 +73,11 @@ class Profile:
     cost_pattern: str = ""
     failure: str = ""
 
-    def arguments(self, role: Role) -> tuple[str, ...]:
+    def arguments(self, role: Role, *, confined: bool = False) -> tuple[str, ...]:
         """What a role is called with; a planner reads, as a reviewer does."""
-        return self.developer if role is Role.DEVELOPER else self.reviewer
+        if role is Role.DEVELOPER:
+            return (self.developer_confined if confined else ()) or self.developer
+        return (self.reviewer_confined if confined else ()) or self.reviewer
 
 
 @cache
@@ -80,6 +93,8 @@ def _value(key: str, value: Any) -> Any:  # what YAML gives; a test holds it aga
         return PromptBy(value)
     if key == "output":
         return Output(value)
+    if key == "home":
+        return HomeSettings(**{name: tuple(paths) for name, paths in value.items()})
     if not isinstance(value, list):
         return value
     return tuple(_reading(each) if isinstance(each, dict) else each for each in value)
@@ -91,8 +106,21 @@ def _reading(entry: dict[str, Any]) -> JsonReading:
     )
 
 
+_PROVIDER_HOSTS = {
+    "anthropic": "api.anthropic.com:443",
+    "openai": "api.openai.com:443",
+    "google": "generativelanguage.googleapis.com:443",
+    "openrouter": "openrouter.ai:443",
+}
+
+
 def own_profile(name: str, own: OwnCommand) -> Profile:
-    """The profile of a team's own command, which was checked before."""
+    """The profile of a team's own command, or of a shipped one with what the team changed.
+
+    Both were checked before.
+    """
+    if not own.command:
+        return _surrounded(shipped(name), own)
     program, *rest = shlex.split(own.command)
     reviewing = shlex.split(own.reviewer) if own.reviewer else [program, *rest]
     values: dict[str, Any] = {
@@ -110,6 +138,28 @@ def own_profile(name: str, own: OwnCommand) -> Profile:
         reviewer=tuple(reviewing[1:]) if reviewing[0] == program else ("", *reviewing),
         environment=own.environment,
         inherits=own.inherits,
+        network=(*own.network, *_hosts_of(own.provider)),
         home=own.home,
         **values,
+    )
+
+
+def _hosts_of(providers: tuple[str, ...]) -> tuple[str, ...]:
+    """Where the models of providers are, as far as that is one place for everybody."""
+    return tuple(_PROVIDER_HOSTS[each] for each in providers if each in _PROVIDER_HOSTS)
+
+
+def _surrounded(profile: Profile, own: OwnCommand) -> Profile:
+    """A shipped profile with what a team lets it reach and find beside its own."""
+    home = HomeSettings(
+        read=(*profile.home.read, *own.home.read),
+        copy=(*profile.home.copy, *own.home.copy),
+        back=(*profile.home.back, *own.home.back),
+    )
+    return replace(
+        profile,
+        environment={**profile.environment, **own.environment},
+        inherits=(*profile.inherits, *own.inherits),
+        network=(*profile.network, *own.network),
+        home=home,
     )

@@ -22,11 +22,13 @@ from hornbook.process.confinement import (
     Confinement,
     Machine,
     Means,
+    OwnHome,
     confine,
     this_machine,
 )
+from hornbook.process.own_home import own_home, tools_below
 from hornbook.process.shell_command import run_command, shell_of
-from hornbook.settings.settings import Confine
+from hornbook.settings.settings import Confine, HomeSettings
 
 # Where tools keep what they must be able to write, by the variable that says so. What they only
 # read, such as fetched modules and crates, stays where it is.
@@ -46,8 +48,6 @@ _OFFLINE = {
     "npm_config_offline": "true",
 }
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
-# Servers of this machine that a network of one's own does not shut out.
-_SERVERS = ("docker.sock", "podman/podman.sock", "containerd/containerd.sock")
 # What a process needs for shared memory and terminals, and has of its own under bubblewrap.
 _SHARED = ("/dev/shm", "/dev/pts", "/dev/ptmx")  # noqa: S108  # no file of ours
 _MOST_SEEN = 64
@@ -59,7 +59,8 @@ class GateShell:
     """Makes confined shell commands for the gates of a tree: `scratch` is theirs alone.
 
     They also write `writable`, never `kept`, and cannot read `hidden`. `shown` must be readable
-    wherever it lies. With `network` every gate has it, else those alone that say so.
+    wherever it lies; of the user's home they read what `home` shows. With `network` every gate has
+    it, else those alone that say so.
     """
 
     tree: Path
@@ -70,6 +71,7 @@ class GateShell:
     writable: tuple[Path, ...] = ()
     kept: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
+    home: OwnHome | None = None
 
     @property
     def means(self) -> Means:
@@ -117,13 +119,13 @@ class GateShell:
         wrapped = self.means is Means.BUBBLEWRAP
         network = self.has_network(gate)
         more = () if wrapped else tuple(Path(each) for each in _SHARED)
-        servers = tuple(_servers(os.getuid())) if wrapped and not network else ()
         confinement = Confinement(
             folder,
             writable=(self.tree, self.scratch, *self.writable, *more),
             kept=(*self.shown, *self.kept),
-            hidden=(*self.hidden, *servers),
+            hidden=self.hidden,
             network=network,
+            home=self.home,
             temporary=temporary,
             seen=self._seen(environment) if wrapped else (),
             variables=self._variables(gate, environment, TMP if wrapped else str(temporary)),
@@ -171,13 +173,19 @@ def gate_shell(
     shown: Sequence[Path] = (),
     kept: Sequence[Path] = (),
     hidden: Sequence[Path] = (),
+    readable: Sequence[Path] = (),
 ) -> Iterator[GateShell]:
     """The shell for the gates of a tree, tried; its scratch folder is gone when the block is left.
 
     Raises:
         UsageError: The means of this machine do not work with these folders.
     """
-    with temporary_folder("gates") as place:
+    user = Path(os.environ.get("HOME") or Path.home())
+    seen = (*tools_below(user, os.environ), *(each for each in readable if each.exists()))
+    with (
+        temporary_folder("gates") as place,
+        own_home(user, place / "home", HomeSettings(), shown=seen, means=machine.means) as home,
+    ):
         shell = GateShell(
             tree.resolve(),
             place,
@@ -186,6 +194,7 @@ def gate_shell(
             writable=tuple(writable),
             kept=tuple(kept),
             hidden=tuple(hidden),
+            home=home,
         )
         if shell.means is not Means.NOTHING:
             shell.trial({"PATH": os.environ.get("PATH", os.defpath)})
@@ -213,24 +222,17 @@ def _is_plain(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _servers(user: int) -> Iterator[Path]:
-    for below in (Path("/run"), Path("/var/run"), Path("/run/user") / str(user)):
-        for name in _SERVERS:
-            path = below / name
-            if path.exists():
-                yield path
-
-
 @dataclass(frozen=True, slots=True)
 class GateBounds:
     """What confined gates may do beside writing their tree.
 
-    `hidden` they cannot read; `writable` they may write.
+    `hidden` they cannot read; `writable` they may write, and `readable` read, wherever it lies.
     """
 
     machine: Machine
     writable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
 
     @contextmanager
     def shell(self, folder: Path, root: Path, *, ours: bool) -> Iterator[GateShell]:
@@ -249,6 +251,7 @@ class GateBounds:
             shown=() if top == tree else (top,),
             kept=() if ours else (tree / ".git",),
             hidden=self.hidden,
+            readable=self.readable,
         ) as shell:
             yield shell
 
@@ -267,7 +270,8 @@ def bounds_by_hand(listed: GateList, *, confined: bool | None) -> GateBounds | N
 def bounds_of(listed: GateList, *, hidden: Sequence[Path] = ()) -> GateBounds:
     """How gates are confined on this machine."""
     writable = tuple(Path(each).expanduser() for each in listed.writable)
-    return GateBounds(this_machine(), writable, tuple(hidden))
+    readable = tuple(Path(each).expanduser() for each in listed.readable)
+    return GateBounds(this_machine(), writable, tuple(hidden), readable)
 
 
 def with_confinement(report: GateReport, shell: GateShell, gates: Sequence[Gate]) -> GateReport:

@@ -58,6 +58,7 @@ class GateList:
     tests: Strictness = Strictness.WARN
     confine: Confine = Confine.RUNS
     writable: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
     base_tests: bool = True
 
     @property
@@ -177,6 +178,7 @@ def _bound(listed: GateList, settings: GateSettings) -> GateList:
         tests=Strictness(settings.tests),
         confine=Confine(settings.confine),
         writable=settings.writable,
+        readable=settings.readable,
         base_tests=settings.base_tests == "auto",
     )
 

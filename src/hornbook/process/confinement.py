@@ -2,19 +2,24 @@
 
 A confinement says what a command may do, not how it is held to that. bubblewrap gives it a file
 system of its own: the machine's, read-only, with other mounts laid over what is writable, hidden or
-kept, and namespaces for processes and network. Landlock lets it see the same files and takes rights
-away; it cannot keep a file inside of a writable folder, nor take every network away, and then it
-warns. Each means is tried for real once, because a kernel that has it may
-still forbid it.
+kept, a home and a `/run` of its own, and namespaces for processes, users and network. Landlock lets
+it see the same files and takes rights away; it cannot keep a file inside of a writable folder, nor
+shut the sockets that lie in folders, and then it warns. Both leave it no capability, whoever it
+runs as: root without one is an ordinary user that owns many files. Each means is tried for real
+once, because a kernel that has it may still forbid it.
+
+The network is the machine's, or one of its own with nothing but loopback. From there a `Route`
+leads to listed hosts: a unix socket at which `egress` answers.
 """
 
 import json
 import os
 import shlex
 import shutil
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -23,10 +28,28 @@ from hornbook.disk import temporary_folder
 from hornbook.process.shell_command import run_command
 
 LANDLOCK = Path(__file__).with_name("landlock.py")
+INNER_NETWORK = Path(__file__).with_name("inner_network.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 TMP = "/tmp"  # noqa: S108  # inside it is the command's own
+RUN = "/run"
+# What lies below /run and is no server: names of hosts, and where some systems keep programs.
+_NEEDED_OF_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
+# Settings of the kernel that the files' owner may write: root, whatever namespace it is in.
+_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi")
 _TCP_FROM = 4
 _PROBE_SECONDS = 120
+_USERS = ("--unshare-user", "--disable-userns")
+_NETWORK = "--unshare-net"
+# What bubblewrap can do here is the first of these that works: older ones cannot forbid further
+# user namespaces, some kernels allow none, some containers no network of one's own.
+_LADDER = (
+    (*_USERS, _NETWORK),
+    (_USERS[0], _NETWORK),
+    (_NETWORK,),
+    _USERS,
+    _USERS[:1],
+    (),
+)
 
 
 class Means(StrEnum):
@@ -37,16 +60,28 @@ class Means(StrEnum):
     NOTHING = "nothing"
 
 
+class Reach(StrEnum):
+    """Which network a command has."""
+
+    NONE = "none"
+    LISTED = "listed"
+    OPEN = "open"
+    HOST = "host"
+    """The machine's, although it should have another: no namespace is possible here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """What this machine can do: `landlock` is its version, 0 for none.
 
-    `apart` is whether a process can have a network of its own.
+    `apart` is whether a process can have a network of its own; `users` are bubblewrap's options
+    for users of its own, as far as they work.
     """
 
     bubblewrap: str | None
     landlock: int
     apart: bool
+    users: tuple[str, ...] = _USERS
 
     @property
     def means(self) -> Means:
@@ -57,13 +92,35 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
+class Route:
+    """The way from a network of one's own to listed hosts.
+
+    `socket` is where the proxy answers; `direct` are ports of the real loopback that are reached
+    under their own numbers.
+    """
+
+    socket: Path
+    direct: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OwnHome:
+    """A folder in the place of the user's home: of the real one `shown` alone can be read."""
+
+    place: Path
+    folder: Path
+    shown: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Confinement:
     """What a command may do: it reads everything but `hidden`, and writes `writable` alone.
 
     `kept` are paths that stay readable and must not be written, wherever they lie. `/tmp` is its
     own and empty, but for paths that are named here; `temporary` is a folder that takes its place.
     `seen` are paths that it would hide, and that may be gone by now. Without `network` it has
-    loopback at most. `variables` are set for it, whatever its environment says.
+    loopback, and what a `route` leads to. Without a `home` it reads the user's. `variables` are
+    set for it, whatever its environment says.
     """
 
     folder: Path
@@ -71,6 +128,8 @@ class Confinement:
     kept: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     network: bool = True
+    route: Route | None = None
+    home: OwnHome | None = None
     temporary: Path | None = None
     seen: tuple[Path, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
@@ -82,6 +141,7 @@ class Confined:
 
     command: tuple[str, ...]
     means: Means
+    reach: Reach
     warnings: tuple[str, ...] = ()
 
 
@@ -89,16 +149,25 @@ class Confined:
 def this_machine() -> Machine:
     """What can be used here, each tried once for real."""
     bubblewrap = shutil.which("bwrap")
-    if bubblewrap is not None and not _works(bubblewrap):
-        bubblewrap = None
+    for options in _LADDER if bubblewrap is not None else ():
+        users = tuple(each for each in options if each != _NETWORK)
+        found = Machine(bubblewrap, 0, apart=_NETWORK in options, users=users)
+        if _works(found):
+            return replace(found, landlock=_landlock_here()[0])
+    abi, apart = _landlock_here()
+    return Machine(None, abi, apart=apart)
+
+
+def _landlock_here() -> tuple[int, bool]:
+    """The version of Landlock, and whether a process can have a network of its own."""
     if sys.platform != "linux":
-        return Machine(bubblewrap, 0, apart=False)
+        return 0, False
     told = _output_of([sys.executable, "-I", "-S", str(LANDLOCK), "--probe"])
     try:
         found = json.loads(told)
     except ValueError:
-        return Machine(bubblewrap, 0, apart=False)
-    return Machine(bubblewrap, int(found["abi"]), apart=bool(found["network"]))
+        return 0, False
+    return int(found["abi"]), bool(found["network"])
 
 
 def confine(
@@ -108,81 +177,179 @@ def confine(
 
     `scratch` is an empty folder of its own, for where `/tmp` cannot be.
     """
+    reach = _reach(confinement, machine)
+    if reach is not Reach.LISTED and confinement.route is not None:
+        confinement = replace(confinement, route=None, network=True)
+    inner = (*_through(confinement.route), *command)
     if machine.bubblewrap is not None:
-        wrapped = (*bubblewrap(machine.bubblewrap, confinement), *command)
-        return Confined(wrapped, Means.BUBBLEWRAP)
+        wrapped = (*bubblewrap(machine, confinement), *inner)
+        return Confined(wrapped, Means.BUBBLEWRAP, reach, tuple(_host_warning(reach)))
     if machine.landlock:
         order = landlock(confinement, scratch, apart=machine.apart)
         launcher = (sys.executable, "-I", "-S", str(LANDLOCK), json.dumps(order, sort_keys=True))
-        own = (("TMPDIR", str(scratch)), *confinement.variables)
+        own = (("TMPDIR", str(scratch)), *_home_variable(confinement), *confinement.variables)
         tmp = ("env", *(f"{name}={value}" for name, value in own))
-        warnings = tuple(_landlock_lacks(confinement, machine))
-        return Confined((*tmp, *launcher, *command), Means.LANDLOCK, warnings)
+        warnings = tuple(_landlock_lacks(confinement, machine, reach))
+        return Confined((*tmp, *launcher, *inner), Means.LANDLOCK, reach, warnings)
     warning = (
         "nothing confines commands on this machine: they can write anywhere and use the network; "
         "install bubblewrap, or use a Linux with Landlock (5.13 or newer)."
     )
-    return Confined(tuple(command), Means.NOTHING, (warning,))
+    return Confined(tuple(command), Means.NOTHING, reach, (warning,))
 
 
-def bubblewrap(program: str, confinement: Confinement) -> list[str]:
+def _reach(confinement: Confinement, machine: Machine) -> Reach:
+    if confinement.network:
+        return Reach.OPEN
+    if machine.means is Means.NOTHING or not machine.apart:
+        return Reach.HOST
+    return Reach.NONE if confinement.route is None else Reach.LISTED
+
+
+def _through(route: Route | None) -> tuple[str, ...]:
+    """What stands before a command that reaches listed hosts."""
+    if route is None:
+        return ()
+    order = json.dumps({"socket": str(route.socket), "direct": list(route.direct)})
+    return (sys.executable, "-I", "-S", str(INNER_NETWORK), order)
+
+
+def _needs_of(route: Route | None) -> tuple[Path, ...]:
+    """What must be readable for that: the socket, and the interpreter with our script."""
+    if route is None:
+        return ()
+    places = {Path(each) for each in (sys.prefix, sys.base_prefix)}
+    return (route.socket, INNER_NETWORK, Path(sys.executable).parent, *sorted(places))
+
+
+def _home_variable(confinement: Confinement) -> tuple[tuple[str, str], ...]:
+    """Where Landlock is the means, a home of its own lies elsewhere."""
+    return () if confinement.home is None else (("HOME", str(confinement.home.folder)),)
+
+
+def bubblewrap(machine: Machine, confinement: Confinement) -> list[str]:
     """The arguments of bubblewrap; deeper paths come later, so that they win."""
-    found = [program, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    found = [str(machine.bubblewrap), *machine.users, "--cap-drop", "ALL"]
+    found += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent"]
+    found += [] if confinement.network or not machine.apart else [_NETWORK]
+    found += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for setting in _KERNEL:
+        found += ["--ro-bind-try", setting, setting]
+    found += ["--tmpfs", RUN] if Path(RUN).is_dir() else []
+    for needed in (*_NEEDED_OF_RUN, *_resolver()):
+        found += ["--ro-bind-try", needed, needed]
     own = confinement.temporary
     found += ["--tmpfs", TMP] if own is None else ["--bind", str(own.resolve()), TMP]
     for seen in confinement.seen:
         found += ["--ro-bind-try", str(seen), str(seen)]
-    for path, kind in _mounts(confinement):
-        found += _mount(path, kind)
-    found += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent"]
-    found += [] if confinement.network else ["--unshare-net"]
-    for name, value in (("TMPDIR", TMP), *confinement.variables):
+    for path, (kind, source) in _mounts(confinement):
+        found += _mount(path, kind, source)
+    variables = (("TMPDIR", TMP), *_moved_home(confinement.home), *confinement.variables)
+    for name, value in variables:
         found += ["--setenv", name, value]
     return [*found, "--chdir", str(confinement.folder), "--"]
 
 
-def _mount(path: str, kind: str) -> list[str]:
+def _resolver() -> list[str]:
+    """The file that names the name servers, where it lies below /run."""
+    real = Path("/etc/resolv.conf").resolve()
+    return [str(real)] if real.is_relative_to(RUN) else []
+
+
+def _can_lie_over(home: OwnHome) -> bool:
+    """Whether a home can be laid over the user's: it must be there, and be no root."""
+    return home.place.is_dir() and home.place.resolve() != Path("/")
+
+
+def _moved_home(home: OwnHome | None) -> tuple[tuple[str, str], ...]:
+    if home is None or _can_lie_over(home):
+        return ()
+    return (("HOME", str(home.folder.resolve())),)
+
+
+def _mount(path: str, kind: str, source: str) -> list[str]:
     if kind != "hidden":
-        return ["--bind" if kind == "writable" else "--ro-bind", path, path]
+        return ["--bind" if kind == "writable" else "--ro-bind", source, path]
     return ["--tmpfs", path] if Path(path).is_dir() else ["--ro-bind", "/dev/null", path]
 
 
-def _mounts(confinement: Confinement) -> list[tuple[str, str]]:
+def _mounts(confinement: Confinement) -> list[tuple[str, tuple[str, str]]]:
     """Every path that differs from a root that is read-only, parents first."""
     writable = {path.resolve() for path in confinement.writable}
     folder = confinement.folder.resolve()
     # The folder to work in may lie inside of what is writable, and then is as writable as that.
     shown = () if writable.intersection(folder.parents) else (folder,)
+    home = confinement.home
     kinds = (
-        ("hidden", confinement.hidden),
-        ("kept", (*shown, *confinement.kept)),
+        ("hidden", (*_sockets(), *confinement.hidden)),
+        ("kept", () if home is None else home.shown),
+        ("kept", (*shown, *_needs_of(confinement.route), *confinement.kept)),
         ("writable", confinement.writable),
     )
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
+    if home is not None and _can_lie_over(home):
+        found[str(home.place.resolve())] = ("writable", str(home.folder.resolve()))
+    elif home is not None:
+        found[str(home.folder.resolve())] = ("writable", str(home.folder.resolve()))
     for kind, paths in kinds:
         for path in paths:
             real = path.resolve()
             if real.exists():
-                found[str(real)] = kind
+                found[str(real)] = (kind, str(real))
     # A file that is kept inside of a writable folder is deeper than that folder.
     return sorted(found.items(), key=lambda each: (len(Path(each[0]).parts), each[0]))
 
 
+def _sockets() -> Iterator[Path]:
+    """Sockets that somebody listens at, which a read-only file system does not shut.
+
+    Those below /run and /tmp are not seen inside anyway.
+    """
+    try:
+        lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    for path in sorted({line.split(None, 7)[-1] for line in lines[1:] if " /" in line}):
+        if not path.startswith((f"{RUN}/", f"{TMP}/", "/var/run/")) and _is_socket(path):
+            yield Path(path)
+
+
+def _is_socket(path: str) -> bool:
+    try:
+        return stat.S_ISSOCK(Path(path).lstat().st_mode)
+    except OSError:
+        return False
+
+
 def landlock(confinement: Confinement, scratch: Path, *, apart: bool) -> dict[str, object]:
     """The order for the launcher; what is hidden is left out of what may be read."""
+    home = confinement.home
     hidden = [path.resolve() for path in confinement.hidden if path.exists()]
-    writable = [str(path.resolve()) for path in (*confinement.writable, scratch)]
+    writable = [path.resolve() for path in (*confinement.writable, scratch)]
+    kept = [confinement.folder, *_needs_of(confinement.route), *confinement.kept]
+    if home is not None:
+        writable.append(home.folder.resolve())
+        hidden += [home.place.resolve()] if _can_lie_over(home) else []
+        kept += home.shown
     order: dict[str, object] = {
-        "write": [*writable, *_DEVICES],
+        "write": [*map(str, writable), *_DEVICES],
         "network": confinement.network,
         "apart": apart,
     }
     if hidden:
-        shown = (path.resolve() for path in (confinement.folder, *confinement.kept))
-        inside = (path for path in shown if not set(hidden).isdisjoint(path.parents))
-        order["read"] = sorted(map(str, {*_without(hidden), *inside}))
+        # What is kept inside of something hidden is read all the same, unless it is hidden itself.
+        shown = {path.resolve() for path in kept} - set(hidden)
+        inside = [path for path in shown if not set(hidden).isdisjoint(path.parents)]
+        below = [each for path in inside for each in _around(path, hidden)]
+        order["read"] = sorted(map(str, {*_without(hidden), *below}))
         order["list"] = ["/"]
     return order
+
+
+def _around(path: Path, hidden: Sequence[Path]) -> Iterable[Path]:
+    """A path, or the fewest below it that hold everything but what is hidden there."""
+    inner = [each for each in hidden if path in each.parents]
+    return [each for each in _without(inner) if path in each.parents] if inner else [path]
 
 
 def _without(hidden: Iterable[Path]) -> Iterator[Path]:
@@ -197,7 +364,12 @@ def _without(hidden: Iterable[Path]) -> Iterator[Path]:
                     yield Path(entry.path)
 
 
-def _landlock_lacks(confinement: Confinement, machine: Machine) -> Iterator[str]:
+def _host_warning(reach: Reach) -> Iterator[str]:
+    if reach is Reach.HOST:
+        yield "network: host: no network of its own is possible here, so it has this machine's."
+
+
+def _landlock_lacks(confinement: Confinement, machine: Machine, reach: Reach) -> Iterator[str]:
     writable = {path.resolve() for path in confinement.writable}
     inside = [
         path.name for path in confinement.kept if not writable.isdisjoint(path.resolve().parents)
@@ -205,7 +377,9 @@ def _landlock_lacks(confinement: Confinement, machine: Machine) -> Iterator[str]
     if inside:
         kept = ", ".join(inside)
         yield f"Landlock cannot keep {kept} from being written inside of a writable folder."
+    yield "Landlock does not shut unix sockets that lie in folders: install bubblewrap."
     if confinement.network or machine.apart:
+        yield from _host_warning(reach)
         return
     if machine.landlock >= _TCP_FROM:
         yield "Landlock takes TCP away, not UDP: install bubblewrap for no network at all."
@@ -213,8 +387,8 @@ def _landlock_lacks(confinement: Confinement, machine: Machine) -> Iterator[str]
         yield "this kernel's Landlock cannot take the network away: install bubblewrap."
 
 
-def _works(bubblewrap_program: str) -> bool:
-    tried = bubblewrap(bubblewrap_program, Confinement(Path("/"), network=False))
+def _works(machine: Machine) -> bool:
+    tried = bubblewrap(machine, Confinement(Path("/"), network=False))
     return _output_of([*tried, "echo", "confined"]).strip() == "confined"
 
 

@@ -5,7 +5,8 @@ a ruleset that names the rights it wants to have handled, adds the folders below
 stays allowed, and restricts itself; what it starts inherits that. There is no way to except a path
 from a folder that is allowed, so the order lists what is left, never what is taken. Later kernels
 know more rights (moving between folders, truncating, TCP, signals and sockets of others); what this
-kernel does not know is not asked for, and the caller is warned of what stays open.
+kernel does not know is not asked for, and the caller is warned of what stays open. Capabilities are
+given up too, for good: root with none of them is held by the same rules as everyone.
 
 Its first argument is JSON: `write` has the paths that may be written, `read` those that may be
 read or is null for all of them, and `network` is false to take the network away, by a network of
@@ -24,6 +25,9 @@ import sys
 
 CREATE, ADD, RESTRICT = 444, 445, 446
 NO_NEW_PRIVILEGES = 38
+DROP_BOUND, AMBIENT, CLEAR_ALL = 24, 47, 4
+CAPABILITY_VERSION = 0x20080522
+HIGHEST_CAPABILITY = 63
 BENEATH = 1
 NEW_USERS, NEW_NETWORK = 0x10000000, 0x40000000
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1, 2, 4, 8
@@ -66,8 +70,20 @@ def confine(order: dict[str, object]) -> None:
         for path in _paths(paths):
             _allow(ruleset, path, handled & right)
     _checked(_libc().prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0), "give up new privileges")
+    give_up_capabilities()
     _checked(_libc().syscall(RESTRICT, ruleset, 0), "restrict itself")
     os.close(ruleset)
+
+
+def give_up_capabilities() -> None:
+    """Have none, and get none back by becoming another program, not even as root."""
+    library = _libc()
+    library.prctl(AMBIENT, CLEAR_ALL, 0, 0, 0)
+    for number in range(HIGHEST_CAPABILITY + 1):
+        # Beyond the last one that the kernel knows, and for who has none anyway, this fails.
+        library.prctl(DROP_BOUND, number, 0, 0, 0)
+    header = struct.pack("=Ii", CAPABILITY_VERSION, 0)
+    _checked(library.capset(header, struct.pack("=6I", *(0,) * 6)), "give up capabilities")
 
 
 def _ruleset(abi: int, handled: int, tcp: int) -> bytes:

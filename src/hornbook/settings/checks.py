@@ -6,7 +6,7 @@ from dataclasses import fields
 from datetime import date
 from difflib import get_close_matches
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from string import Formatter
 
 from hornbook.errors import BadGlob
@@ -17,10 +17,12 @@ from hornbook.settings.settings import (
     INTROSPECTION,
     JSON_PATHS,
     LOGGED,
+    OPEN_NETWORK,
     PLACEHOLDERS,
     RESERVED,
     REVIEW_WARNINGS,
     ROLES,
+    SHIPPED,
     AcceptedUnread,
     Confine,
     GateSettings,
@@ -35,6 +37,8 @@ from hornbook.settings.settings import (
 from hornbook.text.globs import parse, parse_set
 from hornbook.text.tokens import COUNTERS
 from hornbook.vocabulary.terms import Severity
+
+_HOST_PORT = re.compile(r"(?:[^\s:/@*\[\]]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}")
 
 
 def check_settings(settings: Settings, reading: FileReading) -> None:
@@ -170,10 +174,11 @@ def _check_gate_run(gates: GateSettings, reading: FileReading) -> None:
         f"`gates.confine` is {gates.confine!r}: write {', '.join(Confine)}.",
         valid=gates.confine in list(Confine),
     )
-    for folder in gates.writable:
-        text = f"`gates.writable` has {folder!r}: write the whole path of a folder, or `~/…`."
+    named = [("writable", each) for each in gates.writable]
+    for key, folder in (*named, *(("readable", each) for each in gates.readable)):
+        text = f"`gates.{key}` has {folder!r}: write the whole path of a folder, or `~/…`."
         whole = Path(folder).is_absolute() or folder.startswith("~/")
-        reading.check("gates.writable", text, valid=whole and ".." not in Path(folder).parts)
+        reading.check(f"gates.{key}", text, valid=whole and ".." not in Path(folder).parts)
 
 
 def _check_models(models: ModelSettings, reading: FileReading) -> None:
@@ -221,8 +226,6 @@ def _check_agents(settings: Settings, reading: FileReading) -> None:
     )
     for name, own in settings.agents.items():
         above = f"agents.{name}"
-        if f"{above}.command" not in reading.lines:
-            continue  # that it is missing was said
         for key, text in own_command_problems(name, own, RESERVED):
             stated = f"{above}.{key}" if f"{above}.{key}" in reading.lines else above
             reading.check(stated, text, valid=False)
@@ -258,7 +261,11 @@ def own_command_problems(
     name: str, own: OwnCommand, reserved: tuple[str, ...]
 ) -> list[tuple[str, str]]:
     """What is wrong with a team's own command: the key, and what was found with its remedy."""
-    found: list[tuple[str, str]] = []
+    found = _surroundings(name, own)
+    if name in SHIPPED and not own.command:
+        return [*found, *_only_surroundings(name, own)]
+    if not own.command:
+        return [*found, ("", f"`agents.{name}` lacks command.")]
     if name in reserved:
         found.append(("", f"`{name}` is shipped with Hornbook: give yours another name."))
     kinds: tuple[tuple[str, type[StrEnum]], ...] = (("prompt", PromptBy), ("output", Output))
@@ -271,6 +278,33 @@ def own_command_problems(
         if template is not None:
             found += ((key, said) for said in _template(f"agents.{name}.{key}", template, own))
     return [*found, *_paths(name, own)]
+
+
+def _only_surroundings(name: str, own: OwnCommand) -> list[tuple[str, str]]:
+    """A shipped agent is called as it is shipped: only what surrounds it can be changed."""
+    free = {"command", "environment", "inherits", "network", "home"}
+    said = f"`{name}` is shipped with Hornbook, and called as it is: give yours another name."
+    return [
+        (each.name, said)
+        for each in fields(OwnCommand)
+        if each.name not in free and getattr(own, each.name) != each.default
+    ]
+
+
+def _surroundings(name: str, own: OwnCommand) -> list[tuple[str, str]]:
+    """What is wrong with what an agent may reach, and with what it finds in its home."""
+    remedy = f"write hosts with ports (`[models.example.com:443]`), or `{OPEN_NETWORK}` for all."
+    found = [
+        ("network", f"`agents.{name}.network` has {each!r}: {remedy}")
+        for each in own.network
+        if each != OPEN_NETWORK and not _HOST_PORT.fullmatch(each)
+    ]
+    for key in ("read", "copy", "back"):
+        for path in getattr(own.home, key):
+            if not path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+                said = f"`agents.{name}.home.{key}` has {path!r}: write a path below the home."
+                found.append((f"home.{key}", said))
+    return found
 
 
 def _paths(name: str, own: OwnCommand) -> list[tuple[str, str]]:

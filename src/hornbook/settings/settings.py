@@ -106,6 +106,10 @@ class GateSettings:
         default=(),
         metadata={"meaning": "Folders beside the tree that confined gates may write to."},
     )
+    readable: tuple[str, ...] = field(
+        default=(),
+        metadata={"meaning": "What confined gates may read of your home beside installed tools."},
+    )
 
 
 def place_of(places: KeyPlaces, key: str = "") -> str:
@@ -407,10 +411,30 @@ class Sight(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCommand:
-    """An agent of the team's own, as settings state it."""
+class HomeSettings:
+    """What a call finds of the user's home, each a path below it.
 
-    command: str
+    `read` is bound read-only, `copy` is a copy that is dropped, `back` are JSON files with
+    credentials that return after the call if they still have the same keys.
+    """
+
+    read: tuple[str, ...] = ()
+    copy: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+
+
+OPEN_NETWORK = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCommand:
+    """An agent of the team's own, as settings state it; a shipped one is changed without a command.
+
+    `network` lists the hosts that it may reach, each with a port, beside its model's; `open` in it
+    is the whole network.
+    """
+
+    command: str = ""
     reviewer: str | None = None
     prompt: str = "stdin"
     output: str = "text"
@@ -423,7 +447,8 @@ class OwnCommand:
     provider: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     inherits: tuple[str, ...] = ()
-    home: tuple[str, ...] = ()
+    network: tuple[str, ...] = ()
+    home: HomeSettings = HomeSettings()
 
 
 @dataclass(frozen=True, slots=True)
