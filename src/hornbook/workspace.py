@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from hornbook.graph.ingest.report import Progress
     from hornbook.loop.memory import Memory
     from hornbook.loop.plan_book import PlanBook
+    from hornbook.loop.review_run import ReviewPlan, RunReview
     from hornbook.loop.runs.history import PastRun
     from hornbook.loop.runs.run_book import RunBook
     from hornbook.plans.plan import PlanDecision
@@ -328,6 +329,34 @@ class Workspace(Repository):
         return check_reviews(
             self.root, reviews, receipts, gates, diff, today=day, bound=bound_gates
         )
+
+    def plan_review(
+        self, diff: str, *, agents: Sequence[str] = (), reserve: str | int | None = None
+    ) -> ReviewPlan:
+        """What would be sent to whom for a review of a change: packets and reviewers.
+
+        `agents` are agents or models by name, else the one whom the settings name.
+
+        Raises:
+            UsageError: The diff names no change, nobody is named, or there is no such agent.
+        """
+        from hornbook.loop.review_run import ReviewStaff, plan_review  # noqa: PLC0415  # start-up
+
+        staff = ReviewStaff(self.places, self.settings, self.tell)
+        return plan_review(staff, diff, agents, reserve)
+
+    def run_review(
+        self, plan: ReviewPlan, *, gates: GateReport | None = None, today: date | None = None
+    ) -> RunReview:
+        """Ask the reviewers of a plan and judge what they answer; gates count where given.
+
+        Raises:
+            UsageError: Git does not have the commits any more, or a model cannot be asked.
+        """
+        from hornbook.loop.review_run import review_change  # noqa: PLC0415  # start-up
+
+        day = today or datetime.now(UTC).date()
+        return review_change(self.root, plan, gates, today=day, tell=self.tell)
 
     def record_review(
         self,

@@ -227,7 +227,7 @@ def test_a_reviewer_with_the_developers_model_is_told_as_such(root: Path) -> Non
         models = f"models:\n  endpoints:\n    ours: {ours}\n"
         write(root, {".hornbook/config.yaml": models + GATE})
         with Workspace.open(root) as work:
-            worker = WorkspaceStaff(work).worker(Role.REVIEWER, "embedded")
+            worker = WorkspaceStaff(work.places, work.settings).worker(Role.REVIEWER, "embedded")
         assert worker is not None
         told: Told = []
         assert worker.work(review(model="ours"), told.append).text == "{}"

@@ -77,7 +77,8 @@ def options(command: tuple[str, ...]) -> set[str]:
 def test_every_command_and_option_that_ci_uses_is_there() -> None:
     used = shipped()
     assert {call.command for call in used} == {
-        ("ingest",), ("doctor",), ("gates", "run"), ("review", "prepare"), ("review", "check")
+        ("ingest",), ("doctor",), ("gates", "run"),
+        ("review", "prepare"), ("review", "check"), ("review", "run"),
     }  # fmt: skip
     for call in used:
         assert call.options <= options(call.command), call
@@ -193,6 +194,19 @@ def test_the_environment_of_a_step_is_what_its_script_reads() -> None:
     assert given == set(INPUTS)
     script = STEPS["Check the reviews"]["run"]
     assert given <= set(re.findall(r"\$(\w+)", script))
+
+
+@pytest.mark.parametrize("code", [0, 1, 2])
+def test_a_review_run_asks_every_agent_and_ends_as_the_command_ended(
+    runner: Runner, code: int
+) -> None:
+    given = {"BASE": "b", "HEAD": "h", "OUTPUT": "packet", "GATES": "false", "FORMAT": "github"}
+    (runner.folder / "packet").mkdir()
+    (runner.folder / "packet/judgement.json").write_text('{"outcome": "escalate"}')
+    assert runner.run("Have the change reviewed", code, AGENTS="claude\n\ncodex\n", **given) == code
+    called = "review run --diff b..h --agent claude --agent codex --no-gates"
+    assert runner.lines("calls") == [f"{called} --output packet --format github"]
+    assert runner.lines("outputs") == ["outcome=escalate"]
 
 
 @pytest.mark.parametrize("code", [0, 1, 2])

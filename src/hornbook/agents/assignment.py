@@ -27,12 +27,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call cost, as far as the agent told; `cost` is in the currency it reports."""
+    """What a call cost, as far as the agent told, or its model's prices say.
+
+    Agents that tell a cost tell it in US dollars.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     steps: int = 0
     cost: float | None = None
+    currency: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,13 +283,14 @@ class _Call:
         own = self._scratch / "own"
         own.mkdir()
         program = Path(command[0])
+        shown = (program.parent, program.resolve().parent, self._scratch, *self._named_files())
         confinement = confinement_of(
             self._assignment.role,
             self._folder,
             self._agent.surroundings,
             worktree=_worktree(self._folder),
             state=[own],
-            shown=(program.parent, program.resolve().parent, self._scratch),
+            shown=shown,
         )
         direct = sorted({each.port for each in self._hosts(given) if each.is_loopback})
         whole = replace(
@@ -316,6 +317,12 @@ class _Call:
         named = [value for name, value in given.items() if _NAMES_ENDPOINT.search(name)]
         found = map(HostPort.of_url, (*named, *self._agent.endpoints))
         return frozenset({*listed, *(each for each in found if each and not each.is_loopback)})
+
+    def _named_files(self) -> Iterator[Path]:
+        """The files that the command line itself names, such as the script of an interpreter."""
+        for word in (*self._profile.arguments(self._assignment.role), *self._profile.last):
+            if word.startswith("/") and Path(word).is_file():
+                yield Path(word)
 
     def _command(self, confined: Confined) -> str:
         by_stdin = self._profile.prompt is PromptBy.STDIN

@@ -31,8 +31,13 @@ def _usage(profile: Profile, objects: list[dict[str, object]]) -> Usage:
         int(sum(_numbers(objects, profile.input_tokens))),
         int(sum(_numbers(objects, profile.output_tokens))),
         int(sum(_numbers(objects, profile.steps))),
-        sum(costs) if costs else None,
+        *_dollars(costs),
     )
+
+
+def _dollars(costs: Sequence[float]) -> tuple[float | None, str | None]:
+    """What costs add up to, and in which currency: command lines tell dollars, or nothing."""
+    return (sum(costs), "USD") if costs else (None, None)
 
 
 def read_printed(profile: Profile, printed: str, folder: str) -> PrintedAnswer:
@@ -62,7 +67,8 @@ def _plain(profile: Profile, printed: str) -> PrintedAnswer:
     usage = Usage(
         int(sum(_matched(profile.input_pattern, text))),
         int(sum(_matched(profile.output_pattern, text))),
-        cost=sum(cost) if cost else None,
+        0,
+        *_dollars(cost),
     )
     failed = re.findall(profile.failure, text, re.MULTILINE) if profile.failure else []
     return PrintedAnswer(text, "\n".join(failed) or None, usage, None)

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -104,6 +104,25 @@ def choose_agents(
         chosen(second, _best(planning), planning),
         (f"{first} {SAME_MODEL}",) if alone else (),
     )
+
+
+def choose_reviewer(
+    own: Mapping[str, OwnCommand], name: str, models: Models, workplace: Workplace
+) -> ChosenAgent:
+    """Who reviews under a name: an agent, or the embedded one for a model's name.
+
+    Raises:
+        UsageError: There is no such agent, or its command is not installed.
+    """
+    if name in models.endpoints and name not in {*RESERVED, *own}:
+        only = Models({name: models.endpoints[name]}, {})
+        return replace(choose_reviewer(own, EMBEDDED, only, workplace), model=name)
+    able = _candidates(own, name, models, "reviewing")
+    by_model = _profile(own, name) is not None
+    named = {each: found.model if by_model else each for each, found in able.items()}
+    best = next(iter(able), None)
+    agent = _agent(own, name, workplace, able[best] if best is not None else None)
+    return ChosenAgent(agent, named[best] if best is not None else None, named)
 
 
 def _best(able: Mapping[str, Endpoint]) -> Endpoint | None:

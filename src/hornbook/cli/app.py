@@ -19,7 +19,8 @@ _MODULES = {
     "doctor": ("doctor",),
     "replay": ("replay",),
     "context": ("size", "context"),
-    "reviews": ("review", "reviews", "conventions"),
+    "review_run": ("review",),
+    "reviews": ("reviews", "conventions"),
     "gates": ("gates",),
     "plans": (
         *("explore", "plan", "promote", "plans", "decide", "risk", "tasks"),

@@ -131,6 +131,10 @@ class Packet:
     review: ReviewMaterial
     room: ReviewRoom
 
+    def parts(self) -> "list[Packet]":
+        """What reviewers are given: the packet itself, or its passes where the rules overflow."""
+        return self.passes() if self.context.passes else [self]
+
     def passes(self) -> "list[Packet]":
         """The packets that together hold every rule of one that overflowed.
 

@@ -1,13 +1,22 @@
 """The agents that settings and `--agent` name, set up to work in a loop, and the loop itself."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from hornbook.agents.assignment import Agent, Answer, Assignment, Record, Role, nowhere
+from hornbook.agents.assignment import (
+    Agent,
+    Answer,
+    Assignment,
+    Limits,
+    Record,
+    Role,
+    Usage,
+    nowhere,
+)
 from hornbook.agents.command import AgentSurroundings
-from hornbook.agents.crew import ChosenAgent, Crew, Workplace, choose_agents
+from hornbook.agents.crew import ChosenAgent, Crew, Workplace, choose_agents, choose_reviewer
 from hornbook.agents.script import Script, parse_script
 from hornbook.context.templates.roles import instructions
 from hornbook.disk import now
@@ -20,8 +29,9 @@ from hornbook.loop.planner import PlanDraft, planning_prompt
 from hornbook.loop.protocol import Loop
 from hornbook.loop.task_worktrees import TaskWorktrees
 from hornbook.process.confinement import this_machine
-from hornbook.settings.models import Models
-from hornbook.settings.settings import EMBEDDED, Sight
+from hornbook.settings.models import Endpoint, Models
+from hornbook.settings.places import Places
+from hornbook.settings.settings import EMBEDDED, RESERVED, Settings, Sight
 
 SCRIPT = "scripted.yaml"
 
@@ -30,12 +40,12 @@ SCRIPT = "scripted.yaml"
 class _WithModel:
     """An agent that is asked for the model that was chosen for it, unless one is named.
 
-    `endpoints` are the names of all that there are: a command is told models, never those. `notes`
-    are told of each assignment.
+    `endpoints` are all that there are: a command is told models, never their names. `notes` are
+    told of each assignment.
     """
 
     chosen: ChosenAgent
-    endpoints: Collection[str]
+    endpoints: Mapping[str, Endpoint]
     notes: tuple[str, ...] = ()
 
     @property
@@ -48,16 +58,73 @@ class _WithModel:
         for note in self.notes:
             record({"kind": "agent.note", "note": note})
         model = self.chosen.model_of(assignment.model, self.endpoints)
-        return self.chosen.agent.work(replace(assignment, model=model), record)
+        answer = self.chosen.agent.work(replace(assignment, model=model), record)
+        return replace(answer, usage=self._priced(answer.usage, model))
+
+    def _priced(self, usage: Usage, model: str | None) -> Usage:
+        """What was used, with its cost by the model's prices where the agent told none."""
+        endpoint = self.endpoint_of(model)
+        if usage.cost is not None or endpoint is None or not usage.input_tokens:
+            return usage
+        cost = endpoint.cost(usage.input_tokens, usage.output_tokens)
+        return usage if cost is None else replace(usage, cost=cost, currency=endpoint.currency)
+
+    def endpoint_of(self, model: str | None) -> Endpoint | None:
+        """The endpoint that a model, as it is called to the agent, is asked at."""
+        name = self.name_of(model)
+        return None if name is None else self.endpoints[name]
+
+    def name_of(self, model: str | None) -> str | None:
+        """What the settings call that endpoint."""
+        named = self.chosen.models.items()
+        return next((name for name, called in named if called == model), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewer:
+    """Somebody who can review: `model` as it is asked for, at which endpoint, if that is known.
+
+    `reask` is how often an invalid review is asked for again.
+    """
+
+    name: str
+    agent: _WithModel
+    reask: int
+
+    @property
+    def model(self) -> str | None:
+        """The model that is asked for; none leaves it to the agent."""
+        return self.endpoint.model if self.endpoint is not None else self.agent.chosen.model
+
+    @property
+    def endpoint_name(self) -> str | None:
+        """What the settings call its endpoint."""
+        return self.agent.name_of(self.agent.chosen.model)
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """Where it is asked, if the settings say so."""
+        return self.agent.endpoint_of(self.agent.chosen.model)
+
+    @property
+    def window(self) -> int:
+        """How much it can read; 0 if that is not known."""
+        return self.endpoint.max_tokens if self.endpoint is not None else 0
+
+    @property
+    def seconds(self) -> int:
+        """How long one call may take."""
+        own = self.endpoint.call_seconds if self.endpoint is not None else 0
+        return own or Limits().seconds
 
 
 class WorkspaceStaff:
     """Everybody who can be asked in a workspace; commands are confined as far as it can be."""
 
-    def __init__(self, work: Repository) -> None:
-        self._root = work.root
-        self._places = work.places
-        self._settings = work.settings
+    def __init__(self, places: Places, settings: Settings) -> None:
+        self._root = places.root
+        self._places = places
+        self._settings = settings
         self._crews: dict[str, Crew] = {}
 
     def worker(self, role: Role, name: str | None) -> _WithModel | None:
@@ -84,6 +151,19 @@ class WorkspaceStaff:
             crew.notes if role is Role.REVIEWER else (),
         )
 
+    def reviewer(self, name: str) -> Reviewer:
+        """Who reviews under a name: an agent's, or a model's for one behind an endpoint.
+
+        Raises:
+            UsageError: Nobody has that name, or its command is not installed.
+        """
+        everything = self._settings.registry()
+        # a model is named, so that those we ship count too; an agent is told the team's own only
+        known = self._models() if name in {*RESERVED, *self._settings.agents} else everything
+        chosen = choose_reviewer(self._settings.agents, name, known, self._workplace)
+        worker = _WithModel(chosen, everything.endpoints)
+        return Reviewer(name, worker, self._settings.engine.reask)
+
     def _models(self) -> Models:
         own = self._settings.models
         return Models(own.endpoints, own.capabilities)
@@ -93,7 +173,7 @@ class WorkspaceStaff:
         script = self._places.state / SCRIPT
         blind = self._settings.developer_sees == Sight.BLIND
         return Workplace(
-            logs=self._places.state / "logs" / "agents",
+            logs=(self._places.aside or self._places.state) / "logs" / "agents",
             surroundings=AgentSurroundings.of(self._root, blind=blind),
             machine=this_machine(),
             script=parse_script(script.read_text("utf-8"), script.name)
@@ -145,7 +225,7 @@ def loop_of(work: Repository) -> Loop:
     return open_loop(
         work.places,
         work.settings,
-        WorkspaceStaff(work),
+        WorkspaceStaff(work.places, work.settings),
         now,
         worktrees=TaskWorktrees(work.root, made),
     )
@@ -153,5 +233,5 @@ def loop_of(work: Repository) -> Loop:
 
 def planner_of(work: Repository) -> AgentPlanner | None:
     """Who plans, by the settings; None if nobody does."""
-    found = WorkspaceStaff(work).worker(Role.PLANNER, None)
+    found = WorkspaceStaff(work.places, work.settings).worker(Role.PLANNER, None)
     return AgentPlanner(found, work.root) if found is not None else None

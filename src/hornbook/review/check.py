@@ -33,7 +33,7 @@ from hornbook.review.evidence.changed_files import Reviewed, changed_files
 from hornbook.review.evidence.resolution import lines_of
 from hornbook.review.gate_check import base_test_doubts, gate_doubts, gate_warnings
 from hornbook.review.integrity import Standard
-from hornbook.review.judge import Case, ReviewBrief, judge
+from hornbook.review.judge import Case, ReviewBrief, judge, judge_gates
 from hornbook.review.judgement import (
     JudgedRule,
     JudgedUnit,
@@ -139,6 +139,18 @@ def check_reviews(
             unnamed = _unnamed(root, str(case.base)) if unsaid else ()
             case = replace(case, doubts=(*case.doubts, *unnamed))
         return judge(case, list(briefs(reviews, receipts, case.rules)))
+
+
+def judge_without_review(
+    root: Path, receipts: Sequence[Receipt], gates: GateReport, *, today: date
+) -> Judgement:
+    """The judgement of a change whose gates did not pass, so that no reviewer was asked.
+
+    Raises:
+        UsageError: Git does not have the commits.
+    """
+    with git.operation(root):
+        return judge_gates(recompute_case(root, receipts, gates, today=today))
 
 
 def recompute_case(

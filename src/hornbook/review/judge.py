@@ -152,6 +152,24 @@ def judge(case: Case, briefs: Sequence[ReviewBrief]) -> Judgement:
     )
 
 
+def judge_gates(case: Case) -> Judgement:
+    """The outcome of a change that its gates stop before anybody reviews it."""
+    outcome = _outcome(case, case.doubts, ())
+    kind = RejectionType.FIXABLE if outcome is Ruling.REJECTED else None
+    return Judgement(
+        outcome=outcome,
+        rejection_type=kind,
+        route=_route(outcome, kind),
+        problems=case.doubts,
+        findings=tuple(_of_no_rule(case)),
+        explanation=(_gates_line(case), "no reviewer was asked", *case.questions),
+        warnings=case.warnings,
+        rules=case.rules,
+        base=case.base,
+        head=case.head,
+    )
+
+
 def _check(case: Case, brief: ReviewBrief) -> CheckedReview:
     reading = read_review(brief.printed)
     if reading.review is None:

@@ -13,6 +13,8 @@ class Endpoint:
     a server of one's own answers, `key_variable` the environment variable that holds its key.
     `output_tokens` is what an answer may have of the window and `call_seconds` how long it may
     take, both 0 for what is usual; `tokens_per_minute` what may be asked in a minute, 0 for any.
+    `input_cents` and `output_cents` are the prices of a million tokens in hundredths of `currency`,
+    0 where they are not known.
     """
 
     provider: str
@@ -24,6 +26,15 @@ class Endpoint:
     output_tokens: int = 0
     call_seconds: int = 0
     tokens_per_minute: int = 0
+    input_cents: int = 0
+    output_cents: int = 0
+    currency: str = "USD"
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float | None:
+        """What so many tokens cost; None if no price is set."""
+        if not self.input_cents and not self.output_cents:
+            return None
+        return (input_tokens * self.input_cents + output_tokens * self.output_cents) / 100_000_000
 
     @property
     def answer_tokens(self) -> int:

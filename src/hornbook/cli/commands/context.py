@@ -20,7 +20,7 @@ from hornbook.cli.output import (
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hornbook.context.prompt import Context
     from hornbook.context.review_packet import Packet
@@ -147,7 +147,7 @@ def review(  # noqa: PLR0913, PLR0917  # click passes every argument by name
             task=task,
             reserve=reserve,
         )
-        packets = packet.passes() if passes and packet.context.passes else [packet]
+        packets = packet.parts() if passes else [packet]
         complete = all(each.context.text is not None for each in packets)
         if output is not None and complete:
             write_packets(work, packets, output)
@@ -156,7 +156,7 @@ def review(  # noqa: PLR0913, PLR0917  # click passes every argument by name
 
 
 def write_packets(
-    work: "Workspace", packets: "list[Packet]", output: Path
+    work: "Workspace", packets: "Sequence[Packet]", output: Path
 ) -> "list[tuple[Packet, Path]]":
     """Write each packet's prompt and receipt into a folder.
 

@@ -60,7 +60,7 @@ def run_command(
 
     if in_place and span is None:
         raise UsageError("--in-place says where a change is run: add --diff BASE..HEAD.")
-    with Workspace.open(root) as work, _live() as progress:
+    with Workspace.open(root) as work, live_gates() as progress:
         report = work.run_gates(
             diff=span, plan=slug, in_place=in_place, confined=confine, progress=progress
         )
@@ -120,7 +120,7 @@ def _styled(status: "GateStatus") -> Styled:
 
 
 @contextmanager
-def _live() -> Iterator["Progress"]:
+def live_gates() -> Iterator["Progress"]:
     """The gates that run and how the others ended, on a terminal; silence elsewhere."""
     if not sys.stderr.isatty():
         yield lambda _name, _ended: None

@@ -10,7 +10,7 @@ import click
 
 from hornbook.cli.commands.context import model_option, print_context, write_packets
 from hornbook.cli.options import json_option, opened, reserve_option, root_of
-from hornbook.cli.output import columns, note, print_json, write
+from hornbook.cli.output import columns, note, plain_facts, print_json, write
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from hornbook.workspace import Workspace
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
+format_option = click.option(
+    "--format",
+    "shape",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="How to print the judgement.",
+)
 existing_file = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -64,27 +72,29 @@ def prepare(
     """
     with opened(root) as work:
         packet = work.review_packet(diff=span, model=model, reserve=reserve)
-        packets = packet.passes() if passes and packet.context.passes else [packet]
+        packets = packet.parts() if passes else [packet]
         complete = all(each.context.text is not None for each in packets)
         if output is None and work.places.state.is_dir():
             output = Path("packet")
         if complete and output is not None:
-            _write_with_schemas(work, packets, output)
+            write_with_schemas(work, packets, output)
     print_context(packet, packets, as_json=as_json, quiet=output is not None)
     if output is None:
         note("no file was written, since there is no .hornbook/: --output names a folder for them")
     sys.exit(0 if complete else 1)
 
 
-def _write_with_schemas(work: "Workspace", packets: "list[Packet]", output: Path) -> None:
-    """Write prompt, receipt and schema of each packet."""
+def write_with_schemas(work: "Workspace", packets: "Sequence[Packet]", output: Path) -> list[Path]:
+    """Write prompt, receipt and schema of each packet; the answer is the folder of each."""
     from hornbook.review.printed_review import review_schema
 
-    for each, folder in write_packets(work, packets, output):
+    written = write_packets(work, packets, output)
+    for each, folder in written:
         schema = review_schema(each.context.answer_ids)
         text = json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
         (folder / "review.schema.json").write_text(text, encoding="utf-8")
         note(f"wrote {folder}/review.schema.json")
+    return [folder for _, folder in written]
 
 
 @review.command("canary")
@@ -112,7 +122,7 @@ def canary(root: str | None, span: str, rule: str | None, output: Path, *, as_js
         made = work.review_canary(span, rule=rule)
         planted, packet = made.canary, made.packet
         if planted is not None and packet is not None:
-            _write_with_schemas(work, [packet], output)
+            write_with_schemas(work, [packet], output)
     refused = packet.context.reasons if planted is None and packet is not None else ()
     for reason in refused:
         note(f"the packet cannot be whole: {reason.message}")
@@ -149,14 +159,7 @@ def _eligible(made: "CanaryPacket") -> str:
 @click.option(
     "--diff", "span", metavar="BASE..HEAD", help="The change that the receipt must be for."
 )
-@click.option(
-    "--format",
-    "shape",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="How to print the judgement.",
-)
+@format_option
 @click.option(
     "--require-bound-gates",
     "bound",
@@ -193,11 +196,16 @@ def check(  # noqa: PLR0913, PLR0917  # click passes every argument by name
         if record:
             judged = JudgedReview(judgement, printed, facts, gates)
             note(f"recorded {work.record_review(judged, at=datetime.now(UTC))}")
-    if as_json or shape == "json":
-        print_json(judgement)
+    print_judgement(judgement, "json" if as_json else shape)
+    sys.exit(0 if judgement.outcome == "approved" else 1)
+
+
+def print_judgement(judgement: "Judgement", shape: str, **beside: object) -> None:
+    """Print a judgement in one of the formats; `beside` goes into the JSON with it."""
+    if shape == "json":
+        print_json({**plain_facts(judgement), **beside})
     else:
         write(_rendered(judgement, shape))
-    sys.exit(0 if judgement.outcome == "approved" else 1)
 
 
 def _answer(path: Path) -> bytes:
@@ -435,4 +443,4 @@ def _decide(root: str | None, convention_id: str, standing: str) -> None:
     note(f"{decided.id} is {standing}; `hornbook ingest` makes it count")
 
 
-COMMANDS = (review, reviews, conventions)
+COMMANDS = (reviews, conventions)

@@ -7,7 +7,8 @@ from datetime import date, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from hornbook.agents.assignment import Assignment, Role
+from hornbook.agents.assignment import Role
+from hornbook.agents.review_assignment import review_assignment
 from hornbook.context.budget import endpoint
 from hornbook.context.prompt import Outcome, Pressure
 from hornbook.context.receipt import receipt
@@ -28,7 +29,7 @@ from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from hornbook.plans.run_records import spent
 from hornbook.review.check import check_reviews
 from hornbook.review.judgement import Judgement, Ruling
-from hornbook.review.printed_review import PrintedReview, read_review, review_schema
+from hornbook.review.printed_review import PrintedReview, read_review
 from hornbook.review.review_record import JudgedReview, Occasion, record_review
 from hornbook.rules.own_files.records import RECORD
 
@@ -65,9 +66,7 @@ def _assembled(step: StepRun, work: kinds.AttemptData) -> Data:
         earlier=earlier(run),
     )
     packet = contexts.for_change(f"{work['base']}..{work['commit']}", model)
-    packets = [packet]
-    if packet.context.outcome is Outcome.SOP_OVERFLOW and packet.context.passes:
-        packets = packet.passes()
+    packets = packet.parts()
     whole = all(each.context.text is not None for each in packets)
     kept = [_keep(step, each) for each in packets] if whole else []
     return step.note(
@@ -203,20 +202,16 @@ def _ask(step: StepRun, context: Data, place: int, ask: int) -> Pending | Erred 
     packet = context["packets"][place]
     folder = services.worktrees.ensure(run.plan, str(run.task), str(context["head"]))
     reasked = _reasked(step)
-    objections = _objections(reasked[-1]) if reasked else ""
-    assignment = Assignment(
+    assignment = review_assignment(
         key=run.key(step.number, f"review-{place}-{ask}"),
-        role=Role.REVIEWER,
         task_id=str(run.task),
         attempt=run.attempt,
         folder=folder,
         prompt=_prompt(step, packet),
-        system=objections,
-        phase="review",
-        feedback=objections,
-        schema=json.dumps(review_schema(packet["asked"]), ensure_ascii=False),
+        asked=packet["asked"],
         model=str(context["model"]),
         limits=limits_of(step),
+        problems=reasked[-1]["problems"] if reasked else (),
     )
     answer = worker.work(assignment, telling(step))
     if answer.retry_after is not None:
@@ -240,14 +235,6 @@ def _ask(step: StepRun, context: Data, place: int, ask: int) -> Pending | Erred 
     }
     step.note(REVIEW, f"review-{place}-{ask}", data, actor=worker.name)
     return None
-
-
-def _objections(reasked: Data) -> str:
-    lines = [
-        f"- {each['sop_id'] + ': ' if each['sop_id'] else ''}{each['message']}"
-        for each in reasked["problems"]
-    ]
-    return "\n".join(["Your review was not accepted:", "", *lines])
 
 
 def _prompt(step: StepRun, packet: Data) -> str:
