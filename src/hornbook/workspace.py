@@ -95,9 +95,12 @@ class Workspace(Repository):
         paths = [clean_path(self._inside(str(file))) for file in files]
         if at is None:
             return self._catalog_view().why(paths, self.reserve(reserve=reserve))
+        from hornbook.commits import git  # noqa: PLC0415  # start-up
         from hornbook.graph.commit_graph import graph_at  # noqa: PLC0415  # loads the parsers
 
-        return graph_at(self.root, at).why(paths, self.reserve(at=at, reserve=reserve))
+        with git.operation(self.root):
+            commit = git.commit(self.root, at)
+            return graph_at(self.root, commit).why(paths, self.reserve(at=commit, reserve=reserve))
 
     def why_change(self, diff: str, *, reserve: str | int | None = None) -> ChangeAnswer:
         """The rules that bind a change `BASE..HEAD`, by the rules and settings of BASE.

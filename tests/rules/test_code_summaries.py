@@ -421,6 +421,13 @@ def test_nesting_bombs_are_survived(path: str, unit: str) -> None:
     assert summarise(path, bomb).problem is not None
 
 
+@pytest.mark.parametrize(("path", "unit"), [("a.py", "/*\n"), ("a.go", "a?"), ("A.java", "a=>")])
+def test_an_error_in_every_other_word_ends_it_on_every_machine(path: str, unit: str) -> None:
+    few = unit.encode() * 300  # too little to take long anywhere
+    assert summarise(path, few).problem == HOPELESS
+    assert summarise(path, few[:400]).problem != HOPELESS
+
+
 def test_balanced_nesting_is_too_deep_to_be_read() -> None:
     data = b"def f(): pass\nx = " + b"(" * 100_000 + b"1" + b")" * 100_000
     assert summarise("a.py", data).problem == HOPELESS

@@ -517,9 +517,16 @@ class Whereabouts:
     common: Path
     objects: Path
     object_format: str
+    prefix: str
 
 
-_WHERE = ("--show-toplevel", "--git-common-dir", "--git-path objects", "--show-object-format")
+_WHERE = (
+    "--show-toplevel",
+    "--git-common-dir",
+    "--git-path objects",
+    "--show-object-format",
+    "--show-prefix",
+)
 
 
 def whereabouts(root: Path) -> Whereabouts:
@@ -536,9 +543,9 @@ def _located(root: Path) -> Whereabouts:
     lines = _place_said(root, *together).split("\n")
     if len(lines) != len(_WHERE):  # a path with a line break in it: ask for each by itself
         lines = [_place_said(root, *asked.split(" ")) for asked in _WHERE]
-    top, common, objects, kind = lines
+    top, common, objects, kind, prefix = lines
     return Whereabouts(
-        Path(top).resolve(), (root / common).resolve(), (root / objects).resolve(), kind
+        Path(top).resolve(), (root / common).resolve(), (root / objects).resolve(), kind, prefix
     )
 
 
@@ -548,7 +555,7 @@ def prefix_of(root: Path) -> str:
     Raises:
         UsageError: It is in none.
     """
-    return once(root, "prefix", lambda: _place_said(root, "--show-prefix"))
+    return whereabouts(root).prefix
 
 
 def _place_said(root: Path, *asked: str) -> str:
