@@ -45,7 +45,10 @@ contracts: layers
 layers: setup
 	$(BIN)/lint-imports --no-cache
 
+# Compiled first, since hundreds of tests start a process, and an environment in which Python writes
+# no bytecode would have each of them compile the package anew.
 pytest: setup
+	$(BIN)/python -m compileall -q src
 	$(BIN)/pytest -n auto --dist worksteal
 
 # Every second run is beside a load: none may be red.

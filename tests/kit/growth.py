@@ -21,9 +21,11 @@ def in_proportion(work: Callable[[Text], Result], text: Text) -> Result:
     A machine that is disturbed for a moment gets two more tries.
     """
     for _ in range(3):
-        small, _ = _timed(work, text[: len(text) // PART])
         whole, result = _timed(work, text)
-        if whole < max(NOTHING, STEEPEST * small):
+        if whole < NOTHING:
+            return result
+        small, _ = _timed(work, text[: len(text) // PART])
+        if whole < STEEPEST * small:
             return result
     raise AssertionError(f"an eighth of the text takes {small:.2f} s, all of it {whole:.2f} s")
 

@@ -256,7 +256,6 @@ class FittedError:
 
 def fit(tree: object, room: int, count: Count) -> object:
     """The tree as plain values whose YAML has at most `room` tokens, if that can be at all."""
-    memo = lru_cache(maxsize=16_384)(count)
     least: object = None
     for keep, characters in SQUEEZES:
         texts = list(_texts(tree, keep))
@@ -264,7 +263,7 @@ def fit(tree: object, room: int, count: Count) -> object:
         least = _plain(tree, keep, characters, iter(markers))
         fixed = count(to_yaml(least))
         if fixed <= room:
-            filled = _filled(tree, (keep, characters), texts, (room, room - fixed), memo)
+            filled = _filled(tree, (keep, characters), texts, (room, room - fixed), count)
             return least if filled is None else filled
     return least
 
@@ -281,14 +280,15 @@ def _filled(
     None if nothing of them fits.
     """
     whole, spare = room
+    line_count = _remembering(count)
     lines = [text.lines for text in texts]
     best: object | None = None
     for _ in range(ROUNDS):
         if spare <= 0:
             break
-        level = _level([_natural(each, spare, count) for each in lines], spare)
+        level = _level([_natural(each, spare, line_count) for each in lines], spare)
         shown = [
-            fit_file(each, level, count, focus=text.focus)
+            fit_file(each, level, line_count, focus=text.focus)
             for each, text in zip(lines, texts, strict=True)
         ]
         plain = _plain(tree, *squeeze, iter(shown))
@@ -302,6 +302,12 @@ def _filled(
         # lines counted one by one come to more than together: there is room for others
         spare -= over
     return best
+
+
+@lru_cache(maxsize=2)
+def _remembering(count: Count) -> Count:
+    """The same count, for lines: nearly all of those of a step were in the step before."""
+    return lru_cache(maxsize=16_384)(count)
 
 
 def _natural(lines: Sequence[str], most: int, count: Count) -> int:
