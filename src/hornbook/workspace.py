@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from hornbook.review.printed_review import PrintedReview
     from hornbook.review.review_history import BadRecord, PastReview, RuleRecord
     from hornbook.review.review_record import JudgedReview
-    from hornbook.review.reviewers import ReviewerRecord
+    from hornbook.review.reviewers import ReviewersReport
     from hornbook.settings.reserve import Reserve
     from hornbook.settings.settings import GateSettings
 
@@ -253,8 +253,11 @@ class Workspace(Repository):
         plan: str | None = None,
         task: str | None = None,
         reserve: str | int | None = None,
+        refute: bool = False,
     ) -> Packet:
         """The same with what it was made for, so that a receipt can be written.
+
+        With `refute` it is the packet of a second opinion.
 
         Raises:
             UsageError: The diff names no change, the model is unknown or the plan not committed.
@@ -263,9 +266,9 @@ class Workspace(Repository):
 
         brief = self._brief(plan, task)
         if diff is not None:
-            contexts = Contexts(self.root, self.snapshot(), pressure, brief)
+            contexts = Contexts(self.root, self.snapshot(), pressure, brief, refute=refute)
             return contexts.for_change(diff, model, reserve)
-        contexts = Contexts(self.root, self.ingested(), pressure, brief)
+        contexts = Contexts(self.root, self.ingested(), pressure, brief, refute=refute)
         return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model, reserve)
 
     def develop_context(
@@ -438,8 +441,8 @@ class Workspace(Repository):
         planted = of_canaries(read_records(self.places))
         return rule_records(self.ingested(), to_seconds(since), without=[*bad, *planted])
 
-    def reviewer_records(self, since: datetime) -> list[ReviewerRecord]:
-        """How each reviewer has done since a time, with each model, as records and git tell it.
+    def reviewer_records(self, since: datetime) -> ReviewersReport:
+        """How reviewers have done since a time, each with each model, as records and git tell it.
 
         Raises:
             UsageError: Git cannot tell what was reverted.

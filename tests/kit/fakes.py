@@ -151,12 +151,18 @@ class Everybody:
     """Agents by role; whoever is asked for by name must be one of them."""
 
     workers: Mapping[Role, Agent]
+    more_reviewers: Sequence[Agent] = ()
 
     def worker(self, role: Role, name: str | None) -> Agent | None:
         """Who does a role."""
         if name is not None and name not in {each.name for each in self.workers.values()}:
             raise UsageError(f"nobody is called {name!r}.")
         return self.workers.get(role)
+
+    def reviewers(self, name: str | None) -> Sequence[Agent]:
+        """Who reviews, in order."""
+        first = self.worker(Role.REVIEWER, name)
+        return [first, *self.more_reviewers] if first is not None else []
 
 
 def writes(files: Mapping[str, str], **answer: object) -> Move:

@@ -136,6 +136,8 @@ class Stage:
         developer: Sequence[Move] = (writes({"src/greet.py": GREET}),),
         reviewer: Sequence[Move] = (reviews(),),
         planner: Sequence[Move] = (),
+        *,
+        more_reviewers: Sequence[Sequence[Move]] = (),
         clock: Clock | None = None,
     ) -> None:
         self.root = root
@@ -143,6 +145,7 @@ class Stage:
         self.developer = Script("dev", developer)
         self.reviewer = Script("rev", reviewer)
         self.planner = Script("plan", planner)
+        self.more = [Script(f"rev{n}", moves) for n, moves in enumerate(more_reviewers, 2)]
 
     def loop(self) -> Loop:
         """The loop, opened anew: it remembers nothing."""
@@ -153,7 +156,7 @@ class Stage:
             return open_loop(
                 work.places,
                 work.settings,
-                Everybody(workers),
+                Everybody(workers, self.more),
                 self.clock,
                 worktrees=GitWorktrees(self.root),
             )

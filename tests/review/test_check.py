@@ -30,8 +30,10 @@ UNSEEN = (
     "rule_not_read",
     "missed_canary",
     "edited_judges",
+    "reviewers_disagree",
+    "no_second_opinion",
 )
-"""What depends on the change, not on the review."""
+"""What depends on the change and on other reviews, not on the review."""
 
 
 @pytest.fixture(scope="module")

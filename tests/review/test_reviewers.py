@@ -9,9 +9,11 @@ import pytest
 from hornbook import Workspace
 from hornbook.commits.reverts import reverted
 from hornbook.context.receipt import receipt
+from hornbook.review.calibration import Calibration, threshold
+from hornbook.review.judgement import Review, SopEntry, Status, Verdict
 from hornbook.review.printed_review import PrintedReview
 from hornbook.review.review_record import JudgedReview
-from hornbook.review.reviewers import Calibration, Canaries, ReviewerRecord
+from hornbook.review.reviewers import Canaries, GivenReview, ReviewerRecord, missed_by_all
 from tests.kit import review_cases as cases
 from tests.kit.commands import expect
 from tests.kit.git import commit, git, start
@@ -30,7 +32,8 @@ def _record(root: Path, facts: Receipt, **reviews: bytes) -> None:
 
 def _reviewers(root: Path) -> dict[str, ReviewerRecord]:
     with Workspace.open(root) as work:
-        return {each.reviewer: each for each in work.reviewer_records(AT - timedelta(days=1))}
+        found = work.reviewer_records(AT - timedelta(days=1)).reviewers
+    return {each.reviewer: each for each in found}
 
 
 def _canary(root: Path) -> tuple[str, Receipt]:
@@ -67,7 +70,16 @@ def test_what_is_not_known_is_none(root: Path) -> None:
     _record(root, facts, alice=REJECTION)
     assert _reviewers(root) == {
         "alice": ReviewerRecord(
-            "alice", str(facts["model"]), 1, Canaries(0, 0), 0.0, None, None, None, ()
+            "alice",
+            str(facts["model"]),
+            1,
+            Canaries(0, 0),
+            0.0,
+            None,
+            None,
+            None,
+            (),
+            threshold(()),
         )
     }
 
@@ -124,7 +136,9 @@ def test_a_record_that_was_edited_does_not_count(root: Path) -> None:
 def test_the_command_prints_the_keys_of_the_contract(root: Path) -> None:
     _record(root, prepared(root)[0], alice=GOOD)
     said = json.loads(expect(root, "reviews", "reviewers", "--days", "36500", "--json").stdout)
-    assert said.keys() == {"reviewers"}
+    assert said.keys() == {"reviewers", "missed"}
+    assert said["missed"]["missed"] is None
+    assert "no two reviewers" in said["missed"]["reason"]
     assert said["reviewers"][0] == {
         "reviewer": "alice",
         "model": said["reviewers"][0]["model"],
@@ -135,5 +149,84 @@ def test_the_command_prints_the_keys_of_the_contract(root: Path) -> None:
         "overruled": None,
         "reverted": 0,
         "calibration": [],
+        "threshold": {
+            "confidence": 0.7,
+            "known": 0,
+            "reason": "0.7, because the truth of 0 reviews is known and 10 are needed",
+        },
     }
     assert "alice" in expect(root, "reviews", "reviewers", "--days", "36500").stdout
+
+
+@pytest.mark.parametrize(
+    ("known", "confidence"),
+    [
+        ([], 0.7),
+        ([(0.9, 9, 9)], 0.7),  # one is missing
+        ([(0.9, 10, 10)], 0.85),
+        ([(0.5, 5, 5), (0.9, 10, 10)], 0.45),
+        ([(0.5, 3, 8), (0.9, 20, 20)], 0.85),  # all together would be right often enough
+        ([(0.3, 1, 1), (0.6, 1, 9), (0.9, 9, 10)], 0.85),  # a lucky guess lowers nothing
+        ([(0.8, 2, 10), (1.0, 1, 10)], 1.01),
+        ([(0.0, 10, 10)], 0.0),
+    ],
+)
+def test_a_threshold_is_where_a_reviewer_is_right_often_enough(
+    known: list[tuple[float, int, int]], confidence: float
+) -> None:
+    assert threshold([Calibration(*each) for each in known]).confidence == confidence
+
+
+def _given(reviewer: str, change: int, *rules: str) -> GivenReview:
+    entries = tuple(SopEntry(rule, Status.VIOLATED, "a.py:1") for rule in rules)
+    review = Review(Verdict.REJECTED, None, entries, 0.9, "No.")
+    return GivenReview(reviewer, None, ("base", str(change)), "rejected", (review,))
+
+
+def test_what_two_reviewers_both_miss_is_estimated_from_what_they_share() -> None:
+    # 12 and 15 findings, 10 of them the same: 13 * 16 / 11 - 1 are there, 17 are found.
+    one = [_given("alice", n, "rule") for n in range(12)]
+    two = [_given("bob", n, "rule") for n in range(2, 17)]
+    both = [_given("alice", n) for n in range(12, 17)] + [_given("bob", n) for n in range(2)]
+    alone = [_given("alice", 99, "a", "b", "c"), _given("carol", 3, "rule")]
+    found = missed_by_all([*one, *two, *both, *alone])
+    assert (found.found, found.shared, found.reviewers) == (17, 10, ("alice", "bob"))
+    assert found.missed == round(13 * 16 / 11 - 1 - 17, 1)
+    assert "Chapman" in found.method
+
+
+def test_nothing_is_estimated_from_nine_shared_findings() -> None:
+    both = [_given(who, n, "rule") for n in range(9) for who in ("alice", "bob")]
+    found = missed_by_all(both)
+    assert (found.missed, found.shared) == (None, 9)
+    assert found.reason == "they share 9 findings, and 10 are needed"
+
+
+def test_auto_goes_by_the_records_of_the_base_alone(root: Path) -> None:
+    place, facts = _canary(root)
+    sure = json.loads(_finding(place)) | {"confidence": 0.9}
+    for _ in range(10):
+        _record(root, facts, alice=json.dumps(sure).encode())
+    git(root, "checkout", "-q", "main")
+    (root / ".hornbook/config.yaml").write_text("review:\n  confidence_percent: auto\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "auto")
+    git(root, "checkout", "-q", "work")
+    git(root, "rebase", "-q", "main")
+    fresh = prepared(root)[0]
+    doubtful = json.dumps({**cases.GOOD, "confidence": 0.8}).encode()
+
+    def said(name: str, data: bytes) -> tuple[set[str], str]:
+        with Workspace.open(root) as work:
+            found = work.check_review([PrintedReview(f"{name}.json", data)], [fresh])
+        return {each.code for each in found.problems}, " ".join(found.notes)
+
+    codes, notes = said("alice", doubtful)
+    assert codes == {"low_confidence"}
+    assert "alice.json is believed is 0.85, from 10 reviews" in notes
+    codes, notes = said("bob", doubtful)
+    assert (codes, "0.7, because the truth of 0 reviews is known" in notes) == (set(), True)
+    # What is recorded since, in the work tree or on the branch, lowers and raises nothing.
+    for each in (root / ".hornbook/records/reviews").glob("*.json"):
+        each.unlink()
+    assert said("alice", doubtful)[0] == {"low_confidence"}

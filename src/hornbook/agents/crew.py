@@ -48,12 +48,20 @@ class ChosenAgent:
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """Who does what; `notes` are what a person should know about the choice."""
+    """Who does what; `notes` are what a person should know about the choice.
+
+    The first of the `reviewers` is asked, the next if that one cannot be believed, or beside it.
+    """
 
     developer: ChosenAgent
-    reviewer: ChosenAgent
+    reviewers: tuple[ChosenAgent, ...]
     planner: ChosenAgent
     notes: tuple[str, ...] = ()
+
+    @property
+    def reviewer(self) -> ChosenAgent:
+        """Who is asked first."""
+        return self.reviewers[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,35 +81,35 @@ class Workplace:
 def choose_agents(
     own: Mapping[str, OwnCommand], name: str, models: Models, workplace: Workplace
 ) -> Crew:
-    """The developer and the reviewer that a name stands for: `claude`, or `claude,codex`.
+    """The developer and the reviewers that a name stands for: `claude`, or `claude,codex,gemini`.
 
-    `models` are those that the team configured. The reviewer gets a model other than the
-    developer's when there are two that its command can ask for; it also plans, with the model
-    for planning.
+    `models` are those that the team configured. A reviewer gets a model other than the
+    developer's when there are two that its command can ask for; the first also plans, with the
+    model for planning.
 
     Raises:
         UsageError: There is no such agent, or its command is not installed.
     """
-    first, _, second = (part.strip() for part in name.partition(","))
-    second = second or first
+    first, *others = (part.strip() for part in name.split(","))
+    named = tuple(dict.fromkeys(filter(None, others))) or (first,)
     developing = _candidates(own, first, models, "developing")
-    reviewing = _candidates(own, second, models, "reviewing")
-    planning = _candidates(own, second, models, "planning")
+    planning = _candidates(own, named[0], models, "planning")
     mine = _best(developing)
-    theirs = _best_beside(mine, reviewing)
-    alone = first == second != SCRIPTED and (mine is None or _same(theirs, mine))
+    reviewing = {each: _candidates(own, each, models, "reviewing") for each in named}
+    theirs = {each: _best_beside(mine, able) for each, able in reviewing.items()}
+    alone = first == named[0] != SCRIPTED and (mine is None or _same(theirs[first], mine))
 
     def chosen(name: str, best: Endpoint | None, able: Mapping[str, Endpoint]) -> ChosenAgent:
         # a command knows models, one of ours the endpoints themselves
         by_model = _profile(own, name) is not None
-        named = {each: found.model if by_model else each for each, found in able.items()}
-        model = next((named[each] for each, found in able.items() if found is best), None)
-        return ChosenAgent(_agent(own, name, workplace, best), model, named)
+        called = {each: found.model if by_model else each for each, found in able.items()}
+        model = next((called[each] for each, found in able.items() if found is best), None)
+        return ChosenAgent(_agent(own, name, workplace, best), model, called)
 
     return Crew(
         chosen(first, mine, developing),
-        chosen(second, theirs, reviewing),
-        chosen(second, _best(planning), planning),
+        tuple(chosen(each, theirs[each], reviewing[each]) for each in named),
+        chosen(named[0], _best(planning), planning),
         (f"{first} {SAME_MODEL}",) if alone else (),
     )
 

@@ -48,13 +48,15 @@ class Unit:
 class ReviewerBrief:
     """What a reviewer is told that no commit has: how the change came about, what it is for.
 
-    A receipt carries it, so that the whole prompt can be made again.
+    A receipt carries it, so that the whole prompt can be made again. With `refute` it is the
+    packet of a second opinion.
     """
 
     situation: str = ""
     plan: Unit | None = None
     task: Unit | None = None
     decisions: tuple[Unit, ...] = ()
+    refute: bool = False
 
 
 @dataclass(frozen=True, slots=True)

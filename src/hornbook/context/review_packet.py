@@ -31,7 +31,7 @@ from hornbook.context.reviewer_context import (
     RuleSection,
     assemble,
 )
-from hornbook.context.templates.roles import instructions
+from hornbook.context.templates.roles import reviewer_instructions
 from hornbook.context.tier_sources import core_tier
 from hornbook.context.tiers import Tier
 from hornbook.errors import UsageError
@@ -161,8 +161,9 @@ class Packet:
 class Contexts:
     """Makes reviewers' contexts for one workspace.
 
-    `earlier` is what reviewers said of the task before, told with what is reviewed. `told` is all
-    of that as a receipt carries it, to make its prompt again.
+    `earlier` is what reviewers said of the task before, told with what is reviewed; who is to
+    `refute` an approval gives the second opinion. `told` is all of that as a receipt carries it, to
+    make its prompt again.
     """
 
     def __init__(
@@ -173,12 +174,13 @@ class Contexts:
         brief: Brief | None = None,
         *,
         earlier: str = "",
+        refute: bool = False,
         told: ReviewerBrief | None = None,
         counters: Callable[[str], TokenCounter] = counter,
     ) -> None:
         self._root = root
         self._counters = counters
-        self._told = told or _reviewer_brief(pressure, brief, earlier)
+        self._told = told or replace(_reviewer_brief(pressure, brief, earlier), refute=refute)
         self._superseded = brief.superseded if brief else ()
         self._snapshot = snapshot
 
@@ -320,7 +322,7 @@ class Contexts:
         )
         review = ReviewMaterial(
             files=made_for.files,
-            instructions=instructions("reviewer", self._root, at=seen.at),
+            instructions=reviewer_instructions(self._root, at=seen.at, refute=told.refute),
             rules=rules,
             extras=(
                 Extra("decisions", "Decisions that stand", decisions),

@@ -133,23 +133,34 @@ class WorkspaceStaff:
         Raises:
             UsageError: Nobody has that name, or its command is not installed.
         """
-        wanted = name or self._settings.engine.agent
-        if not wanted:
+        if role is Role.REVIEWER:
+            return next(iter(self.reviewers(name)), None)
+        crew = self._crew(name)
+        if crew is None:
             return None
-        if wanted not in self._crews:
+        return self._with_model(crew.developer if role is Role.DEVELOPER else crew.planner)
+
+    def reviewers(self, name: str | None) -> "list[_WithModel]":
+        """Who reviews, in the order in which they are asked; none if nobody does.
+
+        Raises:
+            UsageError: Nobody has that name, or its command is not installed.
+        """
+        crew = self._crew(name)
+        if crew is None:
+            return []
+        return [self._with_model(each, crew.notes) for each in crew.reviewers]
+
+    def _with_model(self, chosen: ChosenAgent, notes: tuple[str, ...] = ()) -> _WithModel:
+        return _WithModel(chosen, self._settings.registry().endpoints, notes)
+
+    def _crew(self, name: str | None) -> Crew | None:
+        wanted = name or self._settings.engine.agent
+        if wanted and wanted not in self._crews:
             self._crews[wanted] = choose_agents(
                 self._settings.agents, wanted, self._models(), self._workplace
             )
-        crew = self._crews[wanted]
-        return _WithModel(
-            {
-                Role.DEVELOPER: crew.developer,
-                Role.REVIEWER: crew.reviewer,
-                Role.PLANNER: crew.planner,
-            }[role],
-            self._settings.registry().endpoints,
-            crew.notes if role is Role.REVIEWER else (),
-        )
+        return self._crews[wanted] if wanted else None
 
     def reviewer(self, name: str) -> Reviewer:
         """Who reviews under a name: an agent's, or a model's for one behind an endpoint.

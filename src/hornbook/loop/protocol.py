@@ -63,6 +63,14 @@ class Staff(Protocol):
         """
         ...
 
+    def reviewers(self, name: str | None) -> Sequence[Agent]:
+        """Who reviews, in the order in which they are asked, each name once; none if nobody does.
+
+        Raises:
+            UsageError: Nobody has that name.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class WorktreeSnapshot:

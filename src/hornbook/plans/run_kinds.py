@@ -17,6 +17,7 @@ WAITING, ANSWERED = "run.waiting", "run.answered"
 STEP_STARTED, STEP_FINISHED = "step.started", "step.finished"
 SIZED, GATED, ASSEMBLED = "task.sized", "gates.ran", "context.assembled"
 CHECKED, REASKED = "review.checked", "review.reasked"
+PLANTED, CANARY = "review.planted", "agent.task.canary"
 APPROVED, DECOMPOSED, CONTINUED = "task.approved", "task.decomposed", "task.continued"
 PLAN, TOLD, CLAIM = "agent.task.planning", "agent.told", "agent.claim.differs"
 SIGHTED, CHECKPOINTED = "blindness.checked", "plan.checkpointed"
@@ -66,7 +67,19 @@ RUN_KINDS: Mapping[str, EventKind] = {
             REVIEW,
             "A reviewer answered; `ask` counts how often they were asked.",
             f"{_ASKED} task tree ask packet receipt_sha256 answer",
-            "error exit_code log model",
+            "error exit_code log model opinion",
+        ),
+        _kind(
+            PLANTED,
+            "A change is one in N: a violation was planted into a packet of its own, if one could.",
+            f"{_AT} opinion eligible units canary",
+            "head packet",
+        ),
+        _kind(
+            CANARY,
+            "A reviewer was tried with what was planted; one who misses it is not believed here.",
+            f"{_ASKED} task tree opinion receipt_sha256 found record record_sha256 problems",
+            "exit_code log model",
         ),
         _kind(
             PLAN,
@@ -97,7 +110,7 @@ RUN_KINDS: Mapping[str, EventKind] = {
             ASSEMBLED,
             "A context was assembled, or refused.",
             f"{_AT} role outcome tokens window",
-            "reasons split base head tree packets sop_ids model",
+            "reasons split base head tree packets sop_ids model second second_model",
         ),
         _kind(
             CHECKED,
@@ -105,7 +118,7 @@ RUN_KINDS: Mapping[str, EventKind] = {
             f"{_AT} outcome rejection_type route tree problems findings record",
             "explanation feedback verdict record_sha256 warnings",
         ),
-        _kind(REASKED, "A reviewer is asked again, and why.", f"{_AT} ask problems"),
+        _kind(REASKED, "A reviewer is asked again, and why.", f"{_AT} ask problems", "opinion"),
         _kind(
             APPROVED,
             "A task was approved: its work is a commit.",
@@ -256,6 +269,8 @@ class ContextData(AtStep):
     head: NotRequired[str]
     tree: NotRequired[str]
     packets: NotRequired[list[PacketData]]
+    second: NotRequired[list[PacketData]]
+    second_model: NotRequired[str]
     sop_ids: NotRequired[list[str]]
     model: NotRequired[str]
 
@@ -312,6 +327,20 @@ class ReviewAnswerData(AtStep):
     exit_code: NotRequired[int | None]
     log: NotRequired[str | None]
     model: NotRequired[str]
+
+
+class CanaryData(AtStep):
+    """How a reviewer did with what was planted: `found` it, or is not believed about the change."""
+
+    agent: str
+    usage: UsageData
+    tree: str
+    opinion: str
+    receipt_sha256: str
+    found: bool
+    record: str
+    record_sha256: str
+    problems: list[Data]
 
 
 class FindingData(TypedDict):
@@ -392,6 +421,11 @@ def ended(event: Event) -> EndedData:
 def review_answer(event: Event) -> ReviewAnswerData:
     """What an event of the kind `REVIEW` carries."""
     return cast("ReviewAnswerData", event.data)
+
+
+def canary(event: Event) -> CanaryData:
+    """What an event of the kind `CANARY` carries."""
+    return cast("CanaryData", event.data)
 
 
 def checked(event: Event) -> CheckedData:

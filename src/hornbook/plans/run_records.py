@@ -132,7 +132,7 @@ def spent(events: Iterable[Event]) -> Spent:
             result = kinds.step_result(event)
             took = 0.0 if result["subject"] in kinds.SIGNALS else result["seconds"]
             total = replace(total, steps=total.steps + 1, seconds=total.seconds + took)
-        elif event.kind in {DEVELOP, REVIEW, kinds.PLAN}:
+        elif event.kind in {DEVELOP, REVIEW, kinds.CANARY, kinds.PLAN}:
             usage = event.data["usage"]
             total = replace(
                 total,

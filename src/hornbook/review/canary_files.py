@@ -35,6 +35,16 @@ def keep(places: Places, canary: Canary) -> Path:
     return path
 
 
+def keep_prompt(places: Places, canary: Canary, text: str) -> None:
+    """Keep the prompt of what was planted beside it, as only its owner reads that too."""
+    write_whole(prompt_place(places, canary.receipt_sha256), text.encode(), _OWNER_ONLY)
+
+
+def prompt_place(places: Places, receipt_sha256: str) -> Path:
+    """Where the prompt of a canary lies, by its receipt."""
+    return _place(places, receipt_sha256).with_suffix(".md")
+
+
 def planted(places: Places, receipts: Iterable[Mapping[str, object]]) -> Canary | None:
     """The canary that one of the receipts is of.
 

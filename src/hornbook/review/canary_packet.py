@@ -49,8 +49,18 @@ class _Unit:
     files: tuple[str, ...]
 
 
-def make_canary(root: Path, span: str, rule: str | None = None) -> CanaryPacket:
+def make_canary(
+    root: Path,
+    span: str,
+    rule: str | None = None,
+    *,
+    contexts: Contexts | None = None,
+    model: str | None = None,
+) -> CanaryPacket:
     """The change with a planted violation of one of its rules, or of the one that is named.
+
+    `contexts` and `model` are those of the change's own packets, so that this one is like them.
+    Where the rules do not fit one of those it is that of the pass which has the violated one.
 
     Raises:
         UsageError: The span names no change, or no such rule binds it.
@@ -69,7 +79,10 @@ def make_canary(root: Path, span: str, rule: str | None = None) -> CanaryPacket:
         unit, choices = able[seed % len(able)]
         plant = choices[seed % len(choices)]
         head = sibling(root, found.head, plant.path, plant.data)
-        packet = Contexts(root, snapshot).for_change(f"{found.base}..{head}")
+        maker = contexts or Contexts(root, snapshot)
+        packet = maker.for_change(f"{found.base}..{head}", model)
+        if contexts is not None:
+            packet = _with_unit(packet, unit)
         canary = _canary(unit, plant, packet)
         return CanaryPacket(len(units), len(able), canary, packet)
 
@@ -120,6 +133,14 @@ def _plants(
         if made:
             return made
     return []
+
+
+def _with_unit(packet: Packet, unit: _Unit) -> Packet:
+    """The packet, or of its passes the one that asks for a unit."""
+    if packet.context.text is not None or not packet.context.passes:
+        return packet
+    asking = (each for each in packet.passes() if unit.id in each.context.answer_ids)
+    return next(asking, packet)
 
 
 def _canary(unit: _Unit, plant: Plant, packet: Packet) -> Canary | None:

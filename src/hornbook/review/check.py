@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import date
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -32,7 +33,7 @@ from hornbook.review.canary_files import planted
 from hornbook.review.evidence.changed_files import Reviewed, changed_files
 from hornbook.review.evidence.resolution import lines_of
 from hornbook.review.gate_check import base_test_doubts, gate_doubts, gate_warnings
-from hornbook.review.integrity import Standard
+from hornbook.review.integrity import LEAST, Standard
 from hornbook.review.judge import Case, ReviewBrief, judge, judge_gates
 from hornbook.review.judgement import (
     JudgedRule,
@@ -42,6 +43,7 @@ from hornbook.review.judgement import (
     Route,
     Ruling,
 )
+from hornbook.review.opinions import OpinionsAsked, refutes
 from hornbook.review.printed_review import PrintedReview
 from hornbook.review.receipt_against_git import (
     PROMPT_AGAIN,
@@ -58,9 +60,12 @@ from hornbook.rules.document import Unread
 from hornbook.rules.document_reader import is_rule_file
 from hornbook.rules.rendering import header
 from hornbook.settings.places import Places
-from hornbook.settings.reserve import ReserveFrom
+from hornbook.settings.reserve import AUTO, ReserveFrom
 from hornbook.text.visible import as_text, visible
 from hornbook.vocabulary.terms import Activation, Severity
+
+if TYPE_CHECKING:
+    from hornbook.review.calibration import Threshold
 
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 PROTECTED = ("origin/HEAD", "main", "master")
@@ -133,6 +138,9 @@ def check_reviews(
         found = change(root, f"{case.base}..{case.head}")
         old = base_test_doubts(root, found, gates, said)
         case = replace(case, doubts=(*case.doubts, *old))
+        if canary is None:
+            case = replace(case, opinions=_opinions(root, case, receipts))
+        case = replace(case, thresholds=_thresholds(root, case, reviews, receipts, in_run=chained))
         if not chained:
             case = replace(case, warnings=(*case.warnings, *prompt_warnings(receipts)))
             unsaid = span is None and canary is None
@@ -354,7 +362,7 @@ def _standard(snapshot: Snapshot) -> Standard:
     settings = snapshot.settings.review
     return Standard(
         Severity(settings.block_on),
-        settings.confidence_percent / 100,
+        LEAST if settings.confidence_percent == AUTO else int(settings.confidence_percent) / 100,
         frozenset(settings.escalate_on),
     )
 
@@ -449,6 +457,40 @@ def briefs(
         best = max(range(len(packets)), key=lambda place: (*_fit(printed, *packets[place]), -place))
         asked, shown = packets[best]
         yield ReviewBrief(printed.name, asked, printed.data, shown)
+
+
+def _opinions(root: Path, case: Case, receipts: Sequence[Receipt]) -> OpinionsAsked:
+    """How many opinions the base asks for, and whether the receipts have the second one."""
+    wanted = settings_of(commit_at(root, str(case.base))).review.reviewers
+    asked = [_asked(receipt, frozenset(case.units))[0] for receipt in receipts]
+    return OpinionsAsked(wanted, refutes(receipts, asked))
+
+
+def _thresholds(
+    root: Path,
+    case: Case,
+    reviews: Sequence[PrintedReview],
+    receipts: Sequence[Receipt],
+    *,
+    in_run: bool,
+) -> "dict[str, Threshold]":
+    """How sure each review has to be, by the base's records of its reviewer, if that is `auto`."""
+    if settings_of(commit_at(root, str(case.base))).review.confidence_percent != AUTO:
+        return {}
+    from hornbook.review.calibration import threshold  # noqa: PLC0415  # rarely asked for
+    from hornbook.review.review_history import receipt_facts, reviewers_at  # noqa: PLC0415  # the same
+    from hornbook.review.reviewers import model_of, reviewer_name  # noqa: PLC0415  # the same
+
+    known = {
+        (each.reviewer, each.model): each.threshold
+        for each in reviewers_at(root, str(case.base)).reviewers
+    }
+    packets = [receipt_facts(each) for each in receipts]
+    found = {}
+    for printed in reviews:
+        who = reviewer_name(printed.name, in_run=in_run)
+        found[printed.name] = known.get((who, model_of(who, packets)), threshold(()))
+    return found
 
 
 def _fit(printed: PrintedReview, asked: frozenset[str], shown: frozenset[str]) -> tuple[int, int]:

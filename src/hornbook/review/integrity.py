@@ -46,6 +46,8 @@ ESCALATING = frozenset(
         "forbidden_code",
         "missed_canary",
         "edited_judges",
+        "reviewers_disagree",
+        "no_second_opinion",
     }
 )
 CODES = (
@@ -76,6 +78,8 @@ CODES = (
     "forbidden_code",
     "missed_canary",
     "edited_judges",
+    "reviewers_disagree",
+    "no_second_opinion",
     "no_context",
     "unparsable",
 )
@@ -88,6 +92,8 @@ WARNINGS = (
     "narrow_search",
     "partial_search",
 )
+LEAST = 0.7
+"""Below which confidence a person decides, unless the settings say otherwise."""
 MOST_HINTS = 50
 LONGEST_ID = 300
 _RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
@@ -100,7 +106,7 @@ class Standard:
     """
 
     block_on: Severity = Severity.ERROR
-    confidence: float = 0.7
+    confidence: float = LEAST
     escalate_on: frozenset[str] = frozenset(ESCALATED_WARNINGS)
 
     def blocks(self, severity: str) -> bool:

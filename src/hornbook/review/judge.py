@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from hornbook.gates.gate import GateReport, GateResult, GateStatus
 from hornbook.review.canary import Canary, finds, missed, told
@@ -29,8 +30,12 @@ from hornbook.review.judgement import (
     Verdict,
     counted,
 )
+from hornbook.review.opinions import OpinionsAsked, Side, missing_opinions, violated_in
 from hornbook.review.printed_review import read_review
 from hornbook.rules.units import HEAD, unit_id
+
+if TYPE_CHECKING:
+    from hornbook.review.calibration import Threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,9 @@ class Case:
     base: str | None = None
     head: str | None = None
     canary: Canary | None = None
+    opinions: OpinionsAsked = field(default=OpinionsAsked())
+    thresholds: "Mapping[str, Threshold]" = field(default_factory=dict)
+    """Below which confidence a person decides, by the names of reviews that records tell of."""
 
     @property
     def units(self) -> dict[str, JudgedUnit]:
@@ -123,11 +131,13 @@ def judge(case: Case, briefs: Sequence[ReviewBrief]) -> Judgement:
     """The outcome that follows from the reviews; a derivation can only forbid an approval."""
     checked = [_check(case, brief) for brief in briefs]
     together = list(_over_passes(checked))
+    rounds = together or [[each] for each in checked]
     warnings = tuple(dict.fromkeys(_warnings(case, checked, together)))
     reviews = [each.review for each in checked if each.review is not None]
     problems = [
         *_problems(case, checked, together),
-        *_uncovered(case, together or [[each] for each in checked]),
+        *_uncovered(case, rounds),
+        *missing_opinions(list(_sides(rounds)), case.opinions),
         *_escalated(case, checked),
         *_missed(case, checked),
     ]
@@ -176,17 +186,24 @@ def _check(case: Case, brief: ReviewBrief) -> CheckedReview:
         return CheckedReview(brief, None, tuple(reading.problems), tuple(reading.notes), {})
     review = by_section(reading.review, heads_in(case.rules))
     units = {name: unit for name, unit in case.units.items() if name in brief.asked | brief.shown}
-    check = IntegrityCheck(units, brief.asked, case.reviewed, case.standard)
+    own = case.thresholds.get(brief.name)
+    standard = case.standard if own is None else replace(case.standard, confidence=own.confidence)
+    check = IntegrityCheck(units, brief.asked, case.reviewed, standard)
     problems = (*reading.problems, *check.problems(review))
     return CheckedReview(
         brief,
         review,
         problems,
-        (*reading.notes, *check.notes),
+        (*reading.notes, *_threshold_note(brief, own), *check.notes),
         check.places,
         tuple(check.warnings),
         tuple(check.answers),
     )
+
+
+def _threshold_note(brief: ReviewBrief, own: "Threshold | None") -> Iterator[str]:
+    if own is not None:
+        yield f"the confidence at which {brief.name} is believed is {own.reason}"
 
 
 def by_section(review: Review, heads: Mapping[str, str]) -> Review:
@@ -231,6 +248,23 @@ def _uncovered(case: Case, rounds: Sequence[Sequence[CheckedReview]]) -> Iterato
                 missed |= wanted.difference(*seen)
         if missed:
             yield ReviewProblem("uncovered_files", rule.id, said_uncovered(sorted(missed)))
+
+
+def _sides(rounds: Sequence[Sequence[CheckedReview]]) -> Iterator[Side]:
+    """What each reviewer says of the whole change; nothing of those that could not be read."""
+    for each in rounds:
+        reviews = [one.review for one in each if one.review is not None]
+        if len(reviews) < len(each):
+            continue
+        statuses = {e.sop_id: e.status for review in reviews for e in review.entries}
+        rejects = any(review.verdict is Verdict.REJECTED for review in reviews)
+        yield Side(
+            tuple(one.brief.name for one in each),
+            Verdict.REJECTED if rejects else Verdict.APPROVED,
+            "\n".join(dict.fromkeys(review.feedback for review in reviews)),
+            violated_in(statuses),
+            frozenset(one.brief.printed.strip() for one in each),
+        )
 
 
 def _approves(checked: CheckedReview) -> bool:

@@ -111,7 +111,7 @@ def prompt_warnings(receipts: Sequence[Receipt]) -> Iterator[ReviewProblem]:
     told = [
         each for each in (receipt.get("told") for receipt in receipts) if isinstance(each, dict)
     ]
-    named = sorted({str(key) for each in told for key, value in each.items() if value})
+    named = sorted({key for each in told for key, value in each.items() if value} - {"refute"})
     if named:
         said = (
             f"The reviewer was also told of {', '.join(named)}, which stand in the receipt and in "

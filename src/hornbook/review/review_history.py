@@ -2,22 +2,22 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hornbook.commits.git import inside_repository
+from hornbook.commits.git import blobs, files_at, inside_repository
 from hornbook.graph.snapshot import Snapshot
 from hornbook.graph.statements import entity
 from hornbook.graph.store import GraphStore
 from hornbook.plans.events import Event
-from hornbook.plans.run_kinds import CHECKED
+from hornbook.plans.run_kinds import CANARY, CHECKED
 from hornbook.settings.places import Places
 from hornbook.vocabulary import predicates as p
 
 if TYPE_CHECKING:
-    from hornbook.review.reviewers import ReviewerRecord
+    from hornbook.review.reviewers import ReceiptFacts, ReviewersReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,44 +119,90 @@ def of_canaries(records: Mapping[str, Record | None]) -> list[str]:
 
 def reviewers_since(
     places: Places, since: str, *, without: Collection[str] = ()
-) -> "list[ReviewerRecord]":
+) -> "ReviewersReport":
     """How reviewers have done since a time; records `without` do not count.
 
     Raises:
         UsageError: Git cannot tell what was reverted.
     """
-    from hornbook.commits.reverts import reverted  # noqa: PLC0415  # only this needs it
-    from hornbook.review.reviewers import (  # noqa: PLC0415  # the same
-        approved_heads,
-        given_reviews,
-        reviewer_records,
-    )
-
     records = [
         record
         for name, record in read_records(places).items()
         if record is not None and name not in without and str(record.get("at", "")) >= since
     ]
-    reviews = list(given_reviews(records, _models(places)))
-    known = inside_repository(places.root)
-    back = reverted(places.root, approved_heads(reviews)) if known else None
-    return reviewer_records(reviews, back)
+    paths = (places.records / "receipts").glob("*.json")
+    receipts = {f"receipt.{path.stem}": receipt_facts(read_record(path) or {}) for path in paths}
+    return _report(places.root, records, receipts, None)
 
 
-def _models(places: Places) -> dict[str, str | None]:
-    """The model that each recorded receipt's packet was made for, by the receipt's id."""
-    found = {}
-    for path in (places.records / "receipts").glob("*.json"):
-        model = (read_record(path) or {}).get("model")
-        found[f"receipt.{path.stem}"] = model if isinstance(model, str) else None
-    return found
+def reviewers_at(root: Path, commit: str) -> "ReviewersReport":
+    """How reviewers have done by the records that a commit holds, and what it knows of reverts.
+
+    Records that are not as they were written do not count.
+
+    Raises:
+        UsageError: Git cannot tell what was reverted.
+    """
+    from hornbook.rules.own_files.records import broken_seals  # noqa: PLC0415  # loads every reader
+
+    folders = {name: f".hornbook/records/{name}/" for name in ("reviews", "receipts")}
+    held = files_at(root, commit)
+    wanted = {path: blob for path, blob in held.items() if path.startswith(tuple(folders.values()))}
+    data = blobs(root, wanted.values())
+    read = {path: _parsed(data[blob]) for path, blob in wanted.items()}
+    found = {path: record for path, record in read.items() if record is not None}
+    records = [
+        record
+        for path, record in found.items()
+        if path.startswith(folders["reviews"]) and not any(broken_seals(record))
+    ]
+    receipts = {
+        f"receipt.{Path(path).stem}": receipt_facts(record)
+        for path, record in found.items()
+        if path.startswith(folders["receipts"])
+    }
+    return _report(root, records, receipts, commit)
+
+
+def _report(
+    root: Path, records: Sequence[Record], receipts: "Mapping[str, ReceiptFacts]", at: str | None
+) -> "ReviewersReport":
+    from hornbook.commits.reverts import reverted  # noqa: PLC0415  # only this needs it
+    from hornbook.review.reviewers import (  # noqa: PLC0415  # the same
+        ReviewersReport,
+        approved_heads,
+        given_reviews,
+        missed_by_all,
+        reviewer_records,
+    )
+
+    reviews = list(given_reviews(records, receipts))
+    known = inside_repository(root)
+    back = reverted(root, approved_heads(reviews), at) if known else None
+    return ReviewersReport(tuple(reviewer_records(reviews, back)), missed_by_all(reviews))
+
+
+def receipt_facts(receipt: Record) -> "ReceiptFacts":
+    """What a receipt says of its packet."""
+    from hornbook.review.reviewers import ReceiptFacts  # noqa: PLC0415  # only this needs it
+
+    model, told = receipt.get("model"), receipt.get("told")
+    refute = isinstance(told, dict) and told.get("refute") is True
+    return ReceiptFacts(model if isinstance(model, str) else None, refute)
 
 
 def read_record(path: Path) -> Record | None:
     """What a record says; none if the file is none."""
     try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        return _parsed(path.read_bytes())
+    except OSError:
+        return None
+
+
+def _parsed(data: bytes) -> Record | None:
+    try:
+        record = json.loads(data)
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
 
@@ -178,7 +224,8 @@ def bad_records(
 
     known = list(events)
     runs = {event.data.get("run") for event in known}
-    told = {str(e.data.get("record")): e.data.get(RECORD) for e in known if e.kind == CHECKED}
+    judged = [event for event in known if event.kind in {CHECKED, CANARY}]
+    told = {str(e.data.get("record")): e.data.get(RECORD) for e in judged}
     return [
         BadRecord(name, f".hornbook/records/reviews/{name.removeprefix('review.')}.json", said)
         for name, record in records.items()

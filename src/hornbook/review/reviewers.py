@@ -10,8 +10,11 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
+from hornbook.review.calibration import Calibration, Threshold, threshold
 from hornbook.review.judgement import Review, Ruling, Status, Verdict
+from hornbook.review.opinions import REFUTING
 from hornbook.review.printed_review import read_review
 
 _PASS = re.compile(r"-\d+$")
@@ -24,15 +27,6 @@ class Canaries:
 
     given: int
     found: int
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """Of the reviews that were so confident and whose truth is known, how many were right."""
-
-    confidence: float
-    right: int
-    of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +45,42 @@ class ReviewerRecord:
     overruled: int | None
     reverted: int | None
     calibration: tuple[Calibration, ...]
+    threshold: Threshold
+
+
+SHARED = 10
+"""How many findings two reviewers must share before anything is estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissedEstimate:
+    """How many violations two reviewers of the same changes both missed, as far as can be told.
+
+    `found` are those that one of them or both found, `shared` those that both did.
+    """
+
+    missed: float | None
+    found: int
+    shared: int
+    reviewers: tuple[str, ...]
+    method: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewersReport:
+    """How each reviewer has done, and what they seem to miss together."""
+
+    reviewers: tuple[ReviewerRecord, ...]
+    missed: MissedEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptFacts:
+    """What a receipt says of its packet: the model, and whether it is one to refute by."""
+
+    model: str | None
+    refute: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +115,16 @@ class GivenReview:
         return approves and self.found is None
 
     @property
+    def violated(self) -> frozenset[str]:
+        """The rules and sections that it says are violated."""
+        return frozenset(
+            entry.sop_id
+            for part in self.parts
+            for entry in part.entries
+            if entry.status is Status.VIOLATED
+        )
+
+    @property
     def confidence(self) -> float | None:
         """How sure it is where it is least so."""
         return min((p.confidence for p in self.parts if p.confidence is not None), default=None)
@@ -94,20 +134,21 @@ Record = Mapping[str, object]
 
 
 def given_reviews(
-    records: Iterable[Record], models: Mapping[str, str | None]
+    records: Iterable[Record], receipts: Mapping[str, ReceiptFacts]
 ) -> Iterator[GivenReview]:
-    """The reviews that records hold; `models` has those of receipts, by the ids of these."""
+    """The reviews that records hold; `receipts` are known by their ids."""
     for record in records:
         names = [str(each) for each in _listed(record, "receipts")]
-        model = next(filter(None, map(models.get, names)), None)
+        packets = [receipts[name] for name in names if name in receipts]
         by_reviewer: dict[str, list[Mapping[str, object]]] = defaultdict(list)
         for each in _dicts(record, "reviews"):
-            by_reviewer[_reviewer(str(each.get("name")), record)].append(each)
+            name = reviewer_name(str(each.get("name")), in_run=bool(record.get("run")))
+            by_reviewer[name].append(each)
         for reviewer, printed in by_reviewer.items():
             read = (read_review(str(each.get("printed")).encode()).review for each in printed)
             yield GivenReview(
                 reviewer,
-                model,
+                model_of(reviewer, packets),
                 (str(record.get("base")), str(record.get("head"))),
                 str(record.get("outcome")),
                 tuple(each for each in read if each is not None),
@@ -115,11 +156,18 @@ def given_reviews(
             )
 
 
-def _reviewer(name: str, record: Record) -> str:
+def reviewer_name(name: str, *, in_run: bool) -> str:
     """Who reviewed: in a run the agent, else what the file is called that the review came in."""
-    if record.get("run"):
+    if in_run:
         return _PASS.sub("", name)
     return _ENDING.sub("", name.rpartition("/")[2])
+
+
+def model_of(reviewer: str, packets: Iterable[ReceiptFacts]) -> str | None:
+    """The model that a reviewer's packet was made for, of those of the change."""
+    known = [each for each in packets if each.model]
+    own = [each for each in known if each.refute == reviewer.endswith(REFUTING)]
+    return next((each.model for each in own or known), None)
 
 
 def _found(record: Record, names: Collection[str]) -> bool | None:
@@ -178,6 +226,7 @@ def _record(
         for other in by_change[each.change]
         if other.reviewer != each.reviewer and each.verdict and other.verdict
     ]
+    calibration = tuple(_calibration(own, reverted or ()))
     return ReviewerRecord(
         own[0].reviewer,
         own[0].model,
@@ -187,7 +236,8 @@ def _record(
         _share(sum(others), len(others)),
         None,  # no record says yet what a person decided against a review
         len(approved.intersection(reverted or ())) if known else None,
-        tuple(_calibration(own, reverted or ())),
+        calibration,
+        threshold(calibration),
     )
 
 
@@ -212,3 +262,44 @@ def _calibration(own: Iterable[GivenReview], reverted: Collection[str]) -> Itera
 def approved_heads(reviews: Iterable[GivenReview]) -> frozenset[str]:
     """The commits that reviews helped through."""
     return frozenset(each.head for each in reviews if each.is_approval)
+
+
+def missed_by_all(reviews: Iterable[GivenReview]) -> MissedEstimate:
+    """What the two reviewers who share most findings both missed, by Chapman's estimator.
+
+    A finding is a rule, or a section of one, that is violated in a real change. Only changes that
+    both reviewed count.
+    """
+    changes: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    findings: dict[str, set[tuple[tuple[str, str], str]]] = defaultdict(set)
+    for each in reviews:
+        if each.found is None:
+            changes[each.reviewer].add(each.change)
+            findings[each.reviewer].update((each.change, unit) for unit in each.violated)
+    estimates = [
+        _chapman((one, two), *(_within(findings[who], changes[one] & changes[two]) for who in pair))
+        for pair in combinations(sorted(changes), 2)
+        for one, two in [pair]
+        if changes[one] & changes[two]
+    ]
+    nobody = MissedEstimate(
+        None, 0, 0, (), CHAPMAN, "no two reviewers have reviewed the same change"
+    )
+    return max(estimates, key=lambda each: each.shared, default=nobody)
+
+
+CHAPMAN = "Chapman's estimator for two reviewers"
+Findings = set[tuple[tuple[str, str], str]]
+
+
+def _within(findings: Findings, changes: Collection[tuple[str, str]]) -> Findings:
+    return {each for each in findings if each[0] in changes}
+
+
+def _chapman(pair: tuple[str, str], one: Findings, two: Findings) -> MissedEstimate:
+    shared, found = len(one & two), len(one | two)
+    if shared < SHARED:
+        said = f"they share {shared} findings, and {SHARED} are needed"
+        return MissedEstimate(None, found, shared, pair, CHAPMAN, said)
+    everything = (len(one) + 1) * (len(two) + 1) / (shared + 1) - 1
+    return MissedEstimate(round(everything - found, 1), found, shared, pair, CHAPMAN, None)

@@ -12,7 +12,7 @@ from string import Formatter
 from hornbook.errors import BadGlob
 from hornbook.located import FileReading
 from hornbook.settings.models import CAPABILITIES, SHIPPED_MODELS, ModelSettings
-from hornbook.settings.reserve import is_reserve
+from hornbook.settings.reserve import AUTO, is_reserve
 from hornbook.settings.settings import (
     INTROSPECTION,
     JSON_PATHS,
@@ -30,6 +30,7 @@ from hornbook.settings.settings import (
     Output,
     OwnCommand,
     PromptBy,
+    ReviewSettings,
     ServeSettings,
     Settings,
     Sight,
@@ -69,6 +70,26 @@ def _check_unread(accepted: tuple[AcceptedUnread, ...], reading: FileReading) ->
         for name in ("path", "reason"):
             text = f"`{name}` of what may stay unread is empty: write one."
             reading.check(f"{key}.{name}", text, valid=bool(getattr(each, name).strip()))
+
+
+def _check_opinions(review: ReviewSettings, reading: FileReading) -> None:
+    percent = review.confidence_percent
+    number = percent.isascii() and percent.isdigit() and len(percent) < 4
+    reading.check(
+        "review.confidence_percent",
+        f"`review.confidence_percent` is {percent!r}: write auto, or a number up to 100.",
+        valid=percent == AUTO or (number and int(percent) <= 100),
+    )
+    reading.check(
+        "review.reviewers",
+        f"`review.reviewers` is {review.reviewers}: write 1, or 2 for a second opinion.",
+        valid=review.reviewers in {1, 2},
+    )
+    reading.check(
+        "review.canary",
+        f"`review.canary` is {review.canary}: write 0, or of how many changes one is a trial.",
+        valid=review.canary >= 0,
+    )
 
 
 def _check(settings: Settings, reading: FileReading) -> None:
@@ -119,11 +140,7 @@ def _check(settings: Settings, reading: FileReading) -> None:
         valid=settings.gates.tests in {"off", "warn", "required"},
     )
     _check_gate_run(settings.gates, reading)
-    reading.check(
-        "review.confidence_percent",
-        "`review.confidence_percent` must be at most 100.",
-        valid=settings.review.confidence_percent <= 100,
-    )
+    _check_opinions(settings.review, reading)
     reading.check(
         "review.section_tokens",
         "`review.section_tokens` must be above 0.",

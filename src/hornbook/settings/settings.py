@@ -187,8 +187,17 @@ class ReviewSettings:
         default="error",
         metadata={"meaning": "From which severity a violated rule forbids an approval."},
     )
-    confidence_percent: int = field(
-        default=70, metadata={"meaning": "Below which confidence a person decides."}
+    confidence_percent: str = field(
+        default="70",
+        metadata={"meaning": "Below which confidence a person decides; `auto` goes by records."},
+    )
+    reviewers: int = field(
+        default=1,
+        metadata={"meaning": "How many opinions an approval needs; the second is to refute."},
+    )
+    canary: int = field(
+        default=0,
+        metadata={"meaning": "One change in so many tries its reviewer in the loop; 0 is none."},
     )
     gates: str = field(
         default="any",

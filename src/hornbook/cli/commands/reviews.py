@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
     from hornbook.context.review_packet import Packet
     from hornbook.gates.gate import GateReport
+    from hornbook.review.calibration import Threshold
     from hornbook.review.canary_packet import CanaryPacket
     from hornbook.review.conventions import Watched
     from hornbook.review.judgement import Judgement
     from hornbook.review.review_history import BadRecord
+    from hornbook.review.reviewers import MissedEstimate
     from hornbook.workspace import Workspace
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
@@ -54,6 +56,7 @@ def review() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Where to write prompt.md, receipt.json and review.schema.json; packet by default.",
 )
+@click.option("--refute", is_flag=True, help="For a second opinion: its reviewer is to refute.")
 @json_option
 @root_of
 def prepare(
@@ -64,6 +67,7 @@ def prepare(
     output: Path | None,
     *,
     passes: bool,
+    refute: bool,
     as_json: bool,
 ) -> None:
     """Write the packet for a reviewer. Exit 1 if it cannot be whole.
@@ -71,7 +75,7 @@ def prepare(
     Without --output, and where the repository has no `.hornbook/`, the prompt is printed instead.
     """
     with opened(root) as work:
-        packet = work.review_packet(diff=span, model=model, reserve=reserve)
+        packet = work.review_packet(diff=span, model=model, reserve=reserve, refute=refute)
         packets = packet.parts() if passes else [packet]
         complete = all(each.context.text is not None for each in packets)
         if output is None and work.places.state.is_dir():
@@ -335,8 +339,8 @@ def reviewers(root: str | None, days: int, *, as_json: bool) -> None:
         bad = work.bad_records()
     _tell(bad)
     if as_json:
-        print_json({"reviewers": found})
-    elif not found:
+        print_json(found)
+    elif not found.reviewers:
         note("no review is recorded: `review check --record` keeps one")
     else:
         columns(
@@ -349,8 +353,9 @@ def reviewers(root: str | None, days: int, *, as_json: bool) -> None:
                     _percent(each.not_applicable_rate),
                     _percent(each.agreement),
                     "-" if each.reverted is None else str(each.reverted),
+                    _believed_from(each.threshold),
                 )
-                for each in found
+                for each in found.reviewers
             ],
             heads=(
                 "reviewer",
@@ -360,8 +365,29 @@ def reviewers(root: str | None, days: int, *, as_json: bool) -> None:
                 "not applicable",
                 "agrees",
                 "reverted",
+                "believed from",
             ),
         )
+        write(f"\n{_missed_line(found.missed)}\n")
+
+
+def _believed_from(threshold: "Threshold") -> str:
+    """The confidence that `auto` asks of a reviewer; in brackets where too little is known."""
+    from hornbook.review.calibration import KNOWN
+
+    if threshold.confidence > 1:
+        return "never"
+    said = f"{threshold.confidence:g}"
+    return said if threshold.known >= KNOWN else f"({said})"
+
+
+def _missed_line(missed: "MissedEstimate") -> str:
+    if missed.missed is None:
+        return f"How much they all miss is not known: {missed.reason}."
+    return (
+        f"{' and '.join(missed.reviewers)} share {missed.shared} of {missed.found} findings; about "
+        f"{missed.missed:g} more were missed by both ({missed.method})."
+    )
 
 
 def _percent(share: float | None) -> str:

@@ -41,6 +41,16 @@ def instructions(role: str, root: Path, *, at: str | None = None) -> str:
     return "\n\n".join([*parts, *form]) + "\n"
 
 
+def reviewer_instructions(root: Path, *, at: str | None, refute: bool) -> str:
+    """What a reviewer is told; who is to `refute` is told that first, and all else as well.
+
+    Raises:
+        ConfigError: The template is wrong; carries every problem.
+    """
+    told = instructions("reviewer", root, at=at)
+    return shipped_instructions("refuter") + told if refute else told
+
+
 def _template(root: Path, path: str, at: str | None) -> bytes | None:
     if at is None:
         file = root / path

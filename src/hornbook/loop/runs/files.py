@@ -185,6 +185,20 @@ def _check_summary(event: Event) -> str:
     return f"review {checked['outcome']}{kind}"
 
 
+def _planted_summary(event: Event) -> str:
+    if event.data["canary"] is None:
+        return (
+            f"nothing is planted: {event.data['eligible']} of {event.data['units']} rules would do"
+        )
+    return "a violation is planted for the reviewer to find"
+
+
+def _canary_summary(event: Event) -> str:
+    tried = kinds.canary(event)
+    found = "found what was planted" if tried["found"] else "missed what was planted: not believed"
+    return f"{tried['agent']} {found}"
+
+
 def _agent_summary(event: Event) -> str:
     """What an agent reported while it worked."""
     report: Data = event.data["told"]
@@ -214,6 +228,8 @@ _SUMMARIES: Mapping[str, Callable[[Event], str]] = {
     kinds.SIGHTED: _blindness_summary,
     kinds.CHECKPOINTED: _checkpoint_summary,
     kinds.CHECKED: _check_summary,
+    kinds.PLANTED: _planted_summary,
+    kinds.CANARY: _canary_summary,
     kinds.TOLD: _agent_summary,
 }
 
