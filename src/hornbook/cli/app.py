@@ -32,6 +32,7 @@ _MODULES = {
     "definition_checks": ("template", "workflow"),
     "graph": ("show", "history", "query", "sparql", "export"),
     "serve": ("serve", "mcp"),
+    "confine": ("confine",),
     "hook": ("hook",),
 }
 # Commands by what people want; `hornbook --help` and docs/index.md show them in this order.
@@ -44,7 +45,7 @@ GROUPS = {
     ),
     "Memory": ("checkpoint", "recover", "invariants", "conventions"),
     "Graph": ("show", "history", "query", "sparql", "export"),
-    "Service": ("serve", "mcp", "hook"),
+    "Service": ("serve", "mcp", "hook", "confine"),
     "Deprecated": ("propose", "design", "spec"),
 }
 COMPLETION = (

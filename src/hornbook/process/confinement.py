@@ -280,8 +280,9 @@ def _mounts(confinement: Confinement) -> list[tuple[str, tuple[str, str]]]:
     # The folder to work in may lie inside of what is writable, and then is as writable as that.
     shown = () if writable.intersection(folder.parents) else (folder,)
     home = confinement.home
+    seen = (*confinement.kept, *confinement.seen, folder, *(home.shown if home else ()))
     kinds = (
-        ("hidden", (*_sockets(), *confinement.hidden)),
+        ("hidden", (*_sockets(seen), *confinement.hidden)),
         ("kept", () if home is None else home.shown),
         ("kept", (*shown, *_needs_of(confinement.route), *confinement.kept)),
         ("writable", confinement.writable),
@@ -300,18 +301,20 @@ def _mounts(confinement: Confinement) -> list[tuple[str, tuple[str, str]]]:
     return sorted(found.items(), key=lambda each: (len(Path(each[0]).parts), each[0]))
 
 
-def _sockets() -> Iterator[Path]:
+def _sockets(seen: Sequence[Path]) -> Iterator[Path]:
     """Sockets that somebody listens at, which a read-only file system does not shut.
 
-    Those below /run and /tmp are not seen inside anyway.
+    Of those below /run and /tmp only what is `seen` inside needs it.
     """
     try:
         lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return
     for path in sorted({line.split(None, 7)[-1] for line in lines[1:] if " /" in line}):
-        if not path.startswith((f"{RUN}/", f"{TMP}/", "/var/run/")) and _is_socket(path):
-            yield Path(path)
+        found = Path(path)
+        own = path.startswith((f"{RUN}/", f"{TMP}/", "/var/run/"))
+        if _is_socket(path) and (not own or any(found.is_relative_to(each) for each in seen)):
+            yield found
 
 
 def _is_socket(path: str) -> bool:

@@ -1,0 +1,164 @@
+"""What holds agents on this machine, tried: one cell for each way out and each means."""
+
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from hornbook.disk import temporary_folder
+from hornbook.process.confinement import (
+    Confinement,
+    Machine,
+    Means,
+    OwnHome,
+    Reach,
+    confine,
+    this_machine,
+)
+from hornbook.process.shell_command import run_command
+
+BREAK_OUT = Path(__file__).with_name("break_out.py")
+_SECONDS = 300
+PROBES = {
+    "remount": "make the file system writable",
+    "write_etc": "write in /etc",
+    "kernel_settings": "change a setting of the kernel",
+    "read_home": "read your home",
+    "host_loopback": "reach a server on loopback",
+    "unix_socket": "reach a socket in a folder",
+    "abstract_socket": "reach an abstract socket",
+    "ptrace": "look into another process",
+    "kill_outside": "end another process",
+    "git_write": "write the worktree's .git",
+}
+
+
+class Cell(StrEnum):
+    """What became of an attempt."""
+
+    HELD = "held"
+    OPEN = "open"
+    NOT_TRIED = "not_tried"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRow:
+    """One way out, and whether each means holds it."""
+
+    probe: str
+    bubblewrap: Cell
+    landlock: Cell
+    nothing: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class ConfineCheck:
+    """What was found: `means` is the best that this machine has, `network` what it can hold."""
+
+    user: str
+    rows: tuple[ProbeRow, ...]
+    means: Means
+    network: Reach
+
+    @property
+    def holds(self) -> bool:
+        """Whether the best means held everything."""
+        return all(getattr(row, self.means) is Cell.HELD for row in self.rows)
+
+
+Alter = Callable[[Sequence[str]], Sequence[str]]
+"""Changes the command line of a confinement, to see what a part of it is good for."""
+
+
+def confine_check(machine: Machine | None = None) -> ConfineCheck:
+    """Try to break out by every means that the machine has."""
+    here = machine or this_machine()
+    machines = {
+        Means.BUBBLEWRAP: here if here.bubblewrap is not None else None,
+        Means.LANDLOCK: replace(here, bubblewrap=None) if here.landlock else None,
+        Means.NOTHING: Machine(None, 0, apart=False),
+    }
+    found = {means: {} if each is None else tried(each) for means, each in machines.items()}
+    rows = tuple(
+        ProbeRow(probe, *(found[means].get(probe, Cell.NOT_TRIED) for means in machines))
+        for probe in PROBES
+    )
+    reach = Reach.NONE if here.apart and here.means is not Means.NOTHING else Reach.HOST
+    return ConfineCheck(_user(), rows, here.means, reach)
+
+
+def tried(machine: Machine, alter: Alter = tuple) -> dict[str, Cell]:
+    """What became of each attempt under one machine's best means."""
+    with temporary_folder("confine") as place, _targets(place) as targets:
+        folder = place / "work"
+        home = OwnHome(place / "home", place / "own")
+        scratch = place / "scratch"
+        for each in (folder, home.folder, scratch):
+            each.mkdir()
+        git = folder / ".git"
+        git.write_text("gitdir: elsewhere\n", encoding="utf-8")
+        confinement = Confinement(
+            folder,
+            writable=(folder,),
+            kept=(place, git, BREAK_OUT, Path(sys.base_prefix), Path(sys.prefix)),
+            network=False,
+            home=home,
+        )
+        python = str(Path(sys.executable).resolve())
+        order = json.dumps({**targets, "git": str(git)})
+        attempt = (python, "-I", "-S", str(BREAK_OUT), order)
+        confined = confine(attempt, confinement, scratch=scratch, machine=machine)
+        ended = run_command(
+            shlex.join(alter(confined.command)),
+            folder=folder,
+            environment={"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home.place)},
+            timeout=_SECONDS,
+            log=place / "log",
+        )
+    try:
+        found = json.loads(ended.output.strip().splitlines()[-1])
+    except (ValueError, IndexError):
+        return {}
+    return {probe: Cell.OPEN if found[probe] else Cell.HELD for probe in PROBES}
+
+
+@contextmanager
+def _targets(place: Path) -> Iterator[dict[str, object]]:
+    """What can be attacked without harm, there as long as the block."""
+    secret = place / "home" / "secret"
+    secret.parent.mkdir()
+    secret.write_text("a rule\n", encoding="utf-8")
+    abstract = f"hornbook-probe-{os.getpid()}-{place.name}"
+    sleeper = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"])
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as in_folder,
+        socket.socket(socket.AF_UNIX) as nameless,
+    ):
+        for listener, name in ((in_folder, str(place / "s")), (nameless, f"\0{abstract}")):
+            listener.bind(name)
+            listener.listen()
+        try:
+            yield {
+                "etc": f"/etc/.{abstract}",
+                "home": str(secret),
+                "port": server.getsockname()[1],
+                "socket": str(place / "s"),
+                "abstract": abstract,
+                "process": sleeper.pid,
+            }
+        finally:
+            sleeper.send_signal(signal.SIGKILL)
+            sleeper.wait()
+
+
+def _user() -> str:
+    return "root" if os.getuid() == 0 else f"uid {os.getuid()}"

@@ -1,0 +1,109 @@
+"""`confine check`: each part of the confinement is missed when it is taken away."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+
+import pytest
+from click.testing import CliRunner
+
+from hornbook.cli.app import app
+from hornbook.process.confine_check import PROBES, Cell, confine_check, tried
+from hornbook.process.confinement import Machine, Means, this_machine
+
+Words = Sequence[str]
+
+
+def without(*removed: str, after: int = 0) -> Callable[[Words], list[str]]:
+    """Leave out words of a command line, each with so many words behind it."""
+
+    def altered(words: Words) -> list[str]:
+        found = list(words)
+        for each in removed:
+            place = found.index(each)
+            del found[place : place + after + 1]
+        return found
+
+    return altered
+
+
+def without_mount(ending: str) -> Callable[[Words], list[str]]:
+    """Leave out what is laid over a place whose path ends so."""
+
+    def altered(words: Words) -> list[str]:
+        found = list(words)
+        place = next(
+            n
+            for n in range(2, found.index("--"))
+            if found[n].endswith(ending) and found[n - 2] in {"--bind", "--ro-bind"}
+        )
+        del found[place - 2 : place + 1]
+        return found
+
+    return altered
+
+
+def writable_root(words: Words) -> list[str]:
+    found = list(words)
+    found[found.index("--ro-bind")] = "--bind"
+    return found
+
+
+def all_rights(words: Words) -> list[str]:
+    return without(*this_machine().users)(without("--cap-drop", after=1)(words))
+
+
+def without_kernel_settings(words: Words) -> list[str]:
+    return without("--ro-bind-try", after=2)(words)
+
+
+PARTS = {
+    "remount": all_rights,
+    "write_etc": writable_root,
+    "kernel_settings": without_kernel_settings,
+    "read_home": without_mount("/home"),
+    "host_loopback": without("--unshare-net"),
+    "unix_socket": without_mount("/s"),
+    "abstract_socket": without("--unshare-net"),
+    "ptrace": lambda words: all_rights(without("--unshare-pid")(words)),
+    "kill_outside": without("--unshare-pid"),
+    "git_write": without_mount("/.git"),
+}
+ROOTS_OWN = {"remount", "write_etc", "kernel_settings"}
+
+
+def test_every_probe_has_a_part_that_holds_it() -> None:
+    assert PARTS.keys() == PROBES.keys()
+
+
+@pytest.mark.parametrize("probe", PARTS)
+def test_without_its_part_a_cell_turns_red(probe: str) -> None:
+    machine = this_machine()
+    if machine.bubblewrap is None or not machine.apart:
+        pytest.skip("bubblewrap is not installed, or does not work here")
+    if probe in ROOTS_OWN and os.getuid() != 0:
+        pytest.skip("only root could do that anyway")
+    assert tried(machine, PARTS[probe])[probe] is Cell.OPEN
+
+
+def test_bubblewrap_holds_everything() -> None:
+    machine = this_machine()
+    if machine.bubblewrap is None or not machine.apart:
+        pytest.skip("bubblewrap is not installed, or does not work here")
+    assert tried(machine) == dict.fromkeys(PROBES, Cell.HELD)
+
+
+def test_nothing_holds_nothing_that_is_everybodys() -> None:
+    found = confine_check(Machine(None, 0, apart=False))
+    assert (found.means, found.holds) == (Means.NOTHING, False)
+    open_to_all = {row.probe for row in found.rows if row.nothing is Cell.OPEN}
+    assert open_to_all >= {"read_home", "host_loopback", "unix_socket", "git_write"}
+    assert {row.bubblewrap for row in found.rows} == {Cell.NOT_TRIED}
+
+
+def test_the_command_answers_in_the_shape_of_its_table() -> None:
+    done = CliRunner().invoke(app, ["confine", "check", "--json"])
+    told = json.loads(done.output)
+    assert told.keys() == {"user", "rows", "network", "limits"}
+    assert [row["probe"] for row in told["rows"]] == list(PROBES)
+    assert {row.keys() == {"probe", *Means} for row in told["rows"]} == {True}
