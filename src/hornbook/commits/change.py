@@ -8,7 +8,7 @@ none; what hides in it is written out, and told in `hidden`.
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -29,9 +29,10 @@ from hornbook.commits.git import (
     run,
     whereabouts,
 )
+from hornbook.commits.hidden import LINK, SUBMODULE, FileChange, Hidden, hidden_in
 from hornbook.commits.isolated_git import run_on_objects
 from hornbook.errors import UsageError
-from hornbook.text.visible import as_text, ascii_words, fold, imitations_in, odd_name, unseen_in
+from hornbook.text.visible import as_text
 
 # A change must not be able to say that its submodules do not count.
 _MODULES = "--ignore-submodules=none"
@@ -49,29 +50,6 @@ def is_empty_tree(name: str) -> bool:
 
 
 """The name of a tree without files, by the repository's kind of hash."""
-_DOCUMENTS = (".md", ".mdx", ".mdc", ".rst", ".txt", ".adoc", ".html", ".svg", ".po", ".xlf")
-"""Ends of files in which people write in other scripts, next to Latin ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """One changed file; `before` is its old path when it was renamed or copied."""
-
-    path: str
-    status: str
-    before: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """Something about a changed file that a reader does not see, and the line where there is one.
-
-    It matters where a rule binds the file.
-    """
-
-    path: str
-    line: int | None
-    what: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +148,7 @@ def _change(
     ancestor = ancestors[0]
     in_order = tuple(sorted(diff.files, key=lambda change: change.path))
     sides = _Sides(root, ancestor, head, diff.files)
-    hidden = sorted(_hidden(in_order, sides), key=lambda each: (each.path, each.line or 0))
+    hidden = sorted(hidden_in(in_order, sides), key=lambda each: (each.path, each.line or 0))
     return Change(
         base,
         head,
@@ -210,13 +188,15 @@ def _diff_in(output: bytes) -> _Diff:
     place = 0
     while output[place : place + 1] == b":":
         ends = output.index(b"\0", place)
-        status = chr(output[place:ends].split(b" ")[4][0])
+        _, mode, _, _, kind = output[place:ends].decode("ascii").split(" ")
+        status = kind[0]
         names = []
         for _ in range(2 if status in "RC" else 1):
             place, ends = ends + 1, output.index(b"\0", ends + 1)
             names.append(_name(output[place:ends]))
         place = ends + 1
-        found.append(FileChange(names[-1], status, names[0] if len(names) > 1 else None))
+        before = names[0] if len(names) > 1 else None
+        found.append(FileChange(names[-1], status, before, mode))
     return _Diff(tuple(found), _shown(output[place + 1 :]))
 
 
@@ -315,7 +295,9 @@ class _Sides:
     def __init__(self, root: Path, ancestor: str, head: str, files: tuple[FileChange, ...]) -> None:
         self._old, self.new = files_at(root, ancestor), files_at(root, head)
         names = chain.from_iterable(map(self._blobs, files))
-        self._data = blobs(root, filter(None, names))
+        self._links = _links_in(root, head, files)
+        self._data = blobs(root, filter(None, chain(names, self._links.values())))
+        self._prefix = prefix_of(root)
 
     def _blobs(self, each: FileChange) -> tuple[str | None, str | None]:
         return self._old.get(each.before or each.path), self.new.get(each.path)
@@ -325,12 +307,28 @@ class _Sides:
         old, new = self._blobs(each)
         return self._data.get(old or ""), self._data.get(new or "")
 
+    def target(self, each: FileChange) -> str | None:
+        """Where a symbolic link leads now, from the top of the repository."""
+        path = self._prefix + each.path
+        data = self._data.get(self._links.get(path, ""))
+        if data is None:
+            return None
+        target = data.decode("utf-8", "replace")
+        return posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+
     def content(self, each: FileChange) -> Content:
         """The content of both sides together: what is no text on one of them is none."""
         names = (each.before or each.path, each.path)
         sides = zip(names, self.of(each), strict=True)
         kinds = {content_of(path, data) for path, data in sides if data is not None}
         return next((kind for kind in (Content.DATA, Content.MEDIA) if kind in kinds), Content.TEXT)
+
+
+def _links_in(root: Path, head: str, files: Sequence[FileChange]) -> dict[str, str]:
+    """The blobs of a commit's links, by path from the top, if there is a link among the files."""
+    if all(each.mode != LINK for each in files):
+        return {}
+    return {entry.path: entry.blob for entry in entries_of(root, head) if entry.is_link}
 
 
 def _patches(root: Path, ancestor: str, head: str, diff: _Diff, sides: _Sides) -> dict[str, str]:
@@ -387,58 +385,6 @@ def _shown(patch: bytes) -> str:
     return _GUESSED.sub(r"\1", as_text(patch))
 
 
-def _hidden(files: tuple[FileChange, ...], sides: _Sides) -> Iterator[Hidden]:
-    """What a reader of the patches does not see."""
-    looks = _alike((each.path for each in files if each.status in _NAMED_ANEW), sides.new)
-    for each in files:
-        old, new = sides.of(each)
-        if new is None:
-            continue
-        if each.status in _NAMED_ANEW:
-            yield from _of_name(each.path, looks[fold(each.path)])
-        if sides.content(each) is Content.DATA:
-            yield Hidden(each.path, None, "it is no text and no known kind of picture or archive")
-        elif sides.content(each) is Content.TEXT:
-            yield from _of_lines(each.path, old or b"", new)
-
-
-_NAMED_ANEW = frozenset("ARC")
-
-
-def _alike(wanted: Iterable[str], paths: Iterable[str]) -> dict[str, list[str]]:
-    """The paths that look like one of those that are wanted, by how they look."""
-    found: dict[str, list[str]] = {fold(path): [] for path in wanted}
-    for path in paths if found else ():
-        if (look := fold(path)) in found:
-            found[look].append(path)
-    return found
-
-
-def _of_name(path: str, alike: Iterable[str]) -> Iterator[Hidden]:
-    odd = odd_name(path)
-    if odd is not None:
-        yield Hidden(path, None, odd)
-    for twin in alike:
-        if twin != path:
-            yield Hidden(path, None, f"its name differs from {twin!r} only in what one overlooks")
-
-
-def _of_lines(path: str, old: bytes, new: bytes) -> Iterator[Hidden]:
-    """What is hidden in lines that were not there before."""
-    if new.isascii() and b"\0" not in new:
-        return
-    known = set(old.split(b"\n"))
-    code = not path.lower().endswith(_DOCUMENTS)
-    words = ascii_words(new.decode("utf-8", "replace")) if code else frozenset()
-    for number, line in enumerate(new.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        if line not in known and (b"\0" in line or not line.isascii()):
-            shown = line.decode("utf-8", "replace")
-            for what in chain(unseen_in(shown), imitations_in(shown, words) if code else ()):
-                yield Hidden(path, number, what)
-
-
-LINK = "120000"
-SUBMODULE = "160000"
 ABSENT = "000000"
 
 

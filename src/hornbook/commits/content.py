@@ -64,6 +64,12 @@ def content_of(path: str, data: bytes) -> Content:
     return Content.DATA if _mostly_data(data) else Content.TEXT
 
 
+def is_media_name(path: str) -> bool:
+    """Whether a file goes by the name of a picture, an archive, a font or a recording."""
+    end = path.rpartition(".")[2].lower()
+    return end in _BOXED or any(end in ends for ends, _ in _MEDIA)
+
+
 def _is_media(path: str, data: bytes) -> bool:
     end = path.rpartition(".")[2].lower()
     if end in _BOXED:

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from hornbook.commits.change import LINK, Change, FileChange, is_empty_tree
+from hornbook.commits.change import Change, is_empty_tree
 from hornbook.commits.commit import commit_at
+from hornbook.commits.hidden import LINK, FileChange
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.binding import is_broken_link, of_no_tool
 from hornbook.rules.document import Unread

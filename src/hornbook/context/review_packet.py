@@ -6,7 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.commits import git
-from hornbook.commits.change import Change, Hidden, change
+from hornbook.commits.change import Change, change
+from hornbook.commits.hidden import Hidden
 from hornbook.context.budget import ReviewRoom, RoomAsked, endpoint, review_room
 from hornbook.context.edited_judges import edited_judges
 from hornbook.context.named_files import expanded

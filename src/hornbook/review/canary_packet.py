@@ -69,7 +69,9 @@ def make_canary(
         found = change(root, span)
         snapshot = graph_at(root, found.base)
         texts = CommitTree(root, found.head).texts(found.paths)
-        files = changed_files(found, texts, generated_by(snapshot))
+        files = changed_files(
+            found, texts, generated_by(snapshot, CommitTree(root, found.merge_base))
+        )
         units = _wanted(list(_units(snapshot, found, files)), rule)
         seed = _seed(found, rule)
         contents = commit_at(root, found.head).text

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hornbook.commits import git
-from hornbook.commits.change import Change, Hidden, change
+from hornbook.commits.change import Change, change
 from hornbook.commits.commit import commit_at
 from hornbook.commits.content import Content, content_of
+from hornbook.commits.hidden import FileChange, Hidden
 from hornbook.context.edited_judges import edited_judges
 from hornbook.context.prompt import Context, ReviewerBrief
 from hornbook.context.receipt import NO_UNITS, SCHEMA, asked_in
@@ -181,7 +182,7 @@ def recompute_case(
     ((base, head),) = spans
     found = change(root, f"{base}..{head}")
     snapshot = graph_at(root, base)
-    tree = CommitTree(root, head)
+    tree, old = CommitTree(root, head), CommitTree(root, found.merge_base)
     binding = bound_rules(snapshot, found.paths)
     rules = _rules(binding, snapshot, found, tree)
     changed = tree.texts(found.paths)
@@ -203,8 +204,8 @@ def recompute_case(
             tree,
             changed,
             _words(snapshot, binding),
-            CommitTree(root, found.merge_base),
-            changed_files(found, changed, generated_by(snapshot)),
+            old,
+            changed_files(found, changed, generated_by(snapshot, old)),
         ),
         standard=_standard(snapshot),
         gates=gates,
@@ -367,10 +368,20 @@ def _standard(snapshot: Snapshot) -> Standard:
     )
 
 
-def generated_by(snapshot: Snapshot) -> Callable[[str, str], bool]:
-    """Whether a file is one that nobody wrote by hand, by the base's settings."""
+def generated_by(snapshot: Snapshot, old: CommitTree) -> Callable[[FileChange, str], bool]:
+    """Whether a file is one that nobody wrote by hand, by the base's settings.
+
+    A change cannot call a file generated that was none before.
+    """
     patterns = (*PATTERNS, *snapshot.settings.generated)
-    return lambda path, text: is_generated(path, text.encode(), patterns) is not None
+
+    def generated(each: FileChange, text: str) -> bool:
+        if is_generated(each.path, text.encode(), patterns) is None:
+            return False
+        before = "\n".join(old.lines(each.before or each.path)) if each.status != "A" else ""
+        return not before or is_generated(each.path, before.encode(), patterns) is not None
+
+    return generated
 
 
 def _questions(snapshot: Snapshot, found: Change) -> Iterator[str]:

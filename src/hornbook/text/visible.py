@@ -19,6 +19,8 @@ _BLANKS += "\u2028\u2029\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0f
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _SPECIAL = re.compile(f"[{_TURNS}{_BLANKS}{_CONTROLS}]|(?<![^\\x00-\\x7f])[{_JOINS}]")
 _HIDDEN = re.compile(f"[{_TURNS}{_BLANKS}\x00]|(?<![^\\x00-\\x7f])[{_JOINS}]")
+# Inside of a line controls hide what stands before them, or end the line for some programs.
+_UNSEEN = re.compile(f"{_HIDDEN.pattern}|[\x01-\x08\x0b-\x1f\x7f-\x9f]")
 # A keycap is a digit with a selector behind it: the one place where ASCII takes one.
 _KEYCAP = re.compile("[0-9#*]\ufe0f?\u20e3")
 _WORD = re.compile(r"\w+")
@@ -26,8 +28,10 @@ _WORD = re.compile(r"\w+")
 # Letters of other scripts that look just like one of ours. Those that only resemble one, and small
 # Greek letters, which formulas are written with, are none of them.
 _TWINS = str.maketrans(
-    "аеіорсухѕјһԁԛԝАВЕІКМНОРСТУХЅЈԌԚԜοΑΒΕΖΗΙΚΜΝΟΡΤΥΧօսոցհıɡᴏ",
-    "aeiopcyxsjhdqwABEIKMHOPCTYXSJGQWoABEZHIKMNOPTYXounghigo",
+    "аеіорсухѕјһԁԛԝАВЕІКМНОРСТУХЅЈԌԚԜοΑΒΕΖΗΙΚΜΝΟΡΤΥΧօսոցհıɡᴏ"
+    "ᎠᎡᎢᎩᎪᎫᎬᎳᎷᎻᏀᏃᏔᏕᏙᏚᏞᏟᏢᏦᏴꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ",
+    "aeiopcyxsjhdqwABEIKMHOPCTYXSJGQWoABEZHIKMNOPTYXounghigo"
+    "DRTYAJEWMHGZWSVSLCPKBBPDTGKJCZFMNLSRVHWXYAEIOU",
 )
 _SHORTEST = 3
 """Letters of a foreign word that is taken for an imitation; shorter ones are words everywhere."""
@@ -60,7 +64,8 @@ def _escaped(found: re.Match[str]) -> str:
 
 def unseen_in(line: str) -> Iterator[str]:
     """The characters of a line that cannot be seen, in words."""
-    for letter in sorted({found[0] for found in _HIDDEN.finditer(_KEYCAP.sub("", line))}):
+    inside = _KEYCAP.sub("", line).strip("\f").removesuffix("\r")
+    for letter in sorted({found[0] for found in _UNSEEN.finditer(inside)}):
         yield f"U+{ord(letter):04X}, which cannot be seen"
 
 
@@ -85,7 +90,7 @@ def _imitates(word: str, words: frozenset[str]) -> bool:
         return False
     skeleton = _skeleton(word)
     foreign = [letter for letter in word if not letter.isascii() and letter not in "ªº"]
-    letters = all(category(letter).startswith("L") for letter in foreign)
+    letters = all(category(letter).startswith(("L", "Nl")) for letter in foreign)
     if not skeleton.isascii() or not letters or not foreign:
         return False
     mixed = any(letter.isascii() and letter.isalpha() for letter in word)

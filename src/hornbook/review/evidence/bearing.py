@@ -15,7 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from hornbook.errors import BadGlob
 from hornbook.gates.test_files import is_test
 from hornbook.review.evidence.changed_files import PROSE, Reviewed, kind_of
-from hornbook.review.evidence.prohibitions import forbidden_code, stands_in
+from hornbook.review.evidence.prohibitions import (
+    forbidden_calls,
+    forbidden_code,
+    is_called,
+    stands_in,
+)
 from hornbook.review.evidence.resolution import (
     SHORTEST_REASON,
     Resolved,
@@ -76,8 +81,13 @@ def covered(
 
 
 def to_cover(bound: Iterable[str], reviewed: Reviewed) -> list[str]:
-    """Those of the files that must be looked at one by one: code that people wrote and changed."""
-    return [path for path in bound if path in reviewed.files and reviewed.files[path].code]
+    """Those of the files that must be looked at one by one: code that people wrote and changed.
+
+    A rule that binds no code of the change is about its settings, so that there it is these.
+    """
+    files = [reviewed.files[path] for path in bound if path in reviewed.files]
+    wanted = [each for each in files if each.code] or [each for each in files if each.settings]
+    return [each.path for each in wanted]
 
 
 def _excused(excuses: Iterable[Excuse], files: Sequence[str]) -> Iterator[str]:
@@ -93,12 +103,15 @@ def _excused(excuses: Iterable[Excuse], files: Sequence[str]) -> Iterator[str]:
 
 def added_forbidden(reviewed: Reviewed, unit: JudgedUnit) -> str | None:
     """The first piece of code that a rule forbids by name and the change adds, with its place."""
-    for code in forbidden_code(reviewed.rules.get(unit.id, "")):
+    text = reviewed.rules.get(unit.id, "")
+    shown = forbidden_code(text)
+    for code in dict.fromkeys((*shown, *forbidden_calls(text))):
+        is_there = stands_in if code in shown else is_called
         for path in to_cover(unit.files, reviewed):
             lines = reviewed.tree.lines(path)
             for number in reviewed.files[path].added:
                 line = lines[number - 1] if number <= len(lines) else ""
-                if code in line and stands_in(code, line):
+                if code in line and is_there(code, line):
                     return f"`{code}` at {path}:{number}"
     return None
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from hornbook.commits.change import Change, FileChange
+from hornbook.commits.change import Change
+from hornbook.commits.hidden import FileChange
 from hornbook.review.evidence.places import meant
 from hornbook.review.evidence.quotes import squeezed
 from hornbook.review.judgement import Citation
@@ -24,6 +25,9 @@ PROSE = frozenset(
 _DATA = "bin cfg conf csv gif ico ini jpeg jpg json lock png svg toml tsv webp xml yaml yml"
 LONGEST_RANGE = 40
 """How many lines may be cited at once where little of them changed."""
+_SETTINGS = frozenset(["cfg", "conf", "ini", "json", "toml", "xml", "yaml", "yml"])
+# Settings that are programs: what they say is run.
+_RUN = re.compile(r"(?:^|/)\.(?:github/(?:workflows|actions)/|gitlab-ci\.yml$|circleci/)")
 NO_CODE = PROSE | frozenset(_DATA.split())
 Span = tuple[int, int]
 
@@ -48,8 +52,8 @@ class Tree(Protocol):
 class ChangedFile:
     """One changed file: `before` is its path at the merge base, and hunks are spans of lines.
 
-    `code` must be looked at, file by file; `citable` has a line that can be cited; `added` are the
-    numbers of the lines that are new.
+    `code` must be looked at, file by file, and `settings` where there is no code; `citable` has a
+    line that can be cited; `added` are the numbers of the lines that are new.
     """
 
     path: str
@@ -61,6 +65,7 @@ class ChangedFile:
     citable: bool = False
     gone: bool = False
     added: tuple[int, ...] = ()
+    settings: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,7 @@ def nothing_to_cite(bound: Iterable[str], reviewed: Reviewed) -> bool:
 
 
 def changed_files(
-    change: Change, texts: Mapping[str, str], is_generated: Callable[[str, str], bool]
+    change: Change, texts: Mapping[str, str], is_generated: Callable[[FileChange, str], bool]
 ) -> dict[str, ChangedFile]:
     """The changed files by path; one that was renamed away stands by its old name too."""
     found = {}
@@ -156,22 +161,25 @@ def changed_files(
 
 
 def _changed_file(
-    each: FileChange, patch: str, text: str | None, is_generated: Callable[[str, str], bool]
+    each: FileChange, patch: str, text: str | None, is_generated: Callable[[FileChange, str], bool]
 ) -> ChangedFile:
     hunks = list(_HUNK.finditer(patch))
     new = tuple(_spans((hunk[3], hunk[4]) for hunk in hunks))
     old = tuple(_spans((hunk[1], hunk[2]) for hunk in hunks))
     citable = bool(text and new)
+    written = citable and not is_generated(each, text or "")
+    kind = kind_of(each.path)
     return ChangedFile(
         each.path,
         None if each.status == "A" else each.before or each.path,
         new,
         old,
         len(_CHANGED_LINE.findall(patch, hunks[0].end())) if hunks else 0,
-        citable and kind_of(each.path) not in NO_CODE and not is_generated(each.path, text or ""),
+        written and (kind not in NO_CODE or _RUN.search(each.path) is not None),
         citable,
         each.status == "D",
         tuple(_added(patch, hunks)),
+        written and kind in _SETTINGS,
     )
 
 

@@ -19,6 +19,15 @@ _FORBIDS = re.compile(
     r"without|replace|remove|reject)\b",
     re.IGNORECASE,
 )
+# A name alone, not one that belongs to another noun: not the `open` of "never use open redirects".
+_IN_WORDS = re.compile(
+    r"\b(?:must not|mustn['’]t|shall not|never|do not|don['’]t|may not|should not)\s+(?:ever\s+)?"
+    r"(?:call|use|invoke)\s+(?:the\s+)?([A-Za-z_][\w.]*\w(?:\s+(?:or|nor)\s+[A-Za-z_][\w.]*\w)*)"
+    r"(?=\s*[.,;:!?)]?(?:\s+(?:for|in|on|with|to|as|at|from|outside|inside|anywhere|directly|here|"
+    r"calls?|functions?|statements?)\b|\s*$)|\s*[.,;:!?)])",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OR = re.compile(r"\s+(?:or|nor)\s+", re.IGNORECASE)
 _TURNS = re.compile(r"\b(?:use|prefer|call|write|but|with)\b|\binstead\b(?! of)", re.IGNORECASE)
 _BAD = re.compile(
     r"\b(?:bad|wrong|incorrect|don['’]?ts?|do not|never|avoid|forbidden|anti-?pattern|invalid|"
@@ -68,6 +77,17 @@ def forbidden_code(text: str) -> tuple[str, ...]:
 def forbidden_pieces(text: str) -> tuple[Forbidden, ...]:
     """The same, each with where the rule shows it."""
     return tuple(dict.fromkeys(each for each in _forbidden(text) if each.code.strip()))
+
+
+def forbidden_calls(text: str) -> tuple[str, ...]:
+    """What a rule forbids to call without showing it as code: `eval` of "MUST NOT call eval"."""
+    found = (name for said in _IN_WORDS.finditer(text) for name in _OR.split(said[1]))
+    return tuple(dict.fromkeys(found))
+
+
+def is_called(name: str, line: str) -> bool:
+    """Whether a line calls something by this name, outside of remarks."""
+    return re.search(rf"(?<![\w'\"-]){re.escape(name)}\s*\(", _REMARK.sub("", line)) is not None
 
 
 def forbids(text: str) -> bool:
