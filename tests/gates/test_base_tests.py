@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.gates.base_tests import failed_tests
 from hornbook.gates.gate import GateReport
+from hornbook.gates.test_names import failed_tests
 from hornbook.review.judgement import Judgement
 from hornbook.review.printed_review import PrintedReview
 from tests.kit.git import commit, git, start

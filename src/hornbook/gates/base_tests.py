@@ -7,16 +7,17 @@ that run tests are run once more. What only passes in the new form shows there, 
 
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from hornbook.commits import git
 from hornbook.commits.change import Touched
 from hornbook.errors import UsageError
-from hornbook.gates.gate import BaseTests, Gate, GateReport, GateStatus
+from hornbook.gates.gate import BaseTests, Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.scripts import Read, named_scripts
 from hornbook.gates.test_files import is_test
-from hornbook.gates.test_output import plain, tools_run
+from hornbook.gates.test_names import failed_tests, skipped_tests
+from hornbook.gates.test_output import tools_run
 from hornbook.text.globs import parse_set
 
 _CONFIGURES_TEXT = """
@@ -102,35 +103,36 @@ def _inside(copy: Path, path: str) -> Path:
     return place
 
 
-def told(edited: Sequence[Touched], report: GateReport) -> BaseTests:
-    """What the gates said to BASE's tests, with the names of the tests that failed."""
+def told(edited: Sequence[Touched], report: GateReport, own: Sequence[str]) -> BaseTests:
+    """What the gates said to BASE's tests, with the names of tests that failed or were skipped.
+
+    `own` are the tests that were skipped in HEAD's own form. One that is skipped in both forms is
+    no news; one that only one form skips is not tried by the other.
+    """
     paths = tuple(sorted(file.path for file in edited))
     if report.passed:
         return BaseTests(GateStatus.PASSED, paths)
     failed = [gate for gate in report.gates if gate.status is not GateStatus.PASSED]
-    texts = [Path(each.log).read_text("utf-8", "replace") for each in failed if each.log]
-    names = tuple(dict.fromkeys(name for text in texts for name in failed_tests(text)))
+    names = tuple(dict.fromkeys(name for text in outputs(failed) for name in failed_tests(text)))
     message = "; ".join(f"{each.name}: {each.message}" for each in failed)
-    return BaseTests(GateStatus.FAILED, paths, names, message)
+    idle = dict.fromkeys(own) | dict.fromkeys(skipped_in(report.gates))
+    both = set(own) & set(skipped_in(report.gates))
+    skipped = tuple(name for name in idle if name not in both)
+    return BaseTests(GateStatus.FAILED, paths, names, message, skipped)
 
 
-# As pytest, unittest, go, cargo, jest, vitest, node and mocha name a test that failed.
-_FAILED = re.compile(
-    r"^(?:FAILED|ERROR) (?P<pytest>\S*(?:::|\.py)\S*)|^(?:FAIL|ERROR): (?P<unittest>\w+) \("
-    r"|^\s*--- FAIL: (?P<go>\S+)|^test (?P<cargo>\S+) \.\.\. FAILED$"
-    r"|^\s*(?:●|✕|×) (?P<jest>\S.*?)(?: \(?\d+ ?ms\)?)?$|^not ok \d+ - (?P<node>.+)$",
-    re.MULTILINE,
-)
+def outputs(results: Iterable[GateResult]) -> list[str]:
+    """What the commands of some results printed, whole."""
+    return [Path(each.log).read_text("utf-8", "replace") for each in results if each.log]
 
 
-def failed_tests(output: str) -> Iterator[str]:
-    """The names of the tests that an output says to have failed."""
-    for found in _FAILED.finditer(plain(output)):
-        yield next(name for name in found.groups() if name is not None)
+def skipped_in(results: Iterable[GateResult]) -> tuple[str, ...]:
+    """The names of the tests that some gates skipped."""
+    return tuple(dict.fromkeys(name for text in outputs(results) for name in skipped_tests(text)))
 
 
 def unanswered(failed: Sequence[str], said: str) -> list[str]:
-    """The tests that failed and that nobody names, by their last word."""
+    """The tests that nobody names, by their last word."""
     return [name for name in failed if not _is_named(_short(name), said)]
 
 
@@ -139,4 +141,5 @@ def _is_named(name: str, said: str) -> bool:
 
 
 def _short(name: str) -> str:
-    return re.split(r"::|\s[›>]\s|/", name.partition("[")[0])[-1].strip()
+    plain = re.split(r"[(\[]| with data set ", name)[0]
+    return re.split(r"::|(?<=\w)#(?=\w)|\s[›>]\s|/", plain)[-1].strip()

@@ -59,13 +59,20 @@ class BaseTests:
     """How the tests of the merge base went over HEAD's code: where a change edits tests.
 
     `files` are the tests and their settings that it edits, `failed` the names of the tests that
-    failed in their old form. Another status than `passed` and `failed` says that nothing ran.
+    failed in their old form, `skipped` those that only one of the forms skips. Another status than
+    `passed` and `failed` says that nothing ran.
     """
 
     status: GateStatus
     files: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     message: str = ""
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The tests that a review has to answer, if it did not pass."""
+        return tuple(dict.fromkeys((*self.failed, *self.skipped)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,6 @@ class GateReport:
         lines = [f"{gate.name}: {gate.message}" for gate in found]
         old = self.base_tests
         if old is not None and old.status is not GateStatus.PASSED:
-            names = ", ".join(old.failed) or old.message
+            names = ", ".join(old.named) or old.message
             lines.append(f"BASE's tests over HEAD's code: {names}; answer each by its name")
         return tuple(lines)

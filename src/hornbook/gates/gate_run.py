@@ -24,7 +24,7 @@ from hornbook.commits.trees import (
 from hornbook.disk import write_whole
 from hornbook.errors import UsageError
 from hornbook.gates import floors
-from hornbook.gates.base_tests import edited_tests, gates_of_tests, put_back, told
+from hornbook.gates.base_tests import edited_tests, gates_of_tests, put_back, skipped_in, told
 from hornbook.gates.floors import judging_part
 from hornbook.gates.gate import COPIED, BaseTests, Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.gate_confinement import GateBounds, with_confinement
@@ -86,7 +86,7 @@ def run_for(  # noqa: PLR0913  # each is a choice of the caller, by keyword
             found = change(root, span)
             judged = judge(root, found.merge_base, found.head, gates, constraints, tests=tests)
         report = _with(_over_commit(root, found.head, gates, run, in_place=in_place), judged)
-        old = _old_tests(root, found, gates, run) if base_tests and report.passed else None
+        old = _old_tests(root, found, gates, run, report) if base_tests and report.passed else None
         return replace(report, base=found.base, head=found.head, base_tests=old)
     if git.inside_repository(root):
         with content(root, made_by(gates)) as before:
@@ -97,7 +97,7 @@ def run_for(  # noqa: PLR0913  # each is a choice of the caller, by keyword
 
 
 def _old_tests(
-    root: Path, found: Change, gates: Sequence[Gate], run: "_RunChosen"
+    root: Path, found: Change, gates: Sequence[Gate], run: "_RunChosen", now: GateReport
 ) -> BaseTests | None:
     """What the gates of tests say to the tests of the merge base over HEAD's code."""
     edited, chosen = old_tests(root, found, gates)
@@ -106,7 +106,10 @@ def _old_tests(
     try:
         with copy_of(root, tree_of(root, found.head), commit=found.head) as copy:
             put_back(root, copy, edited)
-            return told(edited, run(copy, chosen, Places(root).gate_logs / "base-tests"))
+            before = run(copy, chosen, Places(root).gate_logs / "base-tests")
+            names = {gate.name for gate in chosen}
+            own = skipped_in(each for each in now.gates if each.name in names)
+            return told(edited, before, own)
     except (UsageError, OSError) as problem:
         paths = tuple(sorted(file.path for file in edited))
         return BaseTests(GateStatus.SKIPPED, paths, message=f"they cannot be run: {problem}")

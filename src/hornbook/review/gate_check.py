@@ -73,7 +73,7 @@ def base_test_doubts(
     if old is None:
         yield _edited(f"{what}, and BASE's tests were not run over HEAD's code: {AGAIN}")
     elif old.status is not GateStatus.PASSED:
-        left = unanswered(old.failed, said)
+        left = unanswered(old.named, said)
         if left or not old.failed:
             failing = ", ".join(left) or old.message
             yield _edited(f"{what}. BASE's tests over HEAD's code: {failing}. Answer each by name.")
