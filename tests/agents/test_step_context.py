@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hornbook.agents.assignment import RuleViolation
 from hornbook.agents.embedded.fitting import (
     COMPRESSION,
     FittedError,
@@ -32,7 +33,6 @@ from hornbook.agents.embedded.step import (
     Phase,
     Requirement,
     Result,
-    RuleViolation,
     StepRecord,
     StepTask,
     loaded_items,
@@ -60,7 +60,7 @@ def task(phase: Phase = Phase.IMPLEMENT_GREEN, **more: Any) -> StepTask:
         "success_criteria": ("Pages tile",),
         "scope": Constraints(inside=("src/**",)),
         "files": ("src/a.py",),
-        "requirements": (Requirement("AC-1", "Pages tile", "no gap"),),
+        "requirements": (Requirement("REQ-1", "Pages tile", ("AC-1: no gap",)),),
     }
     return StepTask("task.p.1", "Add paging.", phase, **{**values, **more})
 
@@ -277,7 +277,7 @@ def test_a_feature_shows_its_spec_files_and_test_requirements() -> None:
     )
     state = sections(build(view, COUNT))["current_state"]
     assert state["spec"]["requirements"] == [
-        {"id": "AC-1", "description": "Pages tile", "acceptance_criteria": "no gap"}
+        {"id": "REQ-1", "description": "Pages tile", "acceptance_criteria": ["AC-1: no gap"]}
     ]
     assert state["target_files"] == [
         {"path": "src/a.py", "status": "to_modify", "relevant_section": "   1  x = 1"},
@@ -355,7 +355,7 @@ def test_no_prompt_is_over_its_budget_whatever_it_is_made_from(
             Constraints(many),
             ("src/a.py",),
             text,
-            tuple(Requirement(word, word, word) for word in many),
+            tuple(Requirement(word, word, (word,)) for word in many),
             many,
             many,
             feedback=text * repeated,

@@ -21,7 +21,7 @@ class Limits:
     """How much one call of an agent may cost."""
 
     seconds: int = 600
-    steps: int = 50
+    steps: int = 400
     tokens: int = 0
 
 
@@ -40,12 +40,28 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleViolation:
+    """What a review or a check found, and what it looks for as far as a developer may know."""
+
+    id: str
+    check_id: str
+    severity: str
+    file_path: str
+    message: str
+    fix_hint: str = ""
+    line: int | None = None
+    pattern: str = ""
+    requirement: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Assignment:
     """One attempt of one role at one task.
 
     `prompt` is the assembled context, whole; `folder` the worktree that the agent works in (for a
     reviewer and a planner it is read-only); `schema` the JSON schema of the answer as text, where
     one is wanted. `key` is the same when the same attempt is asked for again after a crash.
+    `phase` is the type of the task for a developer, `violation` what a developer is to mend.
     `withheld` are rules by id that nothing the agent is shown later may quote.
     """
 
@@ -61,6 +77,7 @@ class Assignment:
     criteria: tuple[str, ...] = ()
     constraints: Constraints = field(default=Constraints())
     feedback: str = ""
+    violation: RuleViolation | None = None
     schema: str = ""
     model: str | None = None
     limits: Limits = field(default=Limits())

@@ -27,7 +27,7 @@ _MODULES = {
         *("propose", "design", "spec"),
     ),
     "memory": ("checkpoint", "recover", "invariants"),
-    "execute": ("execute", "resume", "auto", "worker"),
+    "execute": ("execute", "resume", "auto", "fix", "worker"),
     "runs": ("runs", "answer"),
     "definition_checks": ("template", "workflow"),
     "graph": ("show", "history", "query", "sparql", "export"),
@@ -41,7 +41,7 @@ GROUPS = {
     "Changes": ("context", "gates", "review", "reviews", "replay"),
     "Plans": (
         *("explore", "plan", "promote", "plans", "decide", "risk", "tasks", "size"),
-        *("execute", "auto", "runs", "answer", "resume", "worker", "template", "workflow"),
+        *("execute", "auto", "fix", "runs", "answer", "resume", "worker", "template", "workflow"),
     ),
     "Memory": ("checkpoint", "recover", "invariants", "conventions"),
     "Graph": ("show", "history", "query", "sparql", "export"),

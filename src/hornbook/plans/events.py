@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from hornbook.errors import UsageError
-from hornbook.plans.plan import RISK_SEVERITIES
+from hornbook.plans.plan import RISK_SEVERITIES, TaskType
 
 SCHEMA = 1
 START = "0" * 64
@@ -324,10 +324,14 @@ def _tasks(value: object) -> str | None:
         return f"{value!r} is no list of tasks"
     for place, task in enumerate(value, 1):
         missing = next((name for name in _TASK if name not in task), None)
-        wrong = _parts(task, _TASK) if missing is None else f"{missing} is missing"
+        wrong = _parts(task, _TASK_KNOWN) if missing is None else f"{missing} is missing"
         if wrong:
             return f"task {place}: {wrong}"
     return None
+
+
+def _task_type(value: object) -> str | None:
+    return None if value in set(TaskType) else f"{value!r} is no type of a task"
 
 
 def _artifacts(value: object) -> str | None:
@@ -368,6 +372,8 @@ _TASK: Mapping[str, Check] = {
     "depends_on": _numbers,
     "line": _number,
 }
+_TASK_KNOWN: Mapping[str, Check] = {**_TASK, "type": _task_type, "finding": _text}
+"""The same with what most tasks say nothing of."""
 FIELDS: Mapping[str, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     "plan.explored": (_PLAN_TEXT, {"supersedes": _reference}),
     "plan.edited": ({}, _PLAN_TEXT),

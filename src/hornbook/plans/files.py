@@ -178,7 +178,7 @@ def render_task(plan: Plan, task: PlanTask) -> str:
 @lru_cache(maxsize=256)  # to write YAML takes longer than all else about a plan's files
 def _task_yaml(slug: str, plan_id: str, task: PlanTask) -> str:
     said = task_data(task)
-    facts = {
+    facts: dict[str, object] = {
         "id": task.id_in(slug),
         "plan": plan_id,
         "title": said["title"],
@@ -187,6 +187,7 @@ def _task_yaml(slug: str, plan_id: str, task: PlanTask) -> str:
         "creates": said["creates"],
         "criteria": said["criteria"],
         "depends_on": [f"task.{slug}.{number}" for number in task.depends_on],
+        **{name: said[name] for name in ("type", "finding") if name in said},
     }
     import yaml  # noqa: PLC0415  # start-up: plans are listed without their files
 

@@ -1,6 +1,7 @@
 """A plan: what a team commits to, and how far the work on it may reach."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,26 @@ class Invariant:
 RISK_SEVERITIES = ("low", "medium", "high", "critical")
 
 
+class TaskType(StrEnum):
+    """What kind of work a task is: what its steps are shown and what shows that it is done.
+
+    `write_tests` writes tests that fail until the feature is there, `fix_violation` mends what a
+    review or a gate found, `refine` answers feedback and changes nothing else.
+    """
+
+    IMPLEMENT_FEATURE = "implement_feature"
+    WRITE_TESTS = "write_tests"
+    FIX_VIOLATION = "fix_violation"
+    REFINE = "refine"
+
+
 @dataclass(frozen=True, slots=True)
 class PlanTask:
     """One task of a plan: a node of a DAG.
 
     `creates` are those of its files that need not exist, `depends_on` the numbers of the tasks
-    that come first, `line` counts within the plan's execution section.
+    that come first, `line` counts within the plan's execution section. `finding` names a recorded
+    review, and after a colon a rule of it, whose violation the task mends.
     """
 
     number: int
@@ -94,6 +109,8 @@ class PlanTask:
     criteria: tuple[str, ...] = ()
     depends_on: tuple[int, ...] = ()
     line: int = 1
+    type: TaskType = TaskType.IMPLEMENT_FEATURE
+    finding: str = ""
 
     def id_in(self, slug: str) -> str:
         """The id of the task's entity in the plan with this slug."""

@@ -61,7 +61,8 @@ RUN_KINDS: Mapping[str, EventKind] = {
             DEVELOP,
             "A developer worked; commit, tree and files are git's.",
             f"{_ASKED} task attempt base commit tree files result",
-            "claimed error exit_code log model problems subtask escalation decisions risks due",
+            "claimed error exit_code log model problems subtask escalation decisions risks due"
+            " type",
         ),
         _kind(
             REVIEW,
@@ -218,6 +219,7 @@ class AttemptData(AtStep):
     decisions: NotRequired[list[list[str]]]
     risks: NotRequired[list[list[str]]]
     due: NotRequired[bool]
+    type: NotRequired[str]
 
 
 class GateResultData(TypedDict):

@@ -14,7 +14,15 @@ from hornbook.plans.events import (
     artifacts_of,
     faults,
 )
-from hornbook.plans.plan import Constraints, Invariant, Plan, PlanDecision, PlanTask, Risk
+from hornbook.plans.plan import (
+    Constraints,
+    Invariant,
+    Plan,
+    PlanDecision,
+    PlanTask,
+    Risk,
+    TaskType,
+)
 
 
 class PlanStatus(StrEnum):
@@ -122,6 +130,9 @@ def task_data(task: PlanTask) -> dict[str, object]:
         "criteria": list(task.criteria),
         "depends_on": list(task.depends_on),
         "line": task.line,
+        # what most tasks say nothing of
+        **({"type": str(task.type)} if task.type is not TaskType.IMPLEMENT_FEATURE else {}),
+        **({"finding": task.finding} if task.finding else {}),
     }
 
 
@@ -227,6 +238,8 @@ def _task(data: Data) -> PlanTask:
         criteria=tuple(data["criteria"]),
         depends_on=tuple(data["depends_on"]),
         line=data["line"],
+        type=TaskType(data.get("type", TaskType.IMPLEMENT_FEATURE)),
+        finding=data.get("finding", ""),
     )
 
 

@@ -5,16 +5,18 @@
    - Files: src/limit.py (new), tests/test_limit.py
    - Criteria: the hundred and first request gets 429 (gate: test)
    - Depends on: 2
+   - Type: write_tests
 ```
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event
-from hornbook.plans.plan import PlanTask
+from hornbook.plans.plan import PlanTask, TaskType
 from hornbook.plans.state import project
 from hornbook.plans.text import outside_fences
 from hornbook.rules.document import Problem, Problems
@@ -26,8 +28,8 @@ _ITEM = re.compile(
 )
 _NESTED = re.compile(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,6}[.)])[ \t]+(?P<text>\S.*)")
 _FIELD = re.compile(
-    r"\**(?P<name>files?|criteria|criterion|acceptance(?: criteria)?|depends[ -]on)\**[ \t]*:\**"
-    r"[ \t]*(?P<value>.*)",
+    r"\**(?P<name>files?|criteria|criterion|acceptance(?: criteria)?|depends[ -]on|type"
+    r"|finding)\**[ \t]*:\**[ \t]*(?P<value>.*)",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"`(?P<path>[^`]+)`(?P<new>[ \t]*\(new\))?", re.IGNORECASE)
@@ -37,6 +39,13 @@ _DEPENDENCY = re.compile(
     r"(?:tasks?[ \t]*|#|task\.[a-z0-9-]+\.)?(?P<number>\d{1,6})", re.IGNORECASE
 )
 _NONE = frozenset({"none", "nothing", "-", "–"})
+_FIELD_NAMES = {
+    **dict.fromkeys(("file", "files"), "files"),
+    **dict.fromkeys(("criteria", "criterion", "acceptance", "acceptance criteria"), "criteria"),
+    **dict.fromkeys(("depends on", "depends-on"), "depends_on"),
+    "type": "type",
+    "finding": "finding",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,8 @@ class _Draft:
     files: dict[str, bool] = field(default_factory=dict)
     criteria: list[str] = field(default_factory=list)
     depends_on: list[int] = field(default_factory=list)
+    type: TaskType = TaskType.IMPLEMENT_FEATURE
+    finding: str = ""
     open_field: str = ""
 
 
@@ -173,11 +184,11 @@ def _continue(draft: _Draft, line: str, number: int, problems: Problems, *, outs
     stated = _FIELD.fullmatch(nested["text"].strip()) if nested else None
     if stated is not None:
         name = stated["name"].lower()
-        draft.open_field = "criteria" if name[0] in "ac" else name[0]
+        draft.open_field = _FIELD_NAMES[name]
         _give(draft, stated["value"], number, problems)
     elif nested is not None and draft.open_field == "criteria" and len(nested["indent"]) > 3:
         draft.criteria.append(nested["text"].strip())
-    elif nested is not None and draft.open_field == "f" and len(nested["indent"]) > 3:
+    elif nested is not None and draft.open_field == "files" and len(nested["indent"]) > 3:
         _give(draft, nested["text"], number, problems)
     else:
         draft.open_field = draft.open_field if not line.strip() else ""
@@ -189,12 +200,27 @@ def _continue(draft: _Draft, line: str, number: int, problems: Problems, *, outs
 def _give(draft: _Draft, value: str, line: int, problems: Problems) -> None:
     if draft.open_field == "criteria":
         draft.criteria += [value.strip()] if value.strip() else []
-    elif draft.open_field == "f":
+    elif draft.open_field == "files":
         for item in split_globs(value):
             path = _NEW.sub("", item)
             draft.files[path.strip("`")] = path != item
+    elif draft.open_field == "type":
+        _set_type(draft, value.strip().strip("`"), line, problems)
+    elif draft.open_field == "finding":
+        draft.finding = value.strip().strip("`")
     else:
         _depend(draft, value, line, problems)
+
+
+def _set_type(draft: _Draft, value: str, line: int, problems: Problems) -> None:
+    named = value.lower().replace("-", "_").replace(" ", "_")
+    if named in set(TaskType):
+        draft.type = TaskType(named)
+        return
+    near = get_close_matches(named, list(TaskType), n=1)
+    hint = f"did you mean `{near[0]}`? " if near else ""
+    message = f"`{value}` is no type of a task: {hint}Use one of {', '.join(TaskType)}."
+    problems.error(line, "bad_task_type", message)
 
 
 def _depend(draft: _Draft, value: str, line: int, problems: Problems) -> None:
@@ -228,6 +254,8 @@ def _task(number: int, draft: _Draft, count: int, problems: Problems) -> PlanTas
         criteria=tuple(draft.criteria),
         depends_on=tuple(each for each in wanted if 1 <= each <= count),
         line=draft.line,
+        type=draft.type,
+        finding=draft.finding,
     )
 
 

@@ -192,6 +192,8 @@ class TaskAnswer:
     criteria: tuple[str, ...]
     depends_on: tuple[int, ...]
     line: int
+    type: str
+    finding: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -264,8 +264,17 @@ class EngineSettings:
     subtasks: int = field(
         default=3, metadata={"meaning": "How many subtasks a developer may ask for in a task."}
     )
+    red_first: bool = field(
+        default=False,
+        metadata={
+            "meaning": "Whether failing tests are written, judged and reviewed before a feature."
+        },
+    )
     most_steps: int = field(
-        default=200, metadata={"meaning": "Steps of a run before a person decides."}
+        default=400,
+        metadata={
+            "meaning": "Steps of a run before a person decides; a developer's grow up to it."
+        },
     )
     most_tokens: int = field(
         default=0,

@@ -6,12 +6,12 @@ work is complete, whether it is stuck, follows from the records and the worktree
 dies between two steps goes on after the last record, and one that dies inside a step undoes it.
 """
 
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -24,6 +24,7 @@ from hornbook.agents.embedded.progress import (
     Verification,
     changed_paths,
     obstacles,
+    progress_steps,
     stuck,
     verified,
 )
@@ -47,6 +48,7 @@ from hornbook.agents.embedded.step_context import MOST_TOKENS, View, build
 from hornbook.agents.embedded.step_store import StepStore
 from hornbook.errors import BadGlob, UsageError
 from hornbook.gates.gate import GateReport, GateStatus
+from hornbook.gates.test_files import is_named_test, is_test, same_kind
 
 Check = Callable[[Sequence[str]], GateReport]
 """Runs the gates of these names over the worktree, all of them when none is named."""
@@ -235,7 +237,7 @@ class EmbeddedDeveloper:
             raise UsageError(f"the embedded agent is a developer, not a {assignment.role}.")
         run = _Run(self, assignment, record)
         run.resume()
-        deadline = self.clock() + assignment.limits.seconds
+        deadline, advanced = self.clock() + assignment.limits.seconds, run.advanced
         while True:
             ended = run.ended()
             if ended is not None:
@@ -243,7 +245,9 @@ class EmbeddedDeveloper:
             left = deadline - self.clock()
             if left <= 0:
                 spent = f"the {assignment.limits.seconds} seconds of this attempt are spent"
-                return run.answer(error=f"{spent}; step {run.step} was next")
+                # Work that advances goes on with the same step: that is no new attempt.
+                again = 0.0 if run.advanced > advanced else None
+                return run.answer(error=f"{spent}; step {run.step} was next", retry_after=again)
             asked = run.one_step(min(left, self.call_seconds))
             if asked.error is not None or asked.retry_after is not None:
                 return run.answer(error=asked.error, retry_after=asked.retry_after)
@@ -262,6 +266,7 @@ class _Run:
         self._store = StepStore(developer.folder(assignment))
         self._records: tuple[StepRecord, ...] = ()
         self._current = View(self._task)
+        self._example_path: str | None = None
         most = min(developer.rules.most_steps, assignment.limits.steps)
         self._rules = replace(developer.rules, most_steps=most)
 
@@ -269,6 +274,11 @@ class _Run:
     def step(self) -> int:
         """The number of the next step."""
         return self._records[-1].step + 1 if self._records else 0
+
+    @property
+    def advanced(self) -> int:
+        """How many steps left less to do than all before them."""
+        return len(progress_steps(self._records, self._task))
 
     def resume(self) -> None:
         """Take up what is on disk; a worktree that differs from the log is put right."""
@@ -412,8 +422,10 @@ class _Run:
         """The text of a test that shows the project's style, where tests are to be written."""
         if self._task.phase.schema is not Schema.WRITE_TESTS:
             return None
-        chosen = self._task.example_test or _first_test(self._worktree.files(), self._task.files)
-        return self._shown_text(chosen) if chosen else None
+        if self._example_path is None:
+            ours = (*self._task.files, *changed_paths(self._records))
+            self._example_path = example_test(self._worktree.files(), ours) or ""
+        return self._shown_text(self._example_path) if self._example_path else None
 
     def _over_tokens(self) -> str | None:
         most = self._assignment.limits.tokens
@@ -460,9 +472,33 @@ def _whole_action(answer: Answer, text: str) -> StepAction:
 
 
 _STATUS: Final = {"complete": "complete", "escalate": "escalated"}
-_TEST_FILE: Final = re.compile(r"(?:^test_|_test$|\.test$|\.spec$|Test$)")
+_SET_UP: Final = frozenset({"conftest.py", "__init__.py"})
 
 
-def _first_test(paths: Iterable[str], besides: Sequence[str]) -> str | None:
-    tests = (path for path in paths if _TEST_FILE.search(PurePosixPath(path).stem))
-    return next((path for path in tests if path not in besides), None)
+def example_test(paths: Iterable[str], ours: Sequence[str]) -> str | None:
+    """A test of the repository that shows how tests are written beside these files.
+
+    Of the same language, as near as there is one; none of the files themselves.
+    """
+    kinds = [path for path in ours if PurePosixPath(path).suffix]
+    tests = [
+        path
+        for path in paths
+        if is_test(path)
+        and is_named_test(path)
+        and path not in ours
+        and PurePosixPath(path).name not in _SET_UP
+        and (not kinds or any(same_kind(path, each) for each in kinds))
+    ]
+    targets = list(filter(is_test, ours)) or list(ours)
+    return min(tests, key=lambda path: (-_nearness(path, targets), path), default=None)
+
+
+def _nearness(path: str, others: Sequence[str]) -> int:
+    """How many folders a path has in common with the nearest of some others."""
+    folders = PurePosixPath(path).parts[:-1]
+    shared = 0
+    for other in others:
+        pairs = zip(folders, PurePosixPath(other).parts[:-1], strict=False)
+        shared = max(shared, sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)))
+    return shared

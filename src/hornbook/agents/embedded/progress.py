@@ -14,6 +14,7 @@ from typing import Final
 
 from hornbook.agents.embedded.step import Schema, StepRecord, StepTask
 from hornbook.gates.gate import GateResult, GateStatus
+from hornbook.gates.test_files import is_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,7 @@ def _cargo(output: str) -> Iterator[FailedTest]:
         yield FailedTest(name, file, reason)
 
 
+_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec", "testdata", "fixtures"})
 _STOPS: Final = {GateStatus.FAILED, GateStatus.REFUSED}
 _VARYING: Final = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)?\s?m?s(?:econds)?\b|/tmp/\S+")
 _RUNS_TESTS: Final = re.compile(r"(?:^|[^a-z])(?:py|unit)?tests?(?:[^a-z]|$)")
@@ -217,19 +219,19 @@ def obstacles(task: StepTask, verification: Verification, changed: Sequence[str]
     if not changed:
         return ["no file was changed: if there is nothing to do, escalate and say so"]
     if task.phase.schema is Schema.WRITE_TESTS:
-        return _red_obstacles(task, verification, changed)
+        return red_obstacles(task.files, verification, changed)
     failing = [f"{gate.name} fails: {_failure_of(gate)}" for gate in verification.failing]
     return failing or ([] if verification.passing else ["no check passed"])
 
 
 def new_failures(
-    task: StepTask, verification: Verification, changed: Sequence[str]
+    files: Sequence[str], verification: Verification, changed: Sequence[str]
 ) -> tuple[FailedTest, ...]:
     """The tests that fail since the first step, in changed files and for the right reason."""
     return tuple(
         test
         for test in _failures_since(verification)
-        if _is_in(test.file, changed) and wrong_reason(test, task.files) is None
+        if _is_in(test.file, changed) and wrong_reason(test, files) is None
     )
 
 
@@ -250,33 +252,49 @@ def wrong_reason(test: FailedTest, files: Sequence[str]) -> str | None:
 
 
 def _unfit_failures(
-    task: StepTask, verification: Verification, changed: Sequence[str]
+    files: Sequence[str], verification: Verification, changed: Sequence[str]
 ) -> Iterator[str]:
     for test in _failures_since(verification):
         if not _is_in(test.file, changed):
             yield f"{test.id} failed in a file that was not changed"
-        elif reason := wrong_reason(test, task.files):
+        elif reason := wrong_reason(test, files):
             yield f"{test.id} fails for a wrong reason: {reason}"
 
 
-def _red_obstacles(task: StepTask, verification: Verification, changed: Sequence[str]) -> list[str]:
-    """Why tests that were to be written do not show yet that the feature is missing."""
-    tests = list(filter(is_test_gate, verification.gates))
+def red_obstacles(
+    files: Sequence[str], verification: Verification, changed: Sequence[str]
+) -> list[str]:
+    """Why tests that were to be written do not show yet that the feature is missing.
+
+    `files` are those of the task: a module among them may be missing.
+    """
+    tests = list(filter(_tells_of_tests, verification.gates))
     if not tests:
         return ["no gate runs tests: that they fail cannot be proved; escalate"]
+    found = [f"{path} is no test: write tests only" for path in changed if not _is_of_tests(path)]
     others = (gate for gate in verification.failing if gate not in tests)
-    found = [f"{gate.name} fails: {_failure_of(gate)}" for gate in others]
+    found += [f"{gate.name} fails: {_failure_of(gate)}" for gate in others]
     for gate in tests:
         found += [f"not collected: {each}" for each in read_tests(gate.output).uncollected]
-    found += _unfit_failures(task, verification, changed)
-    if not new_failures(task, verification, changed):
+    found += _unfit_failures(files, verification, changed)
+    if not new_failures(files, verification, changed):
         found.append("no new test fails: write tests that fail until the feature is there")
     return found
 
 
+def _is_of_tests(path: str) -> bool:
+    """Whether a file belongs to tests; Rust keeps them beside the code that they test."""
+    folders = set(PurePosixPath(path).parts[:-1])
+    return is_test(path) or bool(folders & _TEST_FOLDERS) or path.endswith(".rs")
+
+
+def _tells_of_tests(gate: GateResult) -> bool:
+    return is_test_gate(gate) or bool(read_tests(gate.output).failed)
+
+
 def _failures_since(verification: Verification) -> list[FailedTest]:
     def failed(gates: Iterable[GateResult]) -> dict[str, FailedTest]:
-        runs: list[TestRun] = [read_tests(gate.output) for gate in gates if is_test_gate(gate)]
+        runs: list[TestRun] = [read_tests(gate.output) for gate in gates if _tells_of_tests(gate)]
         return {test.id: test for run in runs for test in run.failed}
 
     before = failed(verification.baseline)
@@ -303,7 +321,7 @@ class LoopRules:
     idle_steps: int = 10
     first_steps: int = 15
     growth: int = 10
-    most_steps: int = 50
+    most_steps: int = 400
 
 
 def stuck(records: Sequence[StepRecord], task: StepTask, rules: LoopRules) -> str | None:
@@ -354,7 +372,7 @@ def changed_paths(records: Sequence[StepRecord]) -> tuple[str, ...]:
 def _score(now: Verification, task: StepTask, changed: Sequence[str]) -> tuple[int, ...]:
     """What is left to do; less is better."""
     if task.phase.schema is Schema.WRITE_TESTS:
-        return (-len(new_failures(task, now, changed)),)
+        return (-len(new_failures(task.files, now, changed)),)
     return (len(now.failing), len(now.issues))
 
 
@@ -396,7 +414,7 @@ def _same_failure(taken: Sequence[StepRecord], task: StepTask, rules: LoopRules)
     red = task.phase.schema is Schema.WRITE_TESTS
     last, times = None, 0
     for record in filter(lambda each: each.change is not None, taken):
-        judged = tuple(gate for gate in record.gates if not (red and is_test_gate(gate)))
+        judged = tuple(gate for gate in record.gates if not (red and _tells_of_tests(gate)))
         signature = failure_signature(judged)
         times = times + 1 if signature == last else 1
         last = signature

@@ -21,6 +21,7 @@ from hornbook.commits.git import inside_repository, require_success, run
 from hornbook.disk import write_whole
 from hornbook.gates.gate import GateResult
 from hornbook.plans.plan import Constraints
+from hornbook.plans.text import outside_fences
 from hornbook.text.globs import GlobSet, parse, parse_set
 
 CLOSED: Final = frozenset({".git", ".hornbook", ".semspec"})
@@ -296,11 +297,12 @@ Related = Callable[[Sequence[str]], Sequence[str]]
 
 MOST_RELATED: Final = 5
 MOST_LOG_BYTES: Final = 200_000
-_HEADING: Final = re.compile(r"^(#{1,6}) +(.+?) *#*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"(#{1,6}) +(.+?) *#*")
 _IMPORTS: Final = re.compile(
     r"^\s*(?:import|from|use|mod|require|#include|export .* from|(?:const|let|var) .*require)\b.*$",
     re.MULTILINE,
 )
+_ID: Final = re.compile(r"[A-Za-z]+[-.]?\d[\w.-]*")
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -329,10 +331,16 @@ class LoadedFiles:
         if kind == "full_file":
             return numbered(self.worktree.read(argument))
         if kind == "spec_section":
-            return _section(self.task.specification, argument)
+            return self._specified(argument)
         if kind == "related_files":
             return self._related()
         return _outputs(records, tests_only=kind == "test_output")
+
+    def _specified(self, wanted: str) -> str:
+        """A part of the specification: what the context calls so, or a section by its heading."""
+        parts = {name.lower(): text for name, text in self.task.named_parts.items()}
+        named = parts.get(wanted.lower())
+        return _section(self.task, wanted) if named is None else named
 
     def _lines(self, given: dict[str, str]) -> str:
         text = self.worktree.read(given["path"])
@@ -398,22 +406,29 @@ def _heading_names(words: str) -> set[str]:
     return {words, _slug(words), words.split(maxsplit=1)[0].rstrip(":.")}
 
 
-def _section_end(head: re.Match[str], later: Sequence[re.Match[str]]) -> int | None:
-    level = len(head[1])
-    return next((each.start() for each in later if len(each[1]) <= level), None)
+def _section(task: StepTask, wanted: str) -> str:
+    """The section whose heading is, or whose id starts, `wanted`; else the lines with that id.
 
-
-def _section(specification: str, wanted: str) -> str:
-    """The section whose heading is, or whose id starts, `wanted`; else the lines that name it."""
-    heads = list(_HEADING.finditer(specification))
-    for index, head in enumerate(heads):
-        if wanted.lower() in _heading_names(head[2].lower()):
-            return specification[head.start() : _section_end(head, heads[index + 1 :])].strip()
-    naming = [line for line in specification.split("\n") if wanted.lower() in line.lower()]
-    if naming:
+    Code blocks hold files, whose lines say nothing about the specification.
+    """
+    lines = task.specification.split("\n")
+    ours = [number for number, outside in enumerate(outside_fences(lines)) if outside]
+    heads = [
+        (number, len(found[1]), found[2].lower())
+        for number in ours
+        if (found := _HEADING.fullmatch(lines[number]))
+    ]
+    for place, (start, level, words) in enumerate(heads):
+        if wanted.lower() in _heading_names(words):
+            later = heads[place + 1 :]
+            end = next((number for number, depth, _ in later if depth <= level), len(lines))
+            return "\n".join(lines[start:end]).strip()
+    named = re.compile(rf"(?<![\w-]){re.escape(wanted)}(?![\w-])", re.IGNORECASE)
+    naming = [lines[number] for number in ours if named.search(lines[number])]
+    if naming and _ID.fullmatch(wanted):
         return "\n".join(naming)
-    names = ", ".join(_slug(head[2].lower()) for head in heads[:20]) or "none"
-    raise EditRefused(f"no section {wanted!r} in the specification; there are: {names}.")
+    names = ", ".join([*task.named_parts, *(_slug(words) for *_, words in heads)][:20])
+    raise EditRefused(f"no section {wanted!r} in the specification; there are: {names or 'none'}.")
 
 
 def _slug(heading: str) -> str:

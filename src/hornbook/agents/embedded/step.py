@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, Final
 
-from hornbook.agents.assignment import Assignment
+from hornbook.agents.assignment import Assignment, RuleViolation
 from hornbook.agents.embedded.fitting import RECENT, one_line
 from hornbook.errors import UsageError
 from hornbook.gates.gate import GateResult, GateStatus
@@ -80,26 +80,14 @@ def phase_of(name: str) -> Phase:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One thing that the specification asks for."""
+    """One thing that the specification asks for, and what shows that it is there.
+
+    Its criteria are called `AC-1`, `AC-2` and so on, and can be loaded by these names.
+    """
 
     id: str
     description: str
-    acceptance_criteria: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleViolation:
-    """What a check found, and what it looks for."""
-
-    id: str
-    check_id: str
-    severity: str
-    file_path: str
-    message: str
-    fix_hint: str = ""
-    line: int | None = None
-    pattern: str = ""
-    requirement: str = ""
+    acceptance_criteria: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +109,25 @@ class StepTask:
     constraints: tuple[str, ...] = ()
     test_requirements: tuple[str, ...] = ()
     violation: RuleViolation | None = None
-    example_test: str | None = None
     feedback: str = ""
     specification: str = ""
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """Every constraint as a line of text."""
-        return (*scope_lines(self.scope), *self.constraints)
+        """The constraints that the frame of a step tells: those that its schema does not."""
+        told_below = self.phase.schema is Schema.IMPLEMENT_FEATURE
+        return (*scope_lines(self.scope), *(() if told_below else self.constraints))
+
+    @property
+    def named_parts(self) -> dict[str, str]:
+        """The requirements and criteria by what the context calls them, each whole."""
+        found: dict[str, str] = {}
+        for each in self.requirements:
+            listed = (f"- {text}" for text in each.acceptance_criteria)
+            found[each.id] = "\n".join([each.description, "", *listed]).strip()
+            parts = (text.partition(": ") for text in each.acceptance_criteria)
+            found |= {name: said for name, _, said in parts}
+        return found
 
 
 def scope_lines(scope: Constraints) -> tuple[str, ...]:
@@ -144,6 +143,7 @@ def scope_lines(scope: Constraints) -> tuple[str, ...]:
 GOAL_CHARACTERS: Final = 300
 _TASK: Final = re.compile(r"^# The task\n+(.*?)(?=^# |\Z)", re.MULTILINE | re.DOTALL)
 _LIST: Final = r"^{}:\n((?:[-*] .*\n?)+)"
+_SCOPE: Final = re.compile(r"(?:IN|OUT|DO NOT TOUCH): ")
 _LISTED: Final = ("Acceptance criteria", "Constraints", "These commands must pass")
 
 
@@ -156,10 +156,10 @@ def task_of(assignment: Assignment) -> StepTask:
     found = _TASK.search(assignment.prompt)
     told = found[1] if found else assignment.prompt
     criteria = assignment.criteria or _listed(told, _LISTED[0])
-    requirements = tuple(
-        Requirement(f"AC-{number}", text) for number, text in enumerate(criteria, 1)
-    )
+    named = tuple(f"AC-{number}: {text}" for number, text in enumerate(criteria, 1))
     goal = _goal(told) or assignment.task_id
+    asked = Requirement("REQ-1", _described(told) or goal, named)
+    scope = scope_lines(assignment.constraints)
     return StepTask(
         id=assignment.task_id,
         goal=goal,
@@ -168,9 +168,12 @@ def task_of(assignment: Assignment) -> StepTask:
         scope=assignment.constraints,
         files=assignment.files,
         title=goal,
-        requirements=requirements,
-        constraints=_listed(told, _LISTED[1]),
+        requirements=(asked,),
+        constraints=tuple(
+            line for line in _listed(told, _LISTED[1]) if not (scope and _SCOPE.match(line))
+        ),
         test_requirements=tuple(f"{gate} must pass" for gate in _listed(told, _LISTED[2])),
+        violation=assignment.violation,
         feedback=assignment.feedback,
         specification=assignment.prompt,
     )
@@ -180,6 +183,12 @@ def _goal(told: str) -> str:
     paragraphs = (part.strip() for part in re.split(r"\n\s*\n", told))
     first = next((part for part in paragraphs if part and not part.startswith("#")), "")
     return one_line(first, GOAL_CHARACTERS)
+
+
+def _described(told: str) -> str:
+    """The task in its own words: all that stands before its lists."""
+    lists = re.compile(rf"^(?:{'|'.join(_LISTED)}):$", re.MULTILINE)
+    return lists.split(told, maxsplit=1)[0].strip()
 
 
 def _listed(told: str, heading: str) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 """The context of one step: exactly two messages, and never more tokens than its budget."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
+from hornbook.agents.assignment import RuleViolation
 from hornbook.agents.embedded.actions import ACTIONS, described
 from hornbook.agents.embedded.fitting import (
     RECENT,
@@ -24,11 +25,11 @@ from hornbook.agents.embedded.step import (
     SCHEMA_TOKENS,
     TOKEN_BUDGET,
     Phase,
-    RuleViolation,
     Schema,
     StepRecord,
     StepTask,
 )
+from hornbook.gates.test_files import is_test
 from hornbook.resources import PACKAGE
 
 MOST_FILES: Final = 8
@@ -80,7 +81,7 @@ def current_state(view: View, shown: Sequence[StepRecord]) -> dict[str, object]:
 
 
 def _fix_violation(view: View) -> dict[str, object]:
-    violation = view.task.violation or _from_gates(view)
+    violation = _violation(view)
     path = violation.file_path or next(iter(view.files), "")
     return {
         "violation": {
@@ -101,6 +102,17 @@ def _fix_violation(view: View) -> dict[str, object]:
         },
         **_other_files(view, path),
     }
+
+
+def _violation(view: View) -> RuleViolation:
+    """What is to be mended: of a gate, what it says now, as long as one fails."""
+    given = view.task.violation
+    if given is None:
+        return _from_gates(view)
+    if not given.id.startswith("gate.") or not view.verification.failing:
+        return given
+    now = _from_gates(view)
+    return replace(now, pattern=given.pattern) if now.check_id == given.check_id else now
 
 
 def _around(view: View, path: str, line: int | None) -> FittedText | None:
@@ -139,8 +151,7 @@ def _implement_feature(view: View) -> dict[str, object]:
 
 
 def _write_tests(view: View) -> dict[str, object]:
-    tests = [path for path in _paths(view) if "test" in path.lower() or "spec" in path.lower()]
-    target = next(iter(tests), None)
+    target = next(filter(is_test, _paths(view)), None)
     text = view.files.get(target) if target else None
     return {
         "spec": {"requirements": _spec(view.task)["requirements"]},
@@ -157,8 +168,8 @@ def _spec(task: StepTask) -> dict[str, object]:
     requirements = [
         {
             "id": each.id,
-            "description": each.description,
-            "acceptance_criteria": each.acceptance_criteria,
+            "description": FittedText(each.description),
+            "acceptance_criteria": FittedList(each.acceptance_criteria),
         }
         for each in task.requirements
     ]

@@ -167,6 +167,7 @@ def _state_tree(view: View, status: str) -> dict[str, object]:
         "step": last.step if last else 0,
         "updated_at": last.at if last else None,
         "verification": {
+            "timestamp": last.at if last else None,
             "checks": {
                 gate.name: {
                     "passing": gate.status is GateStatus.PASSED,

@@ -91,6 +91,22 @@ def auto(root: str | None, topic: str, agent: str | None, *, as_json: bool) -> N
 
 
 @click.command()
+@click.argument("finding", metavar="REVIEW[:SOP]")
+@agent_option
+@json_option
+@root_of
+def fix(root: str | None, finding: str, agent: str | None, *, as_json: bool) -> None:
+    """Mend a violation that a recorded review found.
+
+    A plan with one task is made from the finding, and carried out. Where a review found several
+    violations, name the rule behind a colon. Exit 0 if the work is approved.
+    """
+    with _engine(root) as engine, _interruptible(f"hornbook fix {finding}"), _shown() as look:
+        ended = engine.fix(finding, agent=agent, look=look)
+    _finish(ended, as_json=as_json)
+
+
+@click.command()
 @root_of
 def worker(root: str | None) -> None:
     """Work on the runs of all plans, beside other workers.
@@ -280,4 +296,4 @@ def _cost(ended: "Execution") -> str:
     return f"{counted(steps, 'step')}, {tokens} tokens, {spent:.1f} seconds"
 
 
-COMMANDS = (execute, resume, auto, worker)
+COMMANDS = (execute, resume, auto, fix, worker)

@@ -355,6 +355,7 @@ def _task_facts(slug: str, each: "SizedTask") -> dict[str, object]:
     return {
         "id": each.id,
         **task_data(each.task),
+        "type": each.task.type,
         "depends_on": [f"task.{slug}.{number}" for number in each.task.depends_on],
         "size": each.size,
     }

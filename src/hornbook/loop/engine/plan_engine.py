@@ -163,6 +163,21 @@ class PlanEngine:
         self._book.promote(slug)
         return self.execute(slug, agent=agent, look=look)
 
+    def fix(
+        self, reference: str, *, agent: str | None = None, look: Look = _nobody_looks
+    ) -> Execution:
+        """Mend a violation that a recorded review found: plan it as one task, and execute that.
+
+        Raises:
+            UsageError: The reference names no one violation, or HEAD lacks its files.
+            NotFound: There is no such review.
+        """
+        from hornbook.loop.fix_plan import fix_plan  # noqa: PLC0415  # start-up of execute
+
+        places = self._work.places
+        slug = fix_plan(places.root, self._book, places.records, reference)
+        return self.execute(slug, agent=agent, look=look)
+
     @contextmanager
     def _engine(self, scope: EngineScope, tell: Tell = nobody) -> Iterator[Engine]:
         self._work.places.prepare()

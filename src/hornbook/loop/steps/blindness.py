@@ -1,7 +1,7 @@
 """Looks before each attempt for what a blind developer could read of the rules."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -60,6 +60,12 @@ class DeveloperFeedback:
     seen: ExposedRules | None = None
     left_out: tuple[str, ...] = ()
 
+    def hidden(self, text: str) -> str:
+        """A text as the developer may read it: where it is blind, without passages of rules."""
+        if self.veil is None or self.seen is None:
+            return text
+        return self.veil.texts.without(text, self.seen.shows)[0]
+
 
 def told_to(
     step: StepRun, feedback: str, *, base: str, commit: str, folder: Path
@@ -90,6 +96,8 @@ def blind(
     if told.veil is None or told.seen is None:
         return assignment
     prompts = {"the prompt": assignment.prompt, "a criterion": "\n".join(assignment.criteria)}
+    if assignment.violation is not None:
+        prompts["the violation"] = "\n".join(map(str, astuple(assignment.violation)))
     files = told.seen.files
     data = {
         "rules": told.veil.texts.digest,

@@ -18,7 +18,7 @@ from hornbook.loop.steps.services import StepRun
 from hornbook.loop.workflow.interpreter import Refused, Result, Succeeded
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
-from hornbook.plans.plan import PlanTask
+from hornbook.plans.plan import PlanTask, TaskType
 from hornbook.plans.tasks import Ledger
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(?P<text>.*?)\n```", re.DOTALL)
@@ -178,15 +178,16 @@ def _not_once(what: str, wanted: Sequence[str], given: Sequence[str]) -> Iterato
 
 
 def as_tasks(
-    parent: PlanTask, children: Sequence[Child], first: int, *, chained: bool = True
+    parent: PlanTask, children: Sequence[Child], first: int, kind: TaskType | None = None
 ) -> list[PlanTask]:
     """The children as tasks numbered from `first`: each builds on the one before it.
 
-    So no two of them contradict each other, and the last one sees all that was done.
+    So no two of them contradict each other, and the last one sees all that was done. Parts of a
+    task are of its type, unless they are to be of another.
     """
     tasks = []
     for place, child in enumerate(children):
-        before = (first + place - 1,) if chained and place else parent.depends_on
+        before = (first + place - 1,) if place else parent.depends_on
         tasks.append(
             PlanTask(
                 number=first + place,
@@ -197,6 +198,8 @@ def as_tasks(
                 criteria=child.criteria,
                 depends_on=before,
                 line=parent.line,
+                type=kind or parent.type,
+                finding=parent.finding if kind is None else "",
             )
         )
     return tasks

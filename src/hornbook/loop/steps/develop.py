@@ -13,9 +13,11 @@ from hornbook.context.prompt import Context, Outcome
 from hornbook.context.review_packet import bound_rules
 from hornbook.errors import PlanHeld, UsageError
 from hornbook.gates.gate_list import gates_for_change
+from hornbook.gates.test_files import is_test
 from hornbook.graph.commit_graph import graph_at
 from hornbook.loop.protocol import StepKind
 from hornbook.loop.runs.state import RunState
+from hornbook.loop.steps.attempt_type import AttemptType, attempt_type
 from hornbook.loop.steps.blindness import blind, told_to
 from hornbook.loop.steps.decompose import Child, as_tasks
 from hornbook.loop.steps.services import HandedOver, Pending, StepRun, later
@@ -26,7 +28,9 @@ from hornbook.loop.workflow.load import shipped_workflow
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.checkpoint import write_checkpoint
 from hornbook.plans.events import Data
+from hornbook.plans.plan import TaskType
 from hornbook.plans.run_kinds import DEVELOP
+from hornbook.plans.run_records import spent
 from hornbook.plans.tasks import MOST_LEVELS
 from hornbook.rules.rendering import header
 
@@ -72,6 +76,8 @@ PATIENCE = 5.0
 
 def develop(step: StepRun) -> Result | Pending | HandedOver:
     """One attempt of a developer; nothing is asked of them that does not fit their window."""
+    if _wants_tests_first(step):
+        return _begin_tests(step)
     subtask = _subtask(step)
     if isinstance(subtask, Pending | Erred):
         return subtask
@@ -102,8 +108,11 @@ def _subtask(step: StepRun) -> Pending | Erred | None:
     """Whether a subtask that the developer asked for is still to be done."""
     for place, each in enumerate(_continued(step), 1):
         child = each["child"]
-        asked = step.noted(f"agent-{place}") or {}
-        _begin_subtask(step, asked["subtask"], child)
+        asked = step.noted(f"agent-{place}")
+        if asked is not None:
+            _begin_subtask(step, asked["subtask"], child, TaskType.IMPLEMENT_FEATURE)
+        else:
+            _begin_subtask(step, _tests_first(step), child, TaskType.WRITE_TESTS)
         ledger = step.services.ledger(step.run.plan)
         if ledger.done(child):
             continue
@@ -114,19 +123,54 @@ def _subtask(step: StepRun) -> Pending | Erred | None:
     return None
 
 
-def _begin_subtask(step: StepRun, subtask: Data, number: int) -> None:
+def _wants_tests_first(step: StepRun) -> bool:
+    """Whether failing tests come before anybody works on the task."""
+    task = step.services.task_of(step.run)
+    asked = step.services.settings.engine.red_first and task.type is TaskType.IMPLEMENT_FEATURE
+    if not asked or step.run.newest(DEVELOP) is not None:
+        return False
+    ledger = step.services.ledger(step.run.plan)
+    return task.number not in ledger.continued and ledger.depth(task.number) < MOST_LEVELS
+
+
+def _tests_first(step: StepRun) -> Data:
+    """The subtask that writes the tests of a task."""
+    task = step.services.task_of(step.run)
+    tests = [path for path in task.files if is_test(path)]
+    return {
+        "title": f"Tests first: {task.title}",
+        "description": "\n\n".join(filter(None, (task.title, task.description))),
+        "files": tests or list(task.files),
+        "criteria": list(task.criteria),
+    }
+
+
+def _begin_tests(step: StepRun) -> Pending:
+    """Failing tests are a subtask of their own, with gates and a review."""
+    run = step.run
+    data = step.choose(
+        kinds.CONTINUED,
+        "tests-first",
+        lambda known: {"task": run.task, "child": known.next_number},
+    )
+    _begin_subtask(step, _tests_first(step), data["child"], TaskType.WRITE_TESTS)
+    return Pending(StepKind.CONTINUED, f"the tests, subtask {data['child']}, come first")
+
+
+def _begin_subtask(step: StepRun, subtask: Data, number: int, kind: TaskType) -> None:
     """Make the subtask and its run, unless they are there."""
     services, run = step.services, step.run
     ledger = services.ledger(run.plan)
     parent = services.task_of(run)
     if not any(task.number == number for task in ledger.tasks):
+        said = str(subtask.get("title") or subtask["description"])
         child = Child(
-            " ".join(str(subtask["description"]).split())[:80] or "Subtask",
+            " ".join(said.split())[:80] or "Subtask",
             tuple(subtask["files"]) or parent.files,
             tuple(subtask["criteria"]),
             str(subtask["description"]),
         )
-        made = as_tasks(parent, [child], number)
+        made = as_tasks(parent, [child], number, kind)
         services.store.add_tasks(run.plan, made)
     if not ledger.runs.get(number):
         begin_task_run(step, number)
@@ -142,11 +186,16 @@ def _ask_developer(step: StepRun) -> Data | Pending | HandedOver | Erred:
     start = _start(run, base)
     folder = services.worktrees.ensure(run.plan, str(run.task), start)
     told = told_to(step, _feedback(step), base=base, commit=start, folder=Path(folder))
-    made = _context(step, base, Path(folder), told.feedback)
+    commands = _gate_commands(step, base)
+    kind = attempt_type(step, base, commands).without(told.hidden)
+    situation = Situation(
+        folder=Path(folder), feedback=told.feedback, gates=tuple(commands.values())
+    )
+    made = _context(step, base, situation, kind)
     context = made.context
     if context.text is None:
         return _too_big(step, context)
-    assignment = _assignment(step, context, folder, told.feedback)
+    assignment = _assignment(step, context, situation, kind)
     blinded = blind(step, _name(step), assignment, told, start)
     if isinstance(blinded, str):
         return Erred(blinded)
@@ -167,6 +216,7 @@ def _ask_developer(step: StepRun) -> Data | Pending | HandedOver | Erred:
         "files": list(found.files),
         "result": answer.text,
         "model": assignment.model,
+        "type": kind.type,
         "problems": list(found.problems),
         "claimed": None if answer.claimed_files is None else sorted(answer.claimed_files),
         "subtask": None if answer.subtask is None else asdict(answer.subtask),
@@ -186,26 +236,27 @@ def _start(run: RunState, base: str) -> str:
     return kinds.attempt(last)["commit"]
 
 
-def _context(step: StepRun, base: str, folder: Path, feedback: str) -> DevelopmentContext:
+def _gate_commands(step: StepRun, base: str) -> dict[str, str]:
+    """The commands of the gates that will judge the attempt, by their names."""
+    services = step.services
+    begun = change(services.root, f"{services.worktrees.begin(step.run.plan)}..{base}")
+    return {gate.name: gate.command for gate in gates_for_change(services.root, begun).ready}
+
+
+def _context(
+    step: StepRun, base: str, situation: Situation, kind: AttemptType
+) -> DevelopmentContext:
     services, run = step.services, step.run
-    state = services.plan(run.plan)
-    brief = services.book.brief(run.plan, run.task)
-    files = services.paths_of(state, services.task_of(run), base)
-    begun = change(services.root, f"{services.worktrees.begin(run.plan)}..{base}")
-    gates = gates_for_change(services.root, begun)
+    state, task = services.plan(run.plan), services.task_of(run)
+    files = services.paths_of(state, task, base)
     return development_context(
         services.root,
         services.settings,
         files,
-        description="",
+        description=kind.described(task),
         model=step.do.action.model,
-        brief=brief,
-        situation=Situation(
-            folder=folder,
-            feedback=feedback,
-            gates=tuple(gate.command for gate in gates.ready),
-            rules=_rules(step, base, files),
-        ),
+        brief=services.book.brief(run.plan, run.task),
+        situation=replace(situation, rules=_rules(step, base, files)),
     )
 
 
@@ -245,7 +296,9 @@ def _rules(step: StepRun, base: str, files: list[str]) -> str:
     return "\n\n".join(header(snapshot.document(rule.unit.id)).rstrip() for rule in rules)
 
 
-def _assignment(step: StepRun, context: Context, folder: str, feedback: str) -> Assignment:
+def _assignment(
+    step: StepRun, context: Context, situation: Situation, kind: AttemptType
+) -> Assignment:
     run, services = step.run, step.services
     task, state = services.task_of(run), services.plan(run.plan)
     return Assignment(
@@ -253,12 +306,14 @@ def _assignment(step: StepRun, context: Context, folder: str, feedback: str) -> 
         role=Role.DEVELOPER,
         task_id=str(run.task),
         attempt=run.attempt,
-        folder=folder,
+        folder=str(situation.folder),
         prompt=context.text or "",
+        phase=kind.type,
+        violation=kind.violation,
         files=task.files,
         criteria=task.criteria,
         constraints=state.plan.constraints,
-        feedback=feedback,
+        feedback=situation.feedback,
         model=step.do.action.model,
         limits=limits_of(step),
     )
@@ -266,9 +321,14 @@ def _assignment(step: StepRun, context: Context, folder: str, feedback: str) -> 
 
 def limits_of(step: StepRun) -> Limits:
     """How much the call of an agent may cost in this step."""
-    seconds = step.do.timeout
-    most = step.services.settings.engine.most_tokens
-    return replace(Limits(tokens=most), seconds=max(1, int(seconds)) if seconds else 600)
+    engine, seconds = step.services.settings.engine, step.do.timeout
+    limits = Limits(tokens=engine.most_tokens)
+    if engine.most_steps:
+        used = spent(step.run.this_round()).steps
+        limits = replace(limits, steps=max(1, engine.most_steps - used))
+    if not seconds:
+        return limits
+    return replace(limits, seconds=max(1, int(seconds)))
 
 
 def _too_big(step: StepRun, context: Context) -> HandedOver | Erred:
@@ -386,7 +446,7 @@ def _continue(step: StepRun, subtask: Data) -> Pending | Erred:
     services, run = step.services, step.run
     ledger = services.ledger(run.plan)
     number = ledger.number(str(run.task))
-    most = services.settings.engine.subtasks
+    most = services.settings.engine.subtasks + int(services.settings.engine.red_first)
     if len(ledger.continued.get(number, ())) >= most:
         return Erred(f"the developer asked for more than {most} subtasks.")
     if ledger.depth(number) >= MOST_LEVELS:
@@ -397,5 +457,5 @@ def _continue(step: StepRun, subtask: Data) -> Pending | Erred:
         lambda known: {"task": run.task, "child": known.next_number},
     )
     child = data["child"]
-    _begin_subtask(step, subtask, child)
+    _begin_subtask(step, subtask, child, TaskType.IMPLEMENT_FEATURE)
     return Pending(StepKind.CONTINUED, f"the subtask {child} comes first")

@@ -21,9 +21,10 @@ from hornbook.loop.steps.services import LoopServices, StepRun
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
+from hornbook.plans.plan import TaskType
 from hornbook.plans.run_kinds import DEVELOP
 
-WORKTREE, CHANGE = "floor:worktree", "floor:change"
+WORKTREE, CHANGE, RED = "floor:worktree", "floor:change", "floor:red"
 
 
 def size(services: LoopServices, run: RunState) -> Data:
@@ -85,7 +86,8 @@ def run_gates(step: StepRun) -> Result:
         if isinstance(report, Erred):
             return report
         facts = asdict(report)
-        facts["warnings"] = list(report.warnings)
+        red = [each.message for each in report.gates if each.name == RED]
+        facts["warnings"] = [*report.warnings, *red]
         data = step.note(kinds.GATED, "gates", facts)
     judged = cast("kinds.GatesData", data)  # what was noted as `GATED`
     if judged["passed"]:
@@ -102,6 +104,7 @@ def _report(step: StepRun, work: kinds.AttemptData) -> GateReport | Erred:
     unsound = _unsound(listed)
     if unsound:
         return Erred(unsound)
+    bounds = bounds_in_run(listed)
     report = run_for(
         services.root,
         listed.ready,
@@ -109,8 +112,15 @@ def _report(step: StepRun, work: kinds.AttemptData) -> GateReport | Erred:
         constraints=services.plan(step.run.plan).plan.constraints,
         tests=listed.tests,
         base_tests=listed.base_tests,
-        bounds=bounds_in_run(listed),
+        bounds=bounds,
     )
+    task = services.task_of(step.run)
+    if task.type is TaskType.WRITE_TESTS:
+        from hornbook.loop.steps.red_gates import judged_red  # noqa: PLC0415  # start-up of execute
+
+        report = judged_red(
+            services.root, report, listed.ready, span=span, files=task.files, bounds=bounds
+        )
     every = (*report.gates, *_floors(work))
     passed = report.passed and has_passed(every)
     return replace(report, gates=every, passed=passed, base=begin)
