@@ -32,6 +32,7 @@ from hornbook.settings.load import parse_settings
 from hornbook.settings.models import Endpoint, Models
 from hornbook.settings.settings import PLACEHOLDERS, SHIPPED, HomeSettings, OwnCommand, Settings
 from tests.kit.paths import DOCS, PACKAGE
+from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import write
 
 UNCONFINED = Machine(None, 0, apart=False)
@@ -105,7 +106,7 @@ def assignment(place: Path, **values: object) -> Assignment:
         attempt=1,
         folder=str(place / "work"),
         prompt="Do it.\n",
-        limits=Limits(seconds=20),
+        limits=Limits(seconds=int(SAFETY)),
     )
     return replace(basic, **values)  # type: ignore[arg-type]  # tests name real fields
 

@@ -17,6 +17,7 @@ from hornbook.gates.gate import GateReport
 from hornbook.review.printed_review import review_schema
 from tests.kit.chat_server import Reply, chat_server
 from tests.kit.step_runs import COUNT, act, assignment, gate, report
+from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import write
 
 SECRET = "sk-do-not-tell-1234567890"
@@ -31,7 +32,7 @@ def endpoint(url: str, **more: Any) -> ModelEndpoint:
     return ModelEndpoint("openai-compatible", "local", url, **more)
 
 
-def ask(reply: Reply, seconds: float = 20.0, **more: Any) -> tuple[Answer, list[dict[str, Any]]]:
+def ask(reply: Reply, seconds: float = SAFETY, **more: Any) -> tuple[Answer, list[dict[str, Any]]]:
     with chat_server(lambda _: reply) as server:
         answer = endpoint(server.url, **more)("Be brief.", "state: 1\n", seconds)
     return answer, server.requests
@@ -52,7 +53,7 @@ def test_a_model_gets_exactly_two_messages_and_its_usage_is_counted() -> None:
 @pytest.mark.usefixtures("models")
 def test_without_a_system_prompt_there_is_one_message() -> None:
     with chat_server(lambda _: Reply("x")) as server:
-        endpoint(server.url)("", "state: 1\n", 20.0)
+        endpoint(server.url)("", "state: 1\n", SAFETY)
     assert [each["role"] for each in server.requests[0]["messages"]] == ["user"]
 
 
@@ -66,7 +67,7 @@ def test_a_schema_is_sent_to_models_that_can_be_held_to_it(model: str, *, held: 
         url = server.url.removesuffix("/v1")
         key = {"ANTHROPIC_API_KEY": SECRET}
         answer = ModelEndpoint("anthropic", model, url, schema=schema, environment=key)(
-            "", "c", 20.0
+            "", "c", SAFETY
         )
     (request,) = server.requests
     assert ("source.doc.sops.b" in json.dumps(request)) is held
@@ -87,7 +88,7 @@ def test_an_anthropic_endpoint_is_asked_in_its_own_protocol_with_the_key() -> No
         asked = ModelEndpoint(
             "anthropic", "claude-x", url, environment={"ANTHROPIC_API_KEY": SECRET}
         )
-        answer = asked("Be brief.", "state: 1\n", 20.0)
+        answer = asked("Be brief.", "state: 1\n", SAFETY)
     assert (answer.text, answer.error) == ("action: run_check", None)
     assert "Be brief." in str(server.requests[0]["system"])
     assert len(server.requests[0]["messages"]) == 1
@@ -128,7 +129,8 @@ def test_a_refused_request_is_an_error_and_no_reason_to_wait(status: int) -> Non
 def test_a_slow_answer_ends_at_the_deadline() -> None:
     answer, requests = ask(Reply("late", hold=True), seconds=0.3)
     assert answer.error is not None
-    assert (answer.text, answer.retry_after, len(requests)) == ("", None, 1)
+    assert (answer.text, answer.retry_after) == ("", None)
+    assert len(requests) <= 1  # a slow machine may not even have sent it
 
 
 @pytest.mark.usefixtures("models")
@@ -149,7 +151,7 @@ def test_an_empty_answer_is_an_error() -> None:
 def test_a_server_that_is_down_is_asked_again_later() -> None:
     with chat_server(lambda _: Reply("x")) as server:
         gone = server.url
-    answer = endpoint(gone)("s", "c", 20.0)
+    answer = endpoint(gone)("s", "c", SAFETY)
     assert answer.error
     assert answer.retry_after == 10.0
 
@@ -158,7 +160,7 @@ def test_a_server_that_is_down_is_asked_again_later() -> None:
 def test_a_key_is_sent_and_never_told() -> None:
     with chat_server(lambda _: Reply(f"bad key {SECRET}", 401)) as server:
         asked = endpoint(server.url, key_variable="MY_KEY", environment={"MY_KEY": SECRET})
-        answer = asked("s", "c", 20.0)
+        answer = asked("s", "c", SAFETY)
     assert server.headers[0]["authorization"] == f"Bearer {SECRET}"
     assert SECRET not in repr(answer)
     assert SECRET not in repr(asked)
@@ -168,7 +170,7 @@ def test_a_key_is_sent_and_never_told() -> None:
 def test_the_key_of_one_provider_is_not_sent_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     with chat_server(lambda _: Reply("x")) as server:
-        endpoint(server.url)("s", "c", 20.0)
+        endpoint(server.url)("s", "c", SAFETY)
     assert SECRET not in str(server.headers)
 
 

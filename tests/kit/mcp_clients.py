@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mcp import Client, StdioServerParameters
+from mcp.client import session
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, TextContent
 
@@ -16,7 +17,11 @@ from hornbook import Workspace
 from hornbook.serve.leases import Leases
 from hornbook.serve.mcp.server import build_server, compact
 from tests.kit.paths import SOURCES
+from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import with_the_example_sop, write
+
+# Who does not answer within ten seconds is taken for a server of an older revision.
+session.DISCOVER_TIMEOUT_SECONDS = SAFETY
 
 ERRORS = "source.doc.sops.error-handling"
 Mode = Literal["auto", "legacy"]

@@ -16,7 +16,7 @@ from tests.kit.waiting import SAFETY
 
 HOST = b"Host: 127.0.0.1\r\n"
 STOLEN = "stolen-4711"
-CONFIG = "serve:\n  concurrency: 4\n  streams: 6\n  body_bytes: 100000\n  deadline_seconds: 20\n  sparql_seconds: 1\n"
+CONFIG = "serve:\n  concurrency: 4\n  streams: 6\n  body_bytes: 100000\n"
 
 
 @contextmanager
@@ -36,12 +36,12 @@ def served(root: Path) -> Iterator[int]:
     finally:
         app.state.updates.closing.set()
         server.should_exit = True
-        thread.join(30)
+        thread.join(SAFETY)
         listening.close()
 
 
 @contextmanager
-def attacked(place: Path) -> Iterator[int]:
+def attacked(place: Path, more: str = "") -> Iterator[int]:
     """The port of a server below a folder that holds what is not to be had."""
     (place / "secret.md").write_text(STOLEN)
     (place / "plans" / "evil").mkdir(parents=True)
@@ -49,7 +49,7 @@ def attacked(place: Path) -> Iterator[int]:
     root = place / "project"
     root.mkdir()
     (root / "link").symlink_to(place)
-    with served(workspace(root, CONFIG)) as found:
+    with served(workspace(root, CONFIG + more)) as found:
         yield found
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+import yaml
 from starlette.testclient import TestClient
 
 from hornbook import Workspace
 from hornbook.serve.app import create_app
+from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import with_the_example_sop, write
 
 HERE = "http://127.0.0.1:8765"
@@ -25,11 +27,16 @@ DECISIONS = {
 }
 
 
+PATIENT = {"deadline_seconds": int(SAFETY), "sparql_seconds": int(SAFETY)}
+"""A busy machine answers late, which is no refusal; a test that wants one sets its own seconds."""
+
+
 def workspace(root: Path, config: str = "") -> Path:
     """An ingested workspace of two SOPs and two decisions."""
     write(with_the_example_sop(root), DECISIONS)
-    if config:
-        write(root, {".hornbook/config.yaml": config})
+    settings = yaml.safe_load(config) or {}
+    settings["serve"] = {**PATIENT, **settings.get("serve", {})}
+    write(root, {".hornbook/config.yaml": yaml.safe_dump(settings)})
     with Workspace.open(root) as work:
         work.ingest()
     return root
@@ -64,5 +71,5 @@ def on_a_port(root: Path, environment: Mapping[str, str] | None = None) -> Itera
     finally:
         app.state.updates.closing.set()
         server.should_exit = True
-        thread.join(30)
+        thread.join(SAFETY)
         listening.close()

@@ -22,6 +22,7 @@ from SPARQLWrapper import JSON, SPARQLWrapper
 from hornbook.serve.app import create_app
 from tests.conformance.schemathesis_checks import KNOWN_HERE_ONLY
 from tests.kit.servers import on_a_port, workspace
+from tests.kit.waiting import SAFETY
 
 SELECT = (
     "PREFIX d: <https://w3id.org/hornbook/p/source/doc/> "
@@ -58,13 +59,13 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def rest_call(case: Any) -> None:
-    answer = case.call()
+    answer = case.call(timeout=SAFETY)
     told = answer.status_code == 422 and answer.json()["code"] in KNOWN_HERE_ONLY
     case.validate_response(answer, excluded_checks=[positive_data_acceptance] if told else [])
 
 
 def graphql_call(case: Any) -> None:
-    answer = case.call()
+    answer = case.call(timeout=SAFETY)
     assert answer.status_code == 200, answer.text
     codes = {error["extensions"]["code"] for error in answer.json().get("errors", ())}
     assert codes <= {"BAD_USER_INPUT", "LIMIT_EXCEEDED", "NOT_FOUND", "BUSY"}, answer.text
@@ -128,10 +129,16 @@ def test_graphql_answers_whatever_its_schema_allows(fuzzed: str, number: int) ->
 def test_gql_asks_over_http_and_follows_over_a_socket(address: str) -> None:
     async def scene() -> None:
         transport = AIOHTTPTransport(url=f"{address}/graphql")
-        async with Client(transport=transport, fetch_schema_from_transport=True) as session:
+        async with Client(
+            transport=transport, fetch_schema_from_transport=True, execute_timeout=SAFETY
+        ) as session:
             found = await session.execute(gql("{ sops { id } }"))
             assert len(found["sops"]) == 2
-        socket = WebsocketsTransport(url=f"{address.replace('http', 'ws')}/graphql")
+        socket = WebsocketsTransport(
+            url=f"{address.replace('http', 'ws')}/graphql",
+            connect_timeout=SAFETY,
+            ack_timeout=SAFETY,
+        )
         async with Client(transport=socket) as session:
             asked = gql("subscription { graphVersions { documents } }")
             async for found in session.subscribe(asked):

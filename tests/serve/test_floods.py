@@ -36,7 +36,7 @@ from tests.kit.waiting import SAFETY
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    with attacked(tmp_path_factory.mktemp("attacked")) as found:
+    with attacked(tmp_path_factory.mktemp("attacked"), "  sparql_seconds: 1\n") as found:
         yield found
 
 
@@ -100,7 +100,7 @@ def test_who_never_reads_an_answer_is_left(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     with served(root) as port, socket.socket() as line:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        line.settimeout(20)
+        line.settimeout(SAFETY)
         line.connect(("127.0.0.1", port))
         # Some megabytes of answers, more than the system keeps for a connection.
         asked = query("{" + " ".join(f"a{n}: entities {{ id triples {{ predicate object }} }}" for n in range(30)) + "}")  # fmt: skip

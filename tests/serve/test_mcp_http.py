@@ -86,7 +86,7 @@ def test_a_post_is_answered_at_once_with_and_without_a_slash(local: str) -> None
 def test_a_reader_may_use_every_tool(guarded: str) -> None:
     async def ask() -> Any:
         headers = {"authorization": f"Bearer {READER}"}
-        async with httpx2.AsyncClient(headers=headers) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=SAFETY) as http:
             transport = streamable_http_client(guarded, http_client=http)
             async with Client(transport) as client:
                 tools = await client.list_tools()

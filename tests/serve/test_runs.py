@@ -174,7 +174,11 @@ def test_a_subscription_gives_the_same_over_sse_and_a_socket(root: Path, book: B
         by_events = [json.loads(line)["data"]["runEvents"] for line in lines]
 
         async def listen() -> list[Any]:
-            socket = WebsocketsTransport(url=f"{address.replace('http', 'ws')}/graphql")
+            socket = WebsocketsTransport(
+                url=f"{address.replace('http', 'ws')}/graphql",
+                connect_timeout=SAFETY,
+                ack_timeout=SAFETY,
+            )
             async with Client(transport=socket) as session:
                 return [found["runEvents"] async for found in session.subscribe(gql(text))]
 

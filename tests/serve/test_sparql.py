@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from hornbook import Workspace
 from hornbook.serve.http.response import best
 from tests.kit.servers import client, workspace
+from tests.kit.waiting import until
 from tests.kit.workspaces import SOPS, write
 
 SELECT = "SELECT ?title { ?s source.doc:title ?title } ORDER BY ?title"
@@ -22,7 +23,7 @@ GRAPH = "https://w3id.org/hornbook/graph/decision/0002-rust"
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return workspace(
         tmp_path_factory.mktemp("sparql"),
-        "serve:\n  sparql_rows: 50\n  sparql_seconds: 2\n  sparql_workers: 1\n  sparql_bytes: 20000\n",
+        "serve:\n  sparql_rows: 50\n  sparql_workers: 1\n  sparql_bytes: 20000\n",
     )
 
 
@@ -151,11 +152,17 @@ def test_an_answer_with_too_many_bytes_is_refused(local: TestClient) -> None:
     assert (answer.status_code, answer.json()["code"]) == (413, "answer-too-large")
 
 
-def test_a_query_that_never_ends_is_ended_and_the_next_one_is_answered(local: TestClient) -> None:
+def test_a_query_that_never_ends_is_ended_and_the_next_one_is_answered(tmp_path: Path) -> None:
     text = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"?a{n} ?b{n} ?c{n} ." for n in range(6)) + " }"
-    answer = local.get("/sparql", params={"query": text})
-    assert (answer.status_code, answer.json()["code"]) == (504, "deadline")
-    assert local.get("/sparql", params={"query": "ASK {}"}).json()["boolean"] is True
+    root = workspace(tmp_path, "serve:\n  sparql_seconds: 1\n  sparql_workers: 1\n")
+    with client(root) as found:
+        answer = found.get("/sparql", params={"query": text})
+        assert (answer.status_code, answer.json()["code"]) == (504, "deadline")
+
+        def next_one() -> bool:
+            return found.get("/sparql", params={"query": "ASK {}"}).json().get("boolean") is True
+
+        assert until(next_one, "an answer within a second, once the machine has one to spare")
 
 
 def test_an_ingest_is_seen_by_the_next_query(tmp_path: Path) -> None:
@@ -205,7 +212,7 @@ def test_negotiation_follows_quality_and_precision(
 
 
 def test_a_query_that_takes_too_much_memory_is_ended(tmp_path: Path) -> None:
-    root = workspace(tmp_path, "serve:\n  sparql_megabytes: 200\n  sparql_seconds: 25\n")
+    root = workspace(tmp_path, "serve:\n  sparql_megabytes: 200\n")
     many = " ".join(f"?a{n} ?b{n} ?c{n} ." for n in range(4))
     with client(root) as found:
         answer = found.get("/sparql", params={"query": f"SELECT * {{ {many} }} ORDER BY ?c0"})

@@ -51,7 +51,7 @@ _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 # What a process needs for shared memory and terminals, and has of its own under bubblewrap.
 _SHARED = ("/dev/shm", "/dev/pts", "/dev/ptmx")  # noqa: S108  # no file of ours
 _MOST_SEEN = 64
-_TRIAL_SECONDS = 30
+_TRIAL_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
