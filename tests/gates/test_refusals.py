@@ -102,6 +102,11 @@ REFUSED = [
 ]  # fmt: skip
 
 HOLLOW = [
+    # programs in the command, and options of more tools
+    "python -c pass", "python3 -c 'import sys; sys.exit(0)'", "node -e 0", "node -e 'process.exit(0)'", "ruby -e 'puts 1'", "perl -e 0",
+    "mocha --dry-run", "go help test", "rubocop -a", "bazel test --nobuild //...", "semgrep --no-error .", "trivy fs .",
+    "trivy fs --exit-code 0 .", "gitleaks detect --exit-code 0", "pip-audit --dry-run", "actionlint -version", "just -n test", "just --list",
+    "yamllint /dev/null",
     # commands that are read and not run
     "sh -n", "echo pytest | sh -n", "printf 'pytest\\n' | bash -n", "sh -nc pytest", "sh -n -c pytest", "sh -enc 'pytest'",
     "bash -o noexec -c pytest", "bash -n <<EOF\npytest\nEOF", "sh -n <<< pytest", "sh -n /dev/null", "set -n; pytest",
@@ -126,6 +131,7 @@ HOLLOW = [
 """Checks that look at nothing, or whose findings nobody hears."""
 
 SOUND = [
+    "python -c 'import app; app.check()'", "node -e 'require(\"./check\")()'", "trivy fs --exit-code 1 .", "just test", "go test ./...",
     "sh -n install.sh", "bash -n scripts/*.sh", "sh -n < install.sh", "cat install.sh | sh -n", "sh -n install.sh && shellcheck install.sh",
     "git ls-files '*.sh' | xargs -n1 sh -n", "set -eu; pytest", "set -uo pipefail; pytest", "bash -ec pytest", "head -n 5 x && pytest",
     "shellcheck install.sh", "shellcheck -x install.sh > /dev/null", "pytest < /dev/null", "pytest 2> /dev/null", "pytest -c /dev/null tests",
@@ -336,6 +342,10 @@ FILES = {
         "PYTEST = pytest\n.PHONY: test soft deep all\n\ntest:\n\t$(PYTEST)\n\n"
         "told:\n\t@git status\n\tpytest --collect-only\n\nsoft:\n\t-pytest\n\t@echo done\n\ndeep: soft\n\t@true\n\nall: test soft\n\nold:\n\tpytest || true\n"
     ),
+    "web/Makefile": "include rules.mk\n-include more.mk\ntest:\n\tpytest\n",
+    "web/rules.mk": "soft:\n\tpytest ; true\n",
+    "web/more.mk": "# nothing yet\n",
+    "api/Makefile": "include $(RULES)\nsoft:\n\ttrue\n",
     "package.json": (
         '{"scripts": {"test": "jest || true", "lint": "eslint .", "e2e": "exit 0",'
         ' "unit": "jest --passWithNoTests"}}'
@@ -351,7 +361,7 @@ def shipped(path: str) -> bytes | None:
     "command",
     [
         "./scripts/bad.sh", "sh scripts/bad.sh", "bash ./scripts/worse.sh", "scripts/bad.sh && ./scripts/worse.sh",
-        "make soft", "make told", "make deep", "make old", "npm test", "npm run e2e", "npm run unit", "yarn test",
+        "make soft", "make -C web soft", "make told", "make deep", "make old", "npm test", "npm run e2e", "npm run unit", "yarn test",
     ],
 )  # fmt: skip
 def test_a_script_that_cannot_fail_is_refused(command: str) -> None:
@@ -363,7 +373,7 @@ def test_a_script_that_cannot_fail_is_refused(command: str) -> None:
     "command",
     [
         "./scripts/good.sh", "sh scripts/strict.sh", "./scripts/strict-shebang.sh", "./scripts/hears.sh", "sh -e scripts/bad.sh",
-        "./scripts/check.py", "./scripts/broken.sh", "./scripts/missing.sh", "sh -n scripts/bad.sh", "make test",
+        "./scripts/check.py", "./scripts/broken.sh", "./scripts/missing.sh", "sh -n scripts/bad.sh", "make test", "make -C web test", "make -C api soft",
         "make all", "make unknown", "make -C other soft", "npm run lint", "npm run missing", "./gradlew test",
     ],
 )  # fmt: skip

@@ -18,6 +18,7 @@ _UNKNOWN = "unknown-command"
 _SHEBANG = re.compile(r"#!\s*(?:/usr/bin/env\s+(?:-S\s+)?)?(\S+)")
 _MAKE_VARIABLE = re.compile(r"\$[({][^(){}]*[)}]|\$[@<^*?]")
 _RULE = re.compile(r"([^\s:#=][^:#=]*?)\s*::?(?!=)\s*([^#;]*)(?:;(.*))?")
+_INCLUDE = re.compile(r" *(?:-|s)?include\s+(.*)")
 _MAKES = frozenset({"make", "gmake"})
 _SCRIPT_RUNNERS = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), "package.json"),
@@ -171,9 +172,25 @@ def _makefile(folder: str, file: str, read: Read) -> _Rules:
     names = [file] if file else list(_MAKEFILES)
     texts = (_text(f"{folder}{name}", read) for name in names)
     text = next((each for each in texts if each is not None), None)
-    if text is None or re.search(r"^\s*-?include\b", text, re.MULTILINE):
-        return {}
-    return _rules(text)
+    whole = _with_included(text, folder, read) if text is not None else None
+    return _rules(whole) if whole is not None else {}
+
+
+def _with_included(text: str, folder: str, read: Read, depth: int = 0) -> str | None:
+    """A Makefile with the files that it includes in their place; none if one is not known."""
+    lines = []
+    for line in text.split("\n"):
+        included = _INCLUDE.match(line)
+        if included is None:
+            lines.append(line)
+            continue
+        for name in included[1].split("#")[0].split():
+            there = _text(f"{folder}{name}", read) if depth < _DEEPEST_SCRIPT else None
+            whole = None if there is None else _with_included(there, folder, read, depth + 1)
+            if whole is None:
+                return None
+            lines.append(whole)
+    return "\n".join(lines)
 
 
 def _wanted(targets: list[str], rules: _Rules) -> list[str]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hornbook.shell.programs import CHECKERS, SHELLS, program_name
 
@@ -70,6 +71,12 @@ _OPTIONS: dict[str, dict[str, str]] = {
     },
     "jest": {"runs no test": "--listTests"},
     "vitest": {"only lists tests": "list"},
+    "mocha": {"runs no test": "--dry-run"},
+    "bazel": {"builds and runs nothing": "--nobuild"},
+    "pip-audit": {"checks nothing": "--dry-run"},
+    "semgrep": {"always passes": "--no-error"},
+    "actionlint": {"only prints": "-version"},
+    "just": {"runs nothing": "-n --dry-run", "only lists": "-l --list --summary"},
     "rspec": {
         "runs no test": "--dry-run",
         "writes a configuration": "--init",
@@ -80,6 +87,7 @@ _OPTIONS: dict[str, dict[str, str]] = {
         "only lists files": "-L --list-target-files",
         "only prints": "-v -V -h --show-cops",
         "accepts what it finds": "--auto-gen-config --regenerate-todo",
+        "mends what it finds": "-a -A --autocorrect --autocorrect-all --auto-correct",
     },
     "phpunit": {
         "runs no test": """
@@ -95,7 +103,7 @@ _OPTIONS: dict[str, dict[str, str]] = {
     "composer": {"runs nothing": "--dry-run"},
     "cmake": {"builds nothing": "-N", "only prints": "-h"},
     "dotnet": {"runs no test": "--list-tests -t"},
-    "go": {"runs nothing": "-n", "runs no test": "-list -count=0"},
+    "go": {"runs nothing": "-n", "runs no test": "-list -count=0", "only prints": "help version"},
     "bats": {"runs no test": "--count -c"},
 }
 _OF_ANY_TOOL = {
@@ -110,6 +118,7 @@ _IN_TEST_GATES: dict[str, dict[str, str]] = {
     "cargo": {"compiles the tests and runs none": "--no-run"},
     "go": {"compiles the tests and runs none": "-c"},
     "node": {"runs nothing": "--check -c"},
+    "deno": {"compiles the tests and runs none": "--no-run"},
 }
 _FOR_TESTS: dict[str, dict[str, str]] = {
     "mvn": {
@@ -145,6 +154,7 @@ def empty_run(words: Sequence[str], gate: str, variables: Mapping[str, str]) -> 
         _named_option(tool, given, gate)
         or _selected_nothing(tool, given)
         or _found_nothing(tool, given)
+        or _does_nothing(tool, given)
     )
 
 
@@ -234,6 +244,8 @@ _NOTHING: dict[str, tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]] = 
         "mvn": (("-Dtest|-Dit\\.test", _NO_TEST.pattern, "selects no test"),),
         "phpcs": (("ignore_errors_on_exit", "1", "always passes"),),
         "coverage": (("--fail-under", "0", "passes with any coverage"),),
+        "gitleaks": (("--exit-code", "0", "always passes"),),
+        "trivy": (("--exit-code", "0", "always passes"),),
         "make": (("SHELL|\\.SHELLFLAGS", ".*", "runs the recipes with something else"),),
     }.items()
 }
@@ -287,6 +299,25 @@ def _found_nothing(tool: str, given: list[str]) -> Hollow | None:
     return None
 
 
+# The options behind which interpreters take a program, and the statements of one that cannot fail.
+_INLINE = {"python": "-c", "node": "-e --eval -p", "ruby": "-e", "perl": "-e", "php": "-r"}
+_IDLE = re.compile(
+    r"\s*(?:pass|import [\w., ]+|from [\w.]+ import [\w, ]+|require\(?\s*[\"'][\w/.]+[\"']\)?|"
+    r"(?:sys\.|process\.|os\._)?exit\(?\s*0?\s*\)?|"
+    r"(?:print|puts|echo|console\.log)\b[ (]*[\"'\w ]*\)?|\d+|[\"'][^\"']*[\"']|true)?\s*",
+    re.IGNORECASE,
+)
+
+
+def _does_nothing(tool: str, given: list[str]) -> Hollow | None:
+    """A program in the command itself that has nothing in it which could fail."""
+    options = _INLINE.get(tool.rstrip("0123456789."), "").split()
+    for option, code in pairwise(given):
+        if option in options and all(map(_IDLE.fullmatch, re.split(r"[;\n]", code))):
+            return Hollow(f"{option} {code}", "has nothing in it that could fail", "run a check")
+    return None
+
+
 # Tools that end with 0 whatever they find: the verb, the options with which they do not, and what
 # to write instead. Where another command judges what they left, they are no defect.
 _FINDS: dict[str, tuple[str, str, str]] = {
@@ -313,6 +344,7 @@ _FINDS: dict[str, tuple[str, str, str]] = {
     "shfmt": ("", "-d --diff -l --list", "add `-d`"),
     "stylua": ("", "--check", "add `--check`"),
     "swiftformat": ("", "--lint", "add `--lint`"),
+    "trivy": ("", "--exit-code", "add `--exit-code 1`"),
     "terraform": ("fmt", "-check --check", "add `-check`"),
     "tofu": ("fmt", "-check --check", "add `-check`"),
     "yapf": ("", "-d --diff -q --quiet", "add `--diff`"),

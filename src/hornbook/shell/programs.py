@@ -268,7 +268,8 @@ CHECKERS = names(
     pytest py.test tox nox mypy pyright ruff flake8 pylint black isort bandit unittest
     golangci-lint staticcheck clippy-driver rustfmt jest vitest mocha ava tsc eslint biome
     playwright cypress c8 nyc ctest bats shellcheck rspec rubocop standardrb phpunit paratest
-    pest phpstan psalm phpcs php-cs-fixer ktlint detekt clang-tidy cppcheck
+    pest phpstan psalm phpcs php-cs-fixer ktlint detekt clang-tidy cppcheck yamllint hadolint
+    actionlint
     """
 )
 """Linters and tools that run tests."""

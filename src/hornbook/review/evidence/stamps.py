@@ -4,11 +4,10 @@ What counts as the same are the words, without the rule's own name, spacing and 
 that are quoted, whichever slice of them it is and however many lines are cited around it; lines
 that are cited without a quote, where there is none. Two answers in the same words are enough where
 they are all there is; the same lines may honestly speak to two rules, so that there it takes three,
-and most of them. A change with fewer lines than rules leaves nothing else to cite. Sections of one
-rule may rest on the same lines too.
+and most of those that bind the same files. A change with fewer lines than rules leaves nothing else
+to cite. Sections of one rule may rest on the same lines too.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -58,10 +57,10 @@ def stamped(answers: Sequence[Answer], reviewed: Reviewed) -> Iterator[ReviewPro
     found = judged(answers)
     if len(found) < 2 or _changed_lines(found, reviewed) < len(found):
         return
-    lines = dict.fromkeys((each.unit.sop_id, _lines(each)) for each in found)
+    lines = {(each.unit.sop_id, _lines(each)): _bound(each) for each in found}
     times = (
-        _same(map(_words, found), len(found)),
-        _same([each for _, each in lines], max(len(lines), FEWEST_ALIKE)),
+        _same([(_words(each), _bound(each)) for each in found], len(found)),
+        _same([(each, files) for (_, each), files in lines.items()], max(len(lines), FEWEST_ALIKE)),
     )
     yield from _stamp(max(times))
 
@@ -74,7 +73,7 @@ def stamped_over_passes(answers: Sequence[Answer]) -> Iterator[ReviewProblem]:
     """
     found = judged(answers)
     if len(found) >= FEWEST_ALIKE:
-        yield from _stamp(_same(map(_words, found), len(found)))
+        yield from _stamp(_same([(_words(each), _bound(each)) for each in found], len(found)))
 
 
 def shared(answers: Sequence[Answer]) -> Iterator[ReviewProblem]:
@@ -100,13 +99,25 @@ def _stamp(count: int) -> Iterator[ReviewProblem]:
         yield ReviewProblem("rubber_stamp", None, said)
 
 
-def _same(signatures: Iterable[object], whole: int) -> int:
-    """How many of them are alike, if that is all (from two on), or most of three or more."""
-    counts = Counter(signatures)
-    ((_, times),) = counts.most_common(1)
-    everywhere = times >= 2 and times == whole
-    most = times >= FEWEST_ALIKE and 2 * times > counts.total()
-    return times if everywhere or most else 0
+def _same(signatures: Sequence[tuple[object, frozenset[str]]], whole: int) -> int:
+    """How many of them are alike, if that is all (from two on), or most of three or more.
+
+    Each has the files that its rule binds: most are meant of the rules that bind the same ones.
+    """
+    groups: dict[object, list[frozenset[str]]] = {}
+    for signature, files in signatures:
+        groups.setdefault(signature, []).append(files)
+    for alike in sorted(groups.values(), key=len, reverse=True):
+        times, files = len(alike), frozenset.intersection(*alike)
+        peers = sum(not files or not files.isdisjoint(each) for _, each in signatures)
+        everywhere = times >= 2 and times == whole
+        if everywhere or (times >= FEWEST_ALIKE and 2 * times > peers):
+            return times
+    return 0
+
+
+def _bound(answer: Answer) -> frozenset[str]:
+    return frozenset(answer.unit.bound)
 
 
 def _words(answer: Answer) -> object:
