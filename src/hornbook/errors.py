@@ -11,6 +11,7 @@ HornbookError
 ├── TooSlow               a query was ended: it took too long or too much memory
 ├── Busy                  something is going on that the request would have to wait for
 ├── NotFound              no such entity, revision or file (exit 1)
+├── NotAPerson            only a person may do this, and whoever asks is none (exit 1)
 ├── StoreError            the index on disk cannot be used; `ingest --rebuild` makes it anew
 ├── EventLogError         the log of a plan is damaged, or its export contradicts it
 └── EngineError           the engine cannot run, or will not touch a run as it is
@@ -68,6 +69,10 @@ class Busy(HornbookError):
 
 class NotFound(HornbookError):
     """Nothing has that name."""
+
+
+class NotAPerson(HornbookError):
+    """What was asked for needs a human principal; nothing was done."""
 
 
 class StoreError(HornbookError):

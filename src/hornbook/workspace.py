@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from hornbook.loop.review_run import ReviewPlan, RunReview
     from hornbook.loop.runs.history import PastRun
     from hornbook.loop.runs.run_book import RunBook
+    from hornbook.loop.runs.state import GivenAnswer
     from hornbook.plans.plan import PlanDecision
+    from hornbook.plans.principal import Principal
     from hornbook.plans.reader import PlanReader
     from hornbook.plans.store import PlanView
     from hornbook.review.canary_packet import CanaryPacket
@@ -450,7 +452,9 @@ class Workspace(Repository):
         from hornbook.review.review_history import reviewers_since  # noqa: PLC0415  # only this needs it
 
         bad = [each.id for each in self.bad_records()]
-        return reviewers_since(self.places, to_seconds(since), without=bad)
+        with self.run_book() as book:
+            overruled = book.overruled()
+        return reviewers_since(self.places, to_seconds(since), without=bad, overruled=overruled)
 
     def gates(self, *, diff: str | None = None) -> GateList:
         """The effective gates, each value with its origin, and those that are refused.
@@ -515,11 +519,14 @@ class Workspace(Repository):
         book = self.plan_book()
         return book.brief(plan or book.plan_of(str(task)), task, with_files=with_files)
 
-    def plan_book(self) -> PlanBook:
-        """The plans of the workspace: to begin, commit, check and carry them out."""
+    def plan_book(self, by: Principal | None = None) -> PlanBook:
+        """The plans of the workspace: to begin, commit, check and carry them out.
+
+        `by` is who acts, by default whoever runs this process.
+        """
         from hornbook.loop.plan_book import PlanBook  # noqa: PLC0415  # start-up
 
-        return PlanBook(self.places, self.settings, self.ingested)
+        return PlanBook(self.places, self.settings, self.ingested, by=by)
 
     def _plan_reader(self) -> PlanReader:
         from hornbook.plans.reader import PlanReader  # noqa: PLC0415  # start-up
@@ -532,11 +539,40 @@ class Workspace(Repository):
 
         return Memory(self.places, self.settings)
 
-    def run_book(self) -> RunBook:
-        """The runs of the workspace's plans, to be listed, answered and followed; to be closed."""
+    def run_book(self, by: Principal | None = None) -> RunBook:
+        """The runs of the workspace's plans, to be listed, answered and followed; to be closed.
+
+        `by` is who answers, by default whoever runs this process.
+        """
         from hornbook.loop.runs.run_book import RunBook  # noqa: PLC0415  # start-up
 
-        return RunBook(self.places, self.settings)
+        return RunBook(self.places, self.settings, by=by)
+
+    def answer(
+        self,
+        run_id: str,
+        action: str,
+        text: str = "",
+        reason: str = "",
+        *,
+        by: Principal | None = None,
+    ) -> GivenAnswer:
+        """Say a person's word on a run that asks, and wake whoever works on it.
+
+        `action` is accept, return, overrule, split, amend, stop or text.
+
+        Raises:
+            NotFound: There is no such run.
+            NotAPerson: Whoever says so is none.
+            UsageError: It asks nothing, or the action does not fit.
+        """
+        from hornbook.loop.steps.answer import word  # noqa: PLC0415  # start-up
+
+        said = word(action, text, reason)
+        with self.run_book(by) as book:
+            given = book.answer(run_id, said)
+        self.wake(given.run)
+        return given
 
     def wake(self, run_id: str) -> bool:
         """Have whoever works go on with a run that was answered; False if the engine has none."""

@@ -39,9 +39,9 @@ class Counting:
             return StepOutcome(StepKind.CONTINUED, run_id, status="running")
         return StepOutcome(StepKind.ENDED, run_id, status="approved")
 
-    def answer(self, run_id: str, text: str) -> StepOutcome:
-        """Nobody asks."""
-        raise NotImplementedError(text)
+    def gave_up(self, run_id: str, reason: str, status: str) -> StepOutcome:
+        """Nothing fails."""
+        raise NotImplementedError(reason)
 
 
 def measure() -> dict[str, float]:

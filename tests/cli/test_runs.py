@@ -12,8 +12,8 @@ from hornbook.loop.engine.engine_runs import EngineRun, RunPhase
 from hornbook.loop.engine.plan_engine import Execution, ObservedRun
 from hornbook.loop.runs.files import event_summary
 from hornbook.loop.runs.log import Progress
-from hornbook.loop.runs.run_book import RunBook
 from hornbook.plans.events import Event
+from hornbook.plans.principal import unknown
 from tests.kit.commands import expect
 from tests.kit.fakes import fails, reviews, writes
 from tests.kit.loops import BROKEN, GREET, Stage, repository
@@ -39,7 +39,7 @@ def test_runs_are_listed_with_what_they_ask(root: Path) -> None:
     assert line["message"] == "Max retries exceeded after 3 attempts"
     listed = expect(root, "runs")
     assert "run-1" in listed.stdout
-    assert "hornbook answer run-1" in listed.stderr
+    assert "hornbook runs show run-1" in listed.stderr
 
 
 def test_a_run_is_shown_attempt_by_attempt(root: Path) -> None:
@@ -71,17 +71,18 @@ def test_a_run_that_is_not_there_is_told_so(root: Path) -> None:
 def test_a_workspace_without_runs_says_how_to_begin(tmp_path: Path) -> None:
     assert "hornbook execute SLUG" in expect(tmp_path, "runs").stderr
     with Workspace.open(tmp_path) as work, pytest.raises(NotFound):
-        RunBook(work.places, work.settings).answer("run-1", "go on")
+        work.answer("run-1", "return", "go on")
 
 
 def test_an_answer_goes_to_the_run_once(tmp_path: Path) -> None:
     root = repository(tmp_path)
     Stage(root, [writes({"src/greet.py": BROKEN})]).go()
-    told = answer(root, "answer", "run-1", "--text", "Say hello.")
-    assert (told["run"], told["status"]) == ("run-1", "running")
-    assert "asks nothing" in expect(root, "answer", "run-1", "--text", "more", code=2).stderr
-    with Workspace.open(root) as work, pytest.raises(UsageError, match="says something"):
-        RunBook(work.places, work.settings).answer("run-1", " ")
+    told = answer(root, "answer", "run-1", "--return", "Say hello.")
+    assert (told["run"], told["status"], told["action"]) == ("run-1", "running", "return")
+    assert told["principal"]["id"] == "human:ann@example.org"
+    assert "asks nothing" in expect(root, "answer", "run-1", "--return", "more", code=2).stderr
+    with Workspace.open(root) as work, pytest.raises(UsageError, match="says nothing"):
+        work.answer("run-1", "return", " ")
 
 
 def test_an_edited_log_is_not_shown_as_if_nothing_was(tmp_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_the_run_of_a_plan_asks_with_those_of_its_tasks_and_is_not_the_one_to_an
     assert {line["status"] for line in lines.values()} == {"asking"}
     assert lines["run-1"]["message"] == "a person has to answer hello-t1-1"
     listed = expect(root, "runs").stderr
-    assert "1 run asking: `hornbook answer hello-t1-1" in listed
+    assert "1 run asking: `hornbook runs show hello-t1-1" in listed
 
 
 def test_only_runs_that_ask_by_themselves_are_to_be_answered() -> None:
@@ -157,8 +158,12 @@ def test_only_runs_that_ask_by_themselves_are_to_be_answered() -> None:
         return ObservedRun(one, Progress())
 
     every = (seen("p-1", None), seen("p-t1-1", "p-1"), seen("p-t2-1", "p-1", RunPhase.ENDED))
-    assert [each.run for each in Execution("p", every[0].run, every).asking] == ["p-t1-1"]
-    assert [each.run for each in Execution("p", every[0].run, every[:1]).asking] == ["p-1"]
+    assert [each.run for each in Execution("p", every[0].run, every, approved=False).asking] == [
+        "p-t1-1"
+    ]
+    assert [
+        each.run for each in Execution("p", every[0].run, every[:1], approved=False).asking
+    ] == ["p-1"]
 
 
 STEP = {"step": 2, "action": "edit_file", "target": "a.py", "summary": "changed a.py (+1 lines)"}
@@ -192,5 +197,7 @@ CALL = {
     ],
 )
 def test_what_an_agent_told_stands_in_the_audit_trail(said: dict[str, Any], line: str) -> None:
-    event = Event(1, "p", 1, "agent.told", "", "k", "agent", {"told": said}, "", "")
+    event = Event(
+        1, "p", 1, "agent.told", "", "k", "agent", {"told": said}, "", "", unknown("agent")
+    )
     assert event_summary(event) == line

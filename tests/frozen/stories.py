@@ -76,6 +76,7 @@ class Story:
     def begin(self, files: Mapping[str, str]) -> None:
         """Make the repository with a first commit of these files."""
         git(self.root, "init", "-q", "-b", "main")
+        git(self.root, "config", "user.email", "ann@example.org")  # who acts stands in events
         self.commit(files)
 
     def commit(self, files: Mapping[str, str]) -> str:

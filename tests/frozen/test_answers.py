@@ -153,7 +153,7 @@ def test_every_answer_on_an_executed_plan_is_as_stored(tmp_path: Path) -> None:
         story.ask(f"execute-{task}", *asked, told=False)
     story.both("runs-asking", "runs", "show", "add-tax-t2-1")
     story.ask("resume-asking", "resume", "add-tax-t2-1", "--json", told=False)
-    story.ask("answer", "answer", "add-tax-t2-1", "--text", "Approve it.", "--json")
+    story.ask("answer", "answer", "add-tax-t2-1", "--accept", "--reason", "It is right.", "--json")
     story.ask("resume", "resume", "add-tax-t2-1", "--json", told=False)
     story.ask("auto", "auto", "More tax", "--agent", "scripted", "--json", told=False)
     story.both("runs", "runs")

@@ -52,6 +52,9 @@ class ScriptedLoop:
             return self._now(run_id, done)
         return self._have(run_id, done, text)
 
+    def gave_up(self, run_id: str, reason: str, status: str) -> StepOutcome:
+        return StepOutcome(StepKind.ENDED, run_id, status=status, message=reason)
+
     def _done(self, run_id: str) -> int:
         events = self._log.events(self._plan)
         return sum(e.kind == EFFECT.name and e.data["run"] == run_id for e in events)

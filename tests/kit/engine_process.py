@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -58,7 +59,9 @@ def act(engine: Engine, state: Path, what: str, rest: tuple[str, ...]) -> None:
         for each in json.loads((state / "runs.json").read_text()):
             engine.begin(Request(**each))
     elif what == "answer":
-        engine.answer(*rest)
+        with closing(ScriptedLoop(state)) as loop:
+            loop.answer(*rest)
+        engine.resume(rest[0])
     else:
         engine.resume(rest[0])
 

@@ -142,7 +142,7 @@ class Script:
     def work(self, assignment: Assignment, record: Record) -> Answer:
         """Do the move of this attempt."""
         self.seen.append(assignment)
-        record({"began": assignment.key})
+        record({"kind": "agent.started", "agent": self.name, "role": assignment.role.value})
         return self.moves[min(assignment.attempt, len(self.moves)) - 1](assignment)
 
 

@@ -14,6 +14,7 @@ from hornbook.commits import git as commits
 from hornbook.loop.loop import open_loop
 from hornbook.loop.protocol import Loop, StepKind, StepOutcome
 from hornbook.loop.runs.run_book import breaches
+from hornbook.loop.runs.state import GivenAnswer
 from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
 from hornbook.plans.run_kinds import kinds_for
@@ -118,6 +119,7 @@ def _prepared(plan: str, config: str, more: tuple[tuple[str, str], ...]) -> Path
         },
     )
     subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
+    git(root, "config", "user.email", "ann@example.org")
     with Workspace.open(root) as work:
         work.places.prepare()
         git(root, "add", "-A")
@@ -196,6 +198,11 @@ class Stage:
                 if outcome.status != "asking":
                     pending.append(current)
         raise AssertionError(f"the run did not end: {standing}")
+
+    def answer(self, run: str, action: str, text: str = "", reason: str = "") -> GivenAnswer:
+        """A person's word on a run that asks."""
+        with Workspace.open(self.root) as work:
+            return work.answer(run, action, text, reason)
 
     def log(self, plan: str = "hello") -> list[Event]:
         """All events of a plan; whatever a test did, no review came without gates before it."""

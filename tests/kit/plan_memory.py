@@ -6,6 +6,7 @@ from typing import Any
 from hornbook import Workspace
 from hornbook.plans.events import Event, next_event
 from hornbook.plans.log import EventLog
+from hornbook.plans.principal import unknown
 from tests.kit.plans import PLAN, with_a_plan
 
 NOW = "2026-11-16T08:00:00.000Z"
@@ -54,7 +55,7 @@ def forged(root: Path, kind: str, data: dict[str, Any], slug: str = "limits") ->
     last = log.events(slug)[-1]
     log.close()
     without_database(root)
-    event = next_event(last, plan=slug, kind=kind, data=data, key="forged", actor="x", at=NOW)
+    event = next_event(last, plan=slug, kind=kind, data=data, key="forged", by=unknown("x"), at=NOW)
     with path.open("ab") as file:
         file.write(event.line.encode())
     return event

@@ -82,7 +82,7 @@ def test_a_planner_that_never_mends_its_plan_is_asked_so_often_and_the_check_is_
 def test_a_plan_that_fails_its_check_is_not_begun(root: Path) -> None:
     planner = Planner([EMPTY])
     with Workspace.open(root) as work:
-        ended = PlanEngine(work).auto("Limits", open_planner=lambda _: planner)
+        ended = PlanEngine(work).auto("Limits", open_planner=lambda *_: planner)
         assert isinstance(ended, PlanCheck)
         assert ended.problems == work.plan_book().check("limits").problems
         assert not work.plan("limits").plan.committed

@@ -32,7 +32,7 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
 
     stage = Stage(root, [writes({"src/greet.py": GREET})], [review])
     assert stage.go().kind is StepKind.ASKING
-    stage.loop().answer("run-1", "Try it once more.")
+    stage.answer("run-1", "return", "Try it once more.")
     assert stage.drive("run-1").status == "approved"
     return stage.log()
 

@@ -118,19 +118,19 @@ def test_an_answer_gives_the_run_another_round(tmp_path: Path) -> None:
     stage = Stage(repository(tmp_path), [WELL], [reviewer])
     assert stage.go().kind is StepKind.ASKING
     assert stage.loop().step("run-1").kind is StepKind.ASKING
-    assert stage.loop().answer("run-1", "Say it so.").kind is StepKind.CONTINUED
+    assert stage.answer("run-1", "return", "Say it so.").status == "running"
     assert stage.drive("run-1").status == "approved"
     assert stage.developer.seen[-1].attempt == 1
     assert "Say it so.\n\nStill not." in stage.developer.seen[-1].prompt
     with pytest.raises(UsageError, match="asks nothing"):
-        stage.loop().answer("run-1", "more")
+        stage.answer("run-1", "return", "more")
     honest(stage)
 
 
 def test_a_person_can_stop_a_run(tmp_path: Path) -> None:
     stage = Stage(repository(tmp_path), [fails("it died")])
     assert stage.go().kind is StepKind.ASKING
-    assert stage.loop().answer("run-1", "stop").status == "stopped"
+    assert stage.answer("run-1", "stop", reason="It is enough.").status == "stopped"
     assert stage.loop().step("run-1").kind is StepKind.ENDED
 
 
@@ -277,7 +277,7 @@ def test_a_refinement_ends_in_a_successor_that_is_carried_out(
         successor = work.plan("hello-revision-2").plan
     assert not successor.committed
     assert "> It is more than this task." in successor.coordination
-    stage.loop().answer(refinement, "yes")
+    stage.answer(refinement, "text", "yes")
     assert stage.drive(refinement).status == "handed_on"
     with Workspace.open(tmp_path) as work:
         assert work.plan("hello").state.superseded_by == "hello-revision-2"
@@ -296,10 +296,10 @@ def test_a_person_writes_the_sections_where_there_is_no_planner(tmp_path: Path) 
     asked = stage.loop().step(refinement)
     assert asked.kind is StepKind.ASKING
     assert "no planner could draw them anew" in asked.message
-    stage.loop().answer(refinement, REFINED)
+    stage.answer(refinement, "text", REFINED)
     assert "right successor" in stage.drive(refinement).message
-    declined = stage.loop().answer(refinement, "no, this is worse")
-    assert declined.kind is StepKind.CONTINUED
+    declined = stage.answer(refinement, "text", "no, this is worse")
+    assert declined.status == "running"
     assert "no, this is worse" in stage.drive(refinement).message
 
 
@@ -491,7 +491,7 @@ def test_limits_of_a_run_go_to_a_person(tmp_path: Path) -> None:
     assert outcome.kind is StepKind.ASKING
     assert "used 1100 tokens, 1000 are its limit" in outcome.message
     assert len(stage.developer.seen) == 1
-    stage.loop().answer("run-1", "go on")
+    stage.answer("run-1", "return", "go on")
     assert stage.drive("run-1").kind is StepKind.ASKING
     assert len(stage.developer.seen) == 2
 
@@ -564,7 +564,7 @@ def test_what_becomes_ready_is_started_though_the_plans_run_sleeps(tmp_path: Pat
 
     stage = Stage(repository(tmp_path), [developer])
     assert "a person has to answer hello-t1-1" in stage.go(task=None).message
-    stage.loop().answer("hello-t1-1", "Try again.")
+    stage.answer("hello-t1-1", "return", "Try again.")
     first = stage.drive("hello-t1-1")
     assert (first.status, first.spawned) == ("approved", ("hello-t2-1",))
     assert stage.loop().step("hello-t2-1").status == "approved"
@@ -649,7 +649,7 @@ def carried_through(stage: Stage) -> None:
     for run in stage.go().spawned:
         outcome = stage.drive(run)
         if outcome.kind is StepKind.ASKING:
-            stage.loop().answer(run, "yes")
+            stage.answer(run, "text", "yes")
             stage.drive(run)
 
 

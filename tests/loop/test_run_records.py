@@ -67,11 +67,15 @@ def test_a_run_that_asks_says_what_until_somebody_answers(tmp_path: Path) -> Non
         "error",
         "run.run-1",
     )
-    stage.loop().answer("run-1", "Try again.")
+    stage.answer("run-1", "return", "Try again.")
     assert stage.drive("run-1").status == "approved"
     with ingested(tmp_path) as work:
         (run,) = work.past_runs()
-    assert (run.status, run.question, run.answered_by) == ("approved", None, ("user",))
+    assert (run.status, run.question, run.answered_by) == (
+        "approved",
+        None,
+        ("human:ann@example.org",),
+    )
 
 
 def test_runs_are_found_by_their_predicates(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hornbook.loop.workflow.subjects import SUBJECTS
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event, check_kind, next_event
 from hornbook.plans.plan import Plan, PlanTask
+from hornbook.plans.principal import unknown
 from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from hornbook.plans.run_records import spent
 from hornbook.plans.store import carried, rewritten, section_diff
@@ -92,7 +93,7 @@ def events_of(steps: list[str], trees: list[str]) -> list[Event]:
                 kind=kinds_of[step],
                 data=data,
                 key=str(place),
-                actor="loop",
+                by=unknown("loop"),
                 at="2026-01-01T00:00:00Z",
             )
         )
@@ -126,7 +127,13 @@ def test_gates_that_only_say_that_they_passed_are_a_breach() -> None:
     honest = events_of(["gates"], ["x"])[0]
     data = {**honest.data, "gates": [{**GATE, "status": "failed"}]}
     lying = next_event(
-        None, plan="p", kind=kinds.GATED, data=data, key="k", actor="a", at="2026-01-01T00:00:00Z"
+        None,
+        plan="p",
+        kind=kinds.GATED,
+        data=data,
+        key="k",
+        by=unknown("a"),
+        at="2026-01-01T00:00:00Z",
     )
     assert len(breaches([lying])) == 1
 

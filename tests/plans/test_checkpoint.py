@@ -22,6 +22,7 @@ from hornbook.plans.events import Event, next_event, violations
 from hornbook.plans.files import parse_decisions, parse_risks
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import Plan
+from hornbook.plans.principal import unknown
 from hornbook.plans.state import PLAN_KINDS, plan_data, project
 from hornbook.plans.store import PlanStore
 from tests.kit.commands import expect
@@ -195,7 +196,9 @@ def test_the_artifacts_are_those_of_the_newest_event_that_names_some() -> None:
     for number, (kind, data) in enumerate(happened):
         last = events[-1] if events else None
         events.append(
-            next_event(last, plan="p", kind=kind, data=data, key=str(number), actor="a", at=NOW)
+            next_event(
+                last, plan="p", kind=kind, data=data, key=str(number), by=unknown("a"), at=NOW
+            )
         )
     assert compact(events).artifacts == {"a/new.txt": DIGEST}
 
@@ -230,7 +233,9 @@ def test_no_event_whatever_it_holds_breaks_a_projection(
     for number, (kind, data) in enumerate(happened):
         last = events[-1] if events else None
         events.append(
-            next_event(last, plan="p", kind=kind, data=data, key=str(number), actor="a", at=NOW)
+            next_event(
+                last, plan="p", kind=kind, data=data, key=str(number), by=unknown("a"), at=NOW
+            )
         )
     state = project(events)
     assert state is not None

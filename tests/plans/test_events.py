@@ -29,6 +29,7 @@ from hornbook.plans.events import (
 )
 from hornbook.plans.log import EXPORT, EventLog, LogMemory
 from hornbook.plans.plan import Constraints, Plan, PlanTask
+from hornbook.plans.principal import unknown
 from hornbook.plans.run_kinds import kinds_for
 from hornbook.plans.state import PLAN_KINDS, PlanStatus, plan_data, project
 from hornbook.plans.store import PlanStore
@@ -57,7 +58,13 @@ def chain(*datas: dict[str, Any]) -> list[Event]:
     for number, data in enumerate(datas):
         last = events[-1] if events else None
         made = next_event(
-            last, plan="rates", kind="risk.recorded", data=data, key=str(number), actor="a", at=NOW
+            last,
+            plan="rates",
+            kind="risk.recorded",
+            data=data,
+            key=str(number),
+            by=unknown("a"),
+            at=NOW,
         )
         events.append(made)
     return events

@@ -218,11 +218,11 @@ def test_no_changed_byte_in_the_middle_passes(data: st.DataObject) -> None:
 
 def test_a_newer_schema_is_refused_whether_the_database_is_there_or_not(root: Path) -> None:
     last = json.loads((root / EXPORT).read_bytes().splitlines()[-1])
-    newer = canonical({**last, "seq": last["seq"] + 1, "schema": 2})
+    newer = canonical({**last, "seq": last["seq"] + 1, "schema": 3})
     with (root / EXPORT).open("a") as file:
         file.write(newer + "\n")
     for _ in range(2):
-        assert "it has schema 2, this Hornbook knows 1" in expect(root, "recover", code=2).stderr
+        assert "it has schema 3, this Hornbook knows 2" in expect(root, "recover", code=2).stderr
         without_database(root)
 
 
@@ -314,7 +314,7 @@ def test_a_damaged_checkpoint_is_written_anew(root: Path, text: str) -> None:
 
 def test_a_newer_checkpoint_is_refused(root: Path) -> None:
     kept = json.loads((root / CHECKPOINT).read_bytes())
-    (root / CHECKPOINT).write_text(json.dumps({**kept, "schema": 2}))
+    (root / CHECKPOINT).write_text(json.dumps({**kept, "schema": 3}))
     assert "update Hornbook" in expect(root, "recover", code=2).stderr
 
 

@@ -76,7 +76,7 @@ def test_what_is_not_known_is_none(root: Path) -> None:
             Canaries(0, 0),
             0.0,
             None,
-            None,
+            0,
             None,
             (),
             threshold(()),
@@ -146,7 +146,7 @@ def test_the_command_prints_the_keys_of_the_contract(root: Path) -> None:
         "canaries": {"given": 0, "found": 0},
         "not_applicable_rate": 0.0,
         "agreement": None,
-        "overruled": None,
+        "overruled": 0,
         "reverted": 0,
         "calibration": [],
         "threshold": {

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -259,3 +260,40 @@ def test_all_problems_of_tokens_are_told_without_them(tmp_path: Path) -> None:
     assert len(told.value.problems) == 4
     assert READER not in str(told.value)
     assert "short" not in str(told.value)
+
+
+def test_a_token_made_for_a_person_acts_as_that_person(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    digest = sha256(WRITER.encode()).hexdigest()
+    path.write_text(f"ci write {READER}\nann write sha256:{digest} for=human:ann\n")
+    path.chmod(0o600)
+    tokens = load_tokens(path, {})
+    ann, ci = tokens.caller(f"Bearer {WRITER}"), tokens.caller(f"Bearer {READER}")
+    assert ann is not None
+    assert ci is not None
+    found = ann.principal("r1")
+    assert (found.id, found.is_human, found.via, found.request) == (
+        "human:ann",
+        True,
+        "token",
+        "r1",
+    )
+    assert (ci.principal("r2").id, ci.principal("r2").is_human) == ("token:ci", False)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("ann write sha256:12ab for=human:ann", "64 digits"),
+        (f"ann write {WRITER} for=boss", "for=human:NAME"),
+        (f"ann write {WRITER} expires=90d", "for=human:NAME"),
+    ],
+)
+def test_a_token_line_that_says_more_than_we_know_is_refused(
+    tmp_path: Path, line: str, told: str
+) -> None:
+    path = tmp_path / "tokens"
+    path.write_text(line + "\n")
+    path.chmod(0o600)
+    with pytest.raises(ConfigError, match=told):
+        load_tokens(path, {})

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from hornbook import Workspace
+from hornbook.plans.principal import Principal, PrincipalKind, Via
 from tests.kit.git import git
 from tests.kit.servers import on_a_port
 from tests.kit.tax_plan import AGENT, CONFIG, command, hornbook, with_the_tax_plan
@@ -30,6 +32,9 @@ if "You review a change" not in prompt and not pathlib.Path("shop/tax.py").exist
         time.sleep(0.02)
 """
 SLOW = AGENT.replace("prompt = sys.stdin.read()\n", f"prompt = sys.stdin.read()\n{PAUSE}")
+
+
+ANN = Principal("human:ann", PrincipalKind.HUMAN, Via.TOKEN, "a request")
 
 
 def post(address: str, path: str, **body: object) -> Any:
@@ -220,14 +225,13 @@ def test_a_run_that_asks_is_answered_over_http(tmp_path: Path) -> None:
             "status": "asking",
             "attempt": line["attempt"],
         }
-        code, told = refused(address, "/runs/add-tax-1/answer", text="go on")
-        assert (code, told["code"]) == (422, "refused")
-        assert refused(address, "/runs/nope/answer", text="go on")[0] == 404
-        _, _, answered = post(address, "/runs/add-tax-t1-1/answer", text="Try it again.")
-        assert answered["status"] == "running"
+        code, told = refused(address, "/runs/add-tax-t1-1/answer", action="return", text="go on")
+        assert (code, told["code"]) == (403, "not-a-person")
+        assert refused(address, "/runs/nope/answer", action="return", text="go on")[0] == 404
+        with Workspace.open(root) as work:
+            assert work.answer("add-tax-t1-1", "return", "Try it.", by=ANN).status == "running"
         post(address, "/plans/add-tax/execute", agent="scripted")  # at once: nobody may be left out
         assert "3 attempts" in asks(root, address, "add-tax-t1-1", answers=1)["message"]
-        query = 'mutation { answerRun(id: "add-tax-t1-1", text: "stop") { id status } }'
-        answered = ask(address, query)["data"]["answerRun"]
-        assert answered == {"id": "add-tax-t1-1", "status": "stopped"}
+        with Workspace.open(root) as work:
+            work.answer("add-tax-t1-1", "stop", reason="Enough.", by=ANN)
         assert get(address, "/runs/add-tax-t1-1")["status"] == "stopped"

@@ -73,7 +73,7 @@ def test_plans_over_graphql_are_those_of_rest(local: TestClient) -> None:
         f"mutation ($text: String) {{ createPlan(title: $title, text: $text) {{ {FIELDS} }} }}"
     )
     created = ask(local, mutation.replace("$title", '"Limits"'), text=PLAN)["data"]["createPlan"]
-    assert (created["slug"], created["status"], created["active"]) == ("limits", "exploring", True)
+    assert (created["slug"], created["status"], created["active"]) == ("limits", "exploring", False)
     promoted = ask(local, f'mutation {{ promotePlan(slug: "limits") {{ {FIELDS} }} }}')
     assert promoted["data"]["promotePlan"]["committed"] is True
     found = ask(

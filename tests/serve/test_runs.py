@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 from hornbook import Workspace
 from hornbook.errors import NotFound
 from hornbook.plans.log import EventLog
+from hornbook.plans.principal import unknown
 from hornbook.plans.run_kinds import kinds_for
 from tests.kit.plans import PLAN, with_a_plan
 from tests.kit.servers import ask, client, on_a_port
@@ -33,7 +34,9 @@ class Book:
 
     def note(self, kind: str, run: str = RUN, key: str = "", **data: object) -> int:
         facts = {"run": run, **data}
-        event, _ = self._log.append("limits", kind, facts, key=key or f"{run}/{kind}", actor="loop")
+        event, _ = self._log.append(
+            "limits", kind, facts, key=key or f"{run}/{kind}", by=unknown("loop")
+        )
         return event.seq
 
     def step(self, run: str = RUN) -> int:

@@ -277,6 +277,8 @@ class ApprovalProof:
     run: str
     receipt: str
     events: str
+    by: str = ""
+    """The person whose word stands in the place of an accepted review."""
 
     @property
     def trailers(self) -> tuple[tuple[str, str], ...]:
@@ -287,6 +289,7 @@ class ApprovalProof:
             ("Hornbook-Run", self.run),
             ("Hornbook-Receipt", self.receipt),
             ("Hornbook-Events", self.events),
+            *((("Hornbook-Approved-By", self.by),) if self.by else ()),
         )
 
 

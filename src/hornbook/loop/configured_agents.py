@@ -242,7 +242,11 @@ def loop_of(work: Repository) -> Loop:
     )
 
 
-def planner_of(work: Repository) -> AgentPlanner | None:
-    """Who plans, by the settings; None if nobody does."""
-    found = WorkspaceStaff(work.places, work.settings).worker(Role.PLANNER, None)
+def planner_of(work: Repository, agent: str | None = None) -> AgentPlanner | None:
+    """Who plans: the agent of that name, else by the settings; None if nobody does.
+
+    Raises:
+        UsageError: Nobody has that name, or its command is not installed.
+    """
+    found = WorkspaceStaff(work.places, work.settings).worker(Role.PLANNER, agent)
     return AgentPlanner(found, work.root) if found is not None else None

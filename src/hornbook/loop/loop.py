@@ -1,12 +1,14 @@
 """The loop: projects a run from its events, decides, takes one step, and notes what came of it."""
 
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from hornbook.agents.assignment import Role
 from hornbook.commits import git
-from hornbook.errors import EventLogError, HornbookError, NotFound, UsageError
+from hornbook.errors import DatabaseFailed, EventLogError, HornbookError, NotFound, UsageError
 from hornbook.gates.definitions import check_gates
 from hornbook.graph.repository import Repository
 from hornbook.located import Json
@@ -17,11 +19,12 @@ from hornbook.loop.runs.lookup import outcome_of, spawned_by, workflows_of
 from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
 from hornbook.loop.steps import decompose as splitting
 from hornbook.loop.steps import refine as refining
-from hornbook.loop.steps.ask_person import answer_run, signal
+from hornbook.loop.steps.answer import AnswerAction
+from hornbook.loop.steps.ask_person import signal
 from hornbook.loop.steps.coordinate import coordinate, follow
 from hornbook.loop.steps.develop import develop
 from hornbook.loop.steps.gates import run_gates, size
-from hornbook.loop.steps.publish import publish
+from hornbook.loop.steps.publish import approval, publish
 from hornbook.loop.steps.review import assemble, review, validate
 from hornbook.loop.steps.services import (
     Clock,
@@ -32,13 +35,22 @@ from hornbook.loop.steps.services import (
     seconds_until,
     timed,
 )
-from hornbook.loop.steps.start import EXECUTE, begin_plan, begin_task, refusal, trigger
+from hornbook.loop.steps.start import (
+    EXECUTE,
+    begin_plan,
+    begin_task,
+    hand_on,
+    refusal,
+    trigger,
+)
 from hornbook.loop.workflow.interpreter import Do, Ended, Erred, Result, WorkflowOutcome
 from hornbook.loop.workflow.subjects import ASSEMBLE, GATES, VALIDATE, ActionType
 from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
-from hornbook.plans.run_kinds import DEVELOP, ESCALATE, REVIEW
+from hornbook.plans.principal import LOOP
+from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE, REVIEW
 from hornbook.plans.run_records import spent, write_run_records
 from hornbook.plans.state import PlanState, PlanStatus
 from hornbook.plans.store import PlanStore
@@ -47,6 +59,9 @@ from hornbook.settings.settings import Settings
 
 PAUSE = 10.0
 """Seconds between two looks at a plan that is being refined."""
+
+MOST_DEATHS = 20
+"""So often whoever works on a step may die without any event between, before a person is asked."""
 
 Effect = Callable[[StepRun], Result | Pending | HandedOver]
 
@@ -131,12 +146,19 @@ class _Loop:
                 self._recorded[run_id] = run
             return replace(outcome, spawned=spawned_by(run))
 
-    def answer(self, run_id: str, text: str) -> StepOutcome:
-        """Tell a run that asks what a person says; it goes on with the next step."""
+    def gave_up(self, run_id: str, reason: str, status: str) -> StepOutcome:
+        """Ask a person about a run that whoever drives it could not go on with."""
         with self._opened() as services:
-            outcome = answer_run(services.log, services.run(run_id), text, services.workflows)
-            write_run_records(services.places.state, services.run(run_id).events)
-            return outcome
+            run = services.run(run_id)
+            if run.ended is not None or run.is_asking:
+                return outcome_of(run)
+            payload = {"task_id": run.task, "error": f"The run was given up: {reason}"}
+            upcoming = run.machine.upcoming if run.machine is not None else None
+            number = upcoming.number if isinstance(upcoming, Do) else 0
+            signal(services, run, number, ERROR, {**payload, "status": status}, halts=True)
+            run = services.run(run_id)
+            _record(services, run, None)
+            return outcome_of(run)
 
     @contextmanager
     def _opened(self) -> Iterator[LoopServices]:
@@ -152,6 +174,7 @@ class _Loop:
             database=self._settings.engine.database,
             kinds=kinds.kinds_for(workflows),
             memory=self._projections.log,
+            principal=LOOP,
         )
         self._projections.use(workflows)
         work = Repository(self._places.root, check_gates)
@@ -193,6 +216,8 @@ def _stepped(services: LoopServices, run: RunState) -> StepOutcome:
     blocked = _blocked(services, run)
     if blocked is not None:
         return blocked
+    if run.decided is not None:
+        return _carried_out(services, run, run.decided)
     if run.machine is None:
         return coordinate(services, run)
     do = run.machine.upcoming
@@ -272,12 +297,15 @@ def _sized(services: LoopServices, run: RunState) -> StepOutcome:
 def _done(services: LoopServices, run: RunState, do: Do) -> StepOutcome:
     """Do a step, note its result, and say where the run stands."""
     step = StepRun(services, run, do)
+    if run.deaths(do.number) >= MOST_DEATHS:
+        return _died_too_often(services, run, do)
     if not (run.is_asking or do.action.type is ActionType.ASK):
         _note_started(step)
     with timed() as seconds:
         result = _effect(step)
         took = seconds()
     if isinstance(result, Pending):
+        services.projections.alive.add(_place(step))
         return StepOutcome(
             result.kind, run.id, result.seconds, result.status or "running", result.message
         )
@@ -287,8 +315,28 @@ def _done(services: LoopServices, run: RunState, do: Do) -> StepOutcome:
     return outcome_of(services.run(run.id))
 
 
+def _died_too_often(services: LoopServices, run: RunState, do: Do) -> StepOutcome:
+    """Ask a person about a step whose worker died time and again, with nothing to show for it."""
+    payload = {
+        "task_id": run.task,
+        "error": f"The step {do.step} was begun {MOST_DEATHS} times, and each time whoever worked "
+        "on it died before anything came of it: look at .hornbook/logs, and at the memory.",
+    }
+    signal(services, run, do.number, ERROR, payload, halts=True)
+    return outcome_of(services.run(run.id))
+
+
+def _place(step: StepRun) -> tuple[str, int, int]:
+    return step.run.id, step.run.round, step.number
+
+
 def _note_started(step: StepRun) -> None:
-    """Note that a step is begun; if it was cut off, that it is begun again."""
+    """Note that a step is begun; if it was cut off, that it is begun again.
+
+    One that this process began and that waits for others was not cut off.
+    """
+    if step.run.deaths(step.number) and _place(step) in step.services.projections.alive:
+        return
     execution = step.run.executions(step.number) + 1
     data = {
         "step": step.do.step,
@@ -316,10 +364,19 @@ def _effect(step: StepRun) -> Result | Pending | HandedOver:
         if action.type is ActionType.ASK:
             return refining.ask(step)
         return EFFECTS[action.subject](step)
-    except EventLogError:
+    except (EventLogError, DatabaseFailed):
         raise
     except (HornbookError, OSError) as problem:
         return Erred(str(problem))
+    except Exception as problem:  # noqa: BLE001  # a workflow's step: whoever is asked may raise
+        return Erred(_told(problem))
+
+
+def _told(problem: Exception) -> str:
+    """What an unforeseen error says, and where in the code it was raised."""
+    last = traceback.extract_tb(problem.__traceback__)[-1:]
+    where = "".join(f" ({Path(each.filename).name}, line {each.lineno})" for each in last)
+    return f"{type(problem).__name__}: {problem}{where}"
 
 
 def _hand_over(services: LoopServices, run: RunState, handover: HandedOver) -> StepOutcome:
@@ -335,6 +392,52 @@ def _hand_over(services: LoopServices, run: RunState, handover: HandedOver) -> S
     }
     trigger(step, handover.to, payload, "handed")
     return end(services, run, WorkflowOutcome.HANDED_ON, handover.reason, to=[handover.to])
+
+
+_ROUTES = {
+    "misscoped": "plan-refinement",
+    "architectural": "design-refinement",
+    "too_big": "task-decomposition",
+}
+
+
+def _carried_out(services: LoopServices, run: RunState, decided: Event) -> StepOutcome:
+    """Do what a person decided, and end the run."""
+    said = kinds.answer(decided)
+    action = AnswerAction(said["action"])
+    if action is AnswerAction.STOP:
+        return end(services, run, "stopped", f"a person stopped it: {said['reason']}")
+    if action is AnswerAction.SPLIT:
+        return _handed_on(services, run, "task-decomposition", said["text"])
+    if action is AnswerAction.ACCEPT and said.get("verdict") != "approved":
+        return _handed_on(services, run, _ROUTES[str(said["rejection_type"])], run.feedback())
+    work = run.newest(DEVELOP)
+    if work is None:
+        raise EventLogError(f"run {run.id}: a word approves work that nobody did.")
+    number = said["number"]
+    if run.fact(number, "approved") is None:
+        made = approval(
+            services, run, kinds.attempt(work), proof=decided.hash, by=decided.principal.id
+        )
+        data = {"run": run.id, "round": run.round, "number": number, "answer": decided.hash}
+        key = run.key(number, "approved")
+        services.log.append(run.plan, kinds.APPROVED, {**data, **made}, key=key)
+    follow(services, run)
+    why = said["text"] or said["reason"]
+    return end(services, run, "approved", f"approved by {decided.principal.id}: {why}")
+
+
+def _handed_on(services: LoopServices, run: RunState, to: str, feedback: str) -> StepOutcome:
+    """End a run by a person's word whose task another workflow goes on with."""
+    said = kinds.answer(run.decided) if run.decided is not None else None
+    payload: dict[str, Json] = {
+        "original_task_id": run.task,
+        "feedback": feedback,
+        "plan_slug": run.plan,
+    }
+    number = said["number"] if said is not None else 0
+    hand_on(services, run, number, to, payload, what="handed")
+    return end(services, run, WorkflowOutcome.HANDED_ON, feedback, to=[to])
 
 
 def _finished(services: LoopServices, run: RunState, ended: Ended) -> StepOutcome:
@@ -384,5 +487,5 @@ def end(
     }
     if run.task is not None:  # while the run is not over, nobody else begins there
         services.worktrees.release(run.plan, run.task)
-    services.log.append(run.plan, kinds.ENDED, data, key=event_keys.run_ended(run.id), actor="loop")
+    services.log.append(run.plan, kinds.ENDED, data, key=event_keys.run_ended(run.id))
     return outcome_of(services.run(run.id))

@@ -139,7 +139,7 @@ class Memory:
             PlanInvariant(view.plan.slug, each) for view in views for each in view.state.invariants
         ]
 
-    def propose(self, given: str | None, *, text: str, reason: str, actor: str = "user") -> str:
+    def propose(self, given: str | None, *, text: str, reason: str) -> str:
         """The id of an invariant that is proposed; the same text twice is one.
 
         Raises:
@@ -153,7 +153,7 @@ class Memory:
             store.view(slug)
             data = {"text": text, "reason": reason}
             key = event_keys.invariant(text)
-            event, _ = log.append(slug, "invariant.proposed", data, key=key, actor=actor)
+            event, _ = log.append(slug, "invariant.proposed", data, key=key)
             listed = store.view(slug).state.invariants
         return next(each.id for each in listed if each.text == event.data["text"])
 

@@ -18,6 +18,7 @@ from hornbook.plans.active import choose_plan
 from hornbook.plans.files import PLAN_FILE
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import Plan, PlanDecision, PlanTask
+from hornbook.plans.principal import Principal
 from hornbook.plans.reader import PlanReader
 from hornbook.plans.scope import PlanScope
 from hornbook.plans.state import PlanState, PlanStatus
@@ -68,8 +69,10 @@ class PlanBook(PlanReader):
         ingested: Callable[[], Snapshot],
         clock: Callable[[], str] = now,
         log: EventLog | None = None,
+        *,
+        by: Principal | None = None,
     ) -> None:
-        super().__init__(places, settings, clock, log)
+        super().__init__(places, settings, clock, log, by=by)
         self._ingested = ingested
 
     def use(self, slug: str) -> PlanView:
@@ -84,17 +87,20 @@ class PlanBook(PlanReader):
         *,
         path: str = "",
         supersedes: str | None = None,
+        active: bool = True,
     ) -> PlanView:
-        """A new exploration, made the active plan."""
+        """A new exploration, made the active plan unless that is not wanted."""
         with self.store() as store:
             view = store.begin(title, text, path=path, supersedes=supersedes)
-        return self._chosen(view)
+        return self._chosen(view) if active else view
 
-    def commit(self, title: str, text: str | None = None, *, path: str = "") -> PlanView:
-        """A new committed plan, made the active one."""
+    def commit(
+        self, title: str, text: str | None = None, *, path: str = "", active: bool = True
+    ) -> PlanView:
+        """A new committed plan, made the active one unless that is not wanted."""
         with self.store() as store:
-            view = store.commit(title, text, path=path)
-        return self._chosen(self._at_boundary(view))
+            view = self._at_boundary(store.commit(title, text, path=path))
+        return self._chosen(view) if active else view
 
     def promote(self, given: str | None = None) -> PlanView:
         """The plan, committed."""
@@ -132,7 +138,6 @@ class PlanBook(PlanReader):
         reason: str,
         impact: str,
         supersedes: str | None = None,
-        actor: str = "user",
     ) -> PlanDecision:
         """The decision, recorded with the plan.
 
@@ -149,7 +154,6 @@ class PlanBook(PlanReader):
                 reason=reason,
                 impact=impact,
                 supersedes=supersedes,
-                actor=actor,
             ).state
         said = (decision, reason, impact, supersedes)
         return next(
@@ -158,13 +162,11 @@ class PlanBook(PlanReader):
             if (each.decision, each.reason, each.impact, each.supersedes) == said
         )
 
-    def risk(
-        self, given: str | None, *, name: str, severity: str, text: str, actor: str = "user"
-    ) -> PlanView:
+    def risk(self, given: str | None, *, name: str, severity: str, text: str) -> PlanView:
         """The plan with the risk as it is seen now."""
         slug = self.view(given).plan.slug
         with self.store() as store:
-            return store.risk(slug, name=name, severity=severity, text=text, actor=actor)
+            return store.risk(slug, name=name, severity=severity, text=text)
 
     def tried(self, given: str, *, number: int, answer: str, findings: Sequence[str]) -> None:
         """Record what a planner answered when it was asked for the plan, and what is wrong."""

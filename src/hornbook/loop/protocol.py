@@ -47,8 +47,11 @@ class Loop(Protocol):
         """Do the one thing that comes next; after a crash the interrupted one is done again."""
         ...
 
-    def answer(self, run_id: str, text: str) -> StepOutcome:
-        """Tell a run that asks what a person says; it goes on with the next step."""
+    def gave_up(self, run_id: str, reason: str, status: str) -> StepOutcome:
+        """Note that whoever drives it could not go on with a run: a person is asked.
+
+        `status` is what it would be without one: failed, or timed out.
+        """
         ...
 
 

@@ -230,7 +230,6 @@ SESSIONS = "artifacts/sessions"
 CHECKPOINTS = "artifacts/checkpoints"
 TRACK_FILES = ("SPEC.md", "PLAN.md", "DECISIONS.md", "RISKS.md")
 PARTS = {"SPEC.md": "situation and mission", "PLAN.md": "execution and constraints"}
-ACTOR = "import"
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,10 +323,8 @@ def _import_track(memory: Memory, root: Path, folder: Path, name: str, ledger: _
                 ledger.put(path, "left", f"the plan {slug} is another one: rename the track")
             return
         begun = plan_data(_plan(name, texts))
-        log.append(slug, "plan.explored", begun, key="plan.explored", actor=ACTOR)
-        log.append(
-            slug, "plan.imported", data, key=event_keys.imported("imported", data), actor=ACTOR
-        )
+        log.append(slug, "plan.explored", begun, key="plan.explored")
+        log.append(slug, "plan.imported", data, key=event_keys.imported("imported", data))
         _record(log, slug, texts, name, ledger)
         store.view(slug)
         first = next(event for event in log.events(slug) if event.kind == "plan.imported")
@@ -387,7 +384,7 @@ def _append(
 ) -> None:
     if entry.get("at", "").strip():
         data = {**data, "at": entry["at"].strip()}
-    log.append(slug, kind, data, key=event_keys.imported(kind, data), actor=ACTOR)
+    log.append(slug, kind, data, key=event_keys.imported(kind, data))
 
 
 def _tell(path: str, slug: str, notes: Notes, what: str, ledger: _Ledger) -> None:

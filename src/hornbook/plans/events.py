@@ -2,6 +2,10 @@
 
 An event's hash is the sha256 of its canonical JSON without the hash itself, and each event holds
 the hash of the one before it: whoever knows the last one knows them all.
+
+Events of the first schema say who acted in one word, `actor`. Those of the second have a principal
+beside it, which says how that was known. The hash of an event covers what its schema has, so that
+logs of both, and logs that go from one to the other, stay valid.
 """
 
 import json
@@ -13,8 +17,9 @@ from typing import Any
 
 from hornbook.errors import UsageError
 from hornbook.plans.plan import RISK_SEVERITIES, TaskType
+from hornbook.plans.principal import Principal, read_principal, unknown
 
-SCHEMA = 1
+SCHEMA = 2
 START = "0" * 64
 """What the first event of a plan has in the place of an earlier one's hash."""
 
@@ -22,6 +27,8 @@ START = "0" * 64
 Data = Mapping[str, Any]
 
 _FIELDS = ("schema", "plan", "seq", "kind", "at", "key", "actor", "data", "previous", "hash")
+_WITH_PRINCIPAL = 2
+"""The schema from which on events have a principal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,7 @@ class Event:
     data: Data
     previous: str
     hash: str
+    principal: Principal
 
     @property
     def line(self) -> str:
@@ -88,7 +96,7 @@ def digest(value: object) -> str:
 
 
 def next_event(
-    previous: Event | None, *, plan: str, kind: str, data: Data, key: str, actor: str, at: str
+    previous: Event | None, *, plan: str, kind: str, data: Data, key: str, by: Principal, at: str
 ) -> Event:
     """The event that follows `previous` in a plan's log.
 
@@ -103,11 +111,11 @@ def next_event(
         "kind": kind,
         "at": at,
         "key": key,
-        "actor": actor,
+        "actor": by.id,
         "data": plain,
         "previous": START if previous is None else previous.hash,
     }
-    return Event(**facts, hash=digest(facts))
+    return Event(**facts, principal=by, hash=digest({**facts, "principal": by.facts()}))
 
 
 def check_kind(kind: str, data: Data, kinds: Mapping[str, EventKind]) -> None:
@@ -140,7 +148,9 @@ def read_event(line: str) -> Event:
     fault = _ill_formed(facts)
     if fault is not None:
         raise ValueError(fault)
-    event = Event(**facts)
+    told = facts.pop("principal", None)
+    principal = unknown(facts["actor"]) if told is None else read_principal(told)
+    event = Event(**facts, principal=principal)
     if event.line.rstrip("\n") != line.rstrip("\n"):
         raise ValueError("it is not in canonical form: it was edited")
     return event
@@ -148,15 +158,25 @@ def read_event(line: str) -> Event:
 
 def _ill_formed(facts: object) -> str | None:
     """Why a JSON value is no event."""
-    if not isinstance(facts, dict) or set(facts) != set(_FIELDS):
-        return f"it must have exactly the keys {', '.join(_FIELDS)}"
+    fields = _fields(facts)
+    if not isinstance(facts, dict) or set(facts) != set(fields):
+        return f"it must have exactly the keys {', '.join(fields)}"
     for name, value in facts.items():
-        kind = {"schema": int, "seq": int, "data": dict}.get(name, str)
+        kind = {"schema": int, "seq": int, "data": dict, "principal": dict}.get(name, str)
         if type(value) is not kind:
             return f"`{name}` is {value!r}, which is no {kind.__name__}"
     if facts["schema"] > SCHEMA:
         return f"it has schema {facts['schema']}, this Hornbook knows {SCHEMA}: update Hornbook"
+    if "principal" in facts and facts["principal"].get("id") != facts["actor"]:
+        return f"`actor` is {facts['actor']!r}, which is not the id of its principal"
     return None
+
+
+def _fields(facts: object) -> tuple[str, ...]:
+    """The keys that an event of its schema has."""
+    schema = facts.get("schema") if isinstance(facts, dict) else None
+    later = isinstance(schema, int) and schema >= _WITH_PRINCIPAL
+    return (*_FIELDS, "principal") if later else _FIELDS
 
 
 def read_lines(text: str) -> tuple[list[Event], Fault | None]:
@@ -210,7 +230,10 @@ def _broken(event: Event, previous: Event | None, keys: Iterable[str]) -> str | 
 
 
 def _facts(event: Event) -> dict[str, object]:
+    later = event.schema >= _WITH_PRINCIPAL
+    told = {"principal": event.principal.facts()} if later else {}
     return {
+        **told,
         "schema": event.schema,
         "plan": event.plan,
         "seq": event.seq,

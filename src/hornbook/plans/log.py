@@ -33,6 +33,7 @@ from hornbook.plans.events import (
     verify,
     verify_following,
 )
+from hornbook.plans.principal import Principal, at_command_line
 from hornbook.plans.state import PLAN_KINDS, PlanState, advance, project
 
 ATTEMPTS = 100
@@ -115,6 +116,7 @@ class EventLog:
     export.
 
     `kinds` are the kinds that may be appended: those of plans, and what a caller adds to them.
+    `principal` is who acts where an event says nothing else: by default whoever runs this process.
     """
 
     def __init__(
@@ -125,7 +127,9 @@ class EventLog:
         database: str = "",
         kinds: Mapping[str, EventKind] = PLAN_KINDS,
         memory: LogMemory | None = None,
+        principal: Principal | None = None,
     ) -> None:
+        self._principal = principal
         self._memory = memory or LogMemory()
         self._state = state
         self._clock = clock
@@ -160,6 +164,13 @@ class EventLog:
                     yield
                 finally:
                     self._depth = 0
+
+    @property
+    def principal(self) -> Principal:
+        """Who acts where an event says nothing else."""
+        if self._principal is None:
+            self._principal = at_command_line(self._state)
+        return self._principal
 
     def folder(self, plan: str) -> Path:
         """The folder that the plan has on disk."""
@@ -206,7 +217,7 @@ class EventLog:
         return None if found is None else str(found)
 
     def append(
-        self, plan: str, kind: str, data: Data, *, key: str, actor: str = "user"
+        self, plan: str, kind: str, data: Data, *, key: str, by: Principal | None = None
     ) -> tuple[Event, bool]:
         """The event that was appended, and True; or the one that has this key already, and False.
 
@@ -214,13 +225,13 @@ class EventLog:
             UsageError: The kind is not known, or the data is not what the kind needs.
             EventLogError: Other processes were faster time and again, or the export disagrees.
         """
-        appended = self._append(plan, kind, data, key=key, actor=actor)
+        appended = self._append(plan, kind, data, key=key, by=by)
         if appended is None:
             raise EventLogError(f"plan {plan}: event {key} was overtaken by nothing.")
         return appended
 
     def choose(
-        self, plan: str, kind: str, choice: Choice, *, actor: str = "user"
+        self, plan: str, kind: str, choice: Choice, *, by: Principal | None = None
     ) -> tuple[Event, bool] | None:
         """Append what follows from all events before it, whoever else appends at the same time.
 
@@ -235,7 +246,7 @@ class EventLog:
             if chosen is None:
                 return None
             key, data = chosen
-            appended = self._append(plan, kind, data, key=key, actor=actor, after=len(events))
+            appended = self._append(plan, kind, data, key=key, by=by, after=len(events))
             if appended is not None:
                 return appended
         raise self._crowded(plan)
@@ -247,12 +258,12 @@ class EventLog:
         data: Data,
         *,
         key: str,
-        actor: str,
+        by: Principal | None,
         after: int | None = None,
     ) -> tuple[Event, bool] | None:
         """The event, and whether it is new; None if it is not to be the one behind `after`."""
         check_kind(kind, data, self._kinds)
-        at = self._clock()
+        at, who = self._clock(), by or self.principal
         for _ in range(ATTEMPTS):
             try:
                 with self._database.writing() as connection:
@@ -265,7 +276,7 @@ class EventLog:
                     level = self._exported(plan) == start
                     if level:
                         event = next_event(
-                            previous, plan=plan, kind=kind, data=data, key=key, actor=actor, at=at
+                            previous, plan=plan, kind=kind, data=data, key=key, by=who, at=at
                         )
                         self._insert(connection, event, start)
             except KeyTaken:

@@ -9,6 +9,7 @@ from hornbook.plans.active import active_plan, required_plan
 from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import PlanDecision
+from hornbook.plans.principal import Principal
 from hornbook.plans.state import PlanStatus
 from hornbook.plans.store import PlanStore, PlanView
 from hornbook.settings.places import Places
@@ -18,7 +19,8 @@ from hornbook.settings.settings import Settings
 class PlanReader:
     """Reads every plan of one workspace; where there was never one, it makes nothing.
 
-    `log` is one that is open already; else each question opens its own.
+    `log` is one that is open already; else each question opens its own. `by` is who acts, by
+    default whoever runs this process.
     """
 
     def __init__(
@@ -27,8 +29,11 @@ class PlanReader:
         settings: Settings,
         clock: Callable[[], str] = now,
         log: EventLog | None = None,
+        *,
+        by: Principal | None = None,
     ) -> None:
         self._log = log
+        self._principal = by
         self._places = places
         self._settings = settings
         self._clock = clock
@@ -95,7 +100,9 @@ class PlanReader:
             return
         self._places.prepare()
         database = self._settings.engine.database
-        log = EventLog(self._places.state, self._clock, database=database)
+        log = EventLog(
+            self._places.state, self._clock, database=database, principal=self._principal
+        )
         try:
             yield PlanStore(self._places.state, log)
         finally:

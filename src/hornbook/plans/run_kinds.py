@@ -124,7 +124,7 @@ RUN_KINDS: Mapping[str, EventKind] = {
             APPROVED,
             "A task was approved: its work is a commit.",
             "task commit tree",
-            "receipts round number carried_from patterns",
+            "receipts round number carried_from patterns answer",
         ),
         _kind(DECOMPOSED, "A task was split into others.", "task children", f"{_AT} parts"),
         _kind(CONTINUED, "A developer asked for a subtask first.", f"{_AT} task child"),
@@ -141,7 +141,12 @@ RUN_KINDS: Mapping[str, EventKind] = {
             )
         ),
         _kind(WAITING, "The run waits; that is no attempt.", f"{_AT} until seconds reason"),
-        _kind(ANSWERED, "A person answered.", f"{_AT} text asked"),
+        _kind(
+            ANSWERED,
+            "A person answered; `tree` and `review` are what the word is about.",
+            f"{_AT} text asked",
+            "action reason tree review against verdict rejection_type",
+        ),
         _kind(ENDED, "The run ended.", "status reason", "to spawned"),
     )
 }
@@ -278,10 +283,20 @@ class ContextData(AtStep):
 
 
 class AnswerData(AtStep):
-    """What a person answered, and what they were asked."""
+    """What a person answered, and what they were asked.
+
+    `action` is missing in words from before there were any: those gave the work back.
+    """
 
     text: str
     asked: str
+    action: NotRequired[str]
+    reason: NotRequired[str]
+    tree: NotRequired[str]
+    review: NotRequired[str | None]
+    against: NotRequired[str]
+    verdict: NotRequired[str | None]
+    rejection_type: NotRequired[str | None]
 
 
 class StartedData(TypedDict):

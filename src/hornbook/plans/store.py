@@ -11,6 +11,7 @@ from hornbook.plans.events import Data, Event, SchemaViolation
 from hornbook.plans.files import PLAN_FILE, edited_files, write_files, write_if_changed
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import RISK_SEVERITIES, Plan, PlanTask
+from hornbook.plans.principal import Principal, agent
 from hornbook.plans.run_records import write_run_records
 from hornbook.plans.state import (
     PlanState,
@@ -20,6 +21,7 @@ from hornbook.plans.state import (
     project,
     task_data,
 )
+from hornbook.plans.tasks import read_tasks
 from hornbook.plans.text import HEAD_KEYS, SECTIONS, PlanText, parse, render, section_text
 from hornbook.rules.document import Problem
 from hornbook.rules.ids import slug as slug_of
@@ -123,7 +125,9 @@ class PlanStore:
             self._append(old, "plan.superseded", {"by": slug}, event_keys.SUPERSEDED)
         return view
 
-    def change(self, slug: str, changed: Plan, *, reason: str = "") -> PlanView:
+    def change(
+        self, slug: str, changed: Plan, *, reason: str = "", by: Principal | None = None
+    ) -> PlanView:
         """The plan with another text: an edit of an exploration, an amendment of a commitment.
 
         Raises:
@@ -149,7 +153,29 @@ class PlanStore:
                 "explore a plan that supersedes it."
             )
         data = {"changes": changes, "reason": reason}
-        return self._append(slug, "plan.amended", data, event_keys.amended(changes, state.head))
+        key = event_keys.amended(changes, state.head)
+        return self._append(slug, "plan.amended", data, key, by=by)
+
+    def amend(
+        self, slug: str, text: str, *, reason: str, by: Principal | None = None, path: str = ""
+    ) -> PlanView:
+        """The plan with the sections of a text in the place of its own; fixed tasks stay.
+
+        Raises:
+            ConfigError: The text has no section of a plan, or is wrong otherwise.
+            UsageError: It changes a task that was fixed, or the plan is superseded.
+        """
+        state = self.view(slug).state
+        changed = with_sections(state.plan, text, SECTIONS, path or "the amendment")
+        if state.tasks:  # the lines that they stand on may be others
+            before, after = (
+                [replace(task, line=1) for task in read_tasks(plan.execution).tasks]
+                for plan in (state.plan, changed)
+            )
+            wrong = _first_changed(before, after)
+            if wrong is not None:
+                raise _fixed_already(slug, wrong)
+        return self.change(slug, changed, reason=reason, by=by)
 
     def decide(
         self,
@@ -159,7 +185,7 @@ class PlanStore:
         reason: str,
         impact: str,
         supersedes: str | None = None,
-        actor: str = "user",
+        by: Principal | None = None,
     ) -> PlanView:
         """The plan with one more decision; the same decision twice is one.
 
@@ -173,10 +199,10 @@ class PlanStore:
         self.view(slug)
         data = texts if supersedes is None else {**texts, "supersedes": supersedes}
         key = event_keys.decision(data)
-        return self._append(slug, "decision.recorded", data, key, actor=actor)
+        return self._append(slug, "decision.recorded", data, key, by=by)
 
     def risk(
-        self, slug: str, *, name: str, severity: str, text: str, actor: str = "user"
+        self, slug: str, *, name: str, severity: str, text: str, by: Principal | None = None
     ) -> PlanView:
         """The plan with a risk, as it is seen now.
 
@@ -194,7 +220,7 @@ class PlanStore:
             return view
         data = {"id": name, "severity": severity, "text": text}
         key = event_keys.risk(data, view.state.head)
-        return self._append(slug, "risk.recorded", data, key, actor=actor)
+        return self._append(slug, "risk.recorded", data, key, by=by)
 
     def fix_tasks(self, slug: str, tasks: Sequence[PlanTask]) -> PlanView:
         """The committed plan with its tasks; further ones may follow, none may change.
@@ -210,17 +236,14 @@ class PlanStore:
             return view
         changed = _first_changed(fixed, tasks)
         if changed is not None:
-            raise UsageError(
-                f"task {changed} of plan {slug} was fixed in another form and never changes: "
-                f"explore a plan that supersedes it (`hornbook explore TOPIC --supersedes {slug}`)."
-            )
+            raise _fixed_already(slug, changed)
         data = {"tasks": [task_data(task) for task in tasks]}
         return self._append(slug, "tasks.generated", data, event_keys.tasks(data))
 
     def tried(self, slug: str, number: int, answer: str, findings: Sequence[str]) -> PlanView:
         """The plan, with one more try of a planner to write it recorded."""
         data = {"try": number, "answer": answer, "findings": list(findings)}
-        return self._append(slug, "plan.tried", data, event_keys.tried(number), actor="planner")
+        return self._append(slug, "plan.tried", data, event_keys.tried(number), by=agent("planner"))
 
     def add_tasks(self, slug: str, tasks: Sequence[PlanTask]) -> None:
         """Fix further tasks of a committed plan, unless they are; others may do so at once.
@@ -248,10 +271,10 @@ class PlanStore:
             self.view(slug)
 
     def _append(
-        self, slug: str, kind: str, data: Data, key: str, *, actor: str = "user"
+        self, slug: str, kind: str, data: Data, key: str, *, by: Principal | None = None
     ) -> PlanView:
         with self._log.alone():
-            self._log.append(slug, kind, data, key=key, actor=actor)
+            self._log.append(slug, kind, data, key=key, by=by)
             return self.view(slug)
 
     def _titled(self, title: str) -> Plan:
@@ -368,6 +391,13 @@ def _refuse(problems: Sequence[Problem]) -> None:
 def _with_place(problem: Problem) -> str:
     line = "" if problem.line is None else f", line {problem.line}"
     return f"{problem.path}{line}: {problem.message}"
+
+
+def _fixed_already(slug: str, number: int) -> UsageError:
+    return UsageError(
+        f"task {number} of plan {slug} was fixed in another form and never changes: "
+        f"explore a plan that supersedes it (`hornbook explore TOPIC --supersedes {slug}`)."
+    )
 
 
 FEEDBACK = "Feedback that led to this revision:"

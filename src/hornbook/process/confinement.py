@@ -36,6 +36,8 @@ RUN = "/run"
 _NEEDED_OF_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
 # Settings of the kernel that the files' owner may write: root, whatever namespace it is in.
 _KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi")
+CONFINED = "HORNBOOK_CONFINED"
+"""Is set for every confined command, so that Hornbook inside of it knows that no person acts."""
 _TCP_FROM = 4
 _PROBE_SECONDS = 120
 _USERS = ("--unshare-user", "--disable-userns")
@@ -187,7 +189,12 @@ def confine(
     if machine.landlock:
         order = landlock(confinement, scratch, apart=machine.apart)
         launcher = (sys.executable, "-I", "-S", str(LANDLOCK), json.dumps(order, sort_keys=True))
-        own = (("TMPDIR", str(scratch)), *_home_variable(confinement), *confinement.variables)
+        own = (
+            (CONFINED, "1"),
+            ("TMPDIR", str(scratch)),
+            *_home_variable(confinement),
+            *confinement.variables,
+        )
         tmp = ("env", *(f"{name}={value}" for name, value in own))
         warnings = tuple(_landlock_lacks(confinement, machine, reach))
         return Confined((*tmp, *launcher, *inner), Means.LANDLOCK, reach, warnings)
@@ -244,7 +251,12 @@ def bubblewrap(machine: Machine, confinement: Confinement) -> list[str]:
         found += ["--ro-bind-try", str(seen), str(seen)]
     for path, (kind, source) in _mounts(confinement):
         found += _mount(path, kind, source)
-    variables = (("TMPDIR", TMP), *_moved_home(confinement.home), *confinement.variables)
+    variables = (
+        (CONFINED, "1"),
+        ("TMPDIR", TMP),
+        *_moved_home(confinement.home),
+        *confinement.variables,
+    )
     for name, value in variables:
         found += ["--setenv", name, value]
     return [*found, "--chdir", str(confinement.folder), "--"]

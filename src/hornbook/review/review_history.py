@@ -118,9 +118,11 @@ def of_canaries(records: Mapping[str, Record | None]) -> list[str]:
 
 
 def reviewers_since(
-    places: Places, since: str, *, without: Collection[str] = ()
+    places: Places, since: str, *, without: Collection[str] = (), overruled: Collection[str] = ()
 ) -> "ReviewersReport":
     """How reviewers have done since a time; records `without` do not count.
+
+    `overruled` are those that a person decided against.
 
     Raises:
         UsageError: Git cannot tell what was reverted.
@@ -132,7 +134,7 @@ def reviewers_since(
     ]
     paths = (places.records / "receipts").glob("*.json")
     receipts = {f"receipt.{path.stem}": receipt_facts(read_record(path) or {}) for path in paths}
-    return _report(places.root, records, receipts, None)
+    return _report(places.root, records, receipts, None, overruled)
 
 
 def reviewers_at(root: Path, commit: str) -> "ReviewersReport":
@@ -165,7 +167,11 @@ def reviewers_at(root: Path, commit: str) -> "ReviewersReport":
 
 
 def _report(
-    root: Path, records: Sequence[Record], receipts: "Mapping[str, ReceiptFacts]", at: str | None
+    root: Path,
+    records: Sequence[Record],
+    receipts: "Mapping[str, ReceiptFacts]",
+    at: str | None,
+    overruled: Collection[str] = (),
 ) -> "ReviewersReport":
     from hornbook.commits.reverts import reverted  # noqa: PLC0415  # only this needs it
     from hornbook.review.reviewers import (  # noqa: PLC0415  # the same
@@ -176,7 +182,7 @@ def _report(
         reviewer_records,
     )
 
-    reviews = list(given_reviews(records, receipts))
+    reviews = list(given_reviews(records, receipts, overruled))
     known = inside_repository(root)
     back = reverted(root, approved_heads(reviews), at) if known else None
     return ReviewersReport(tuple(reviewer_records(reviews, back)), missed_by_all(reviews))

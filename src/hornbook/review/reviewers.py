@@ -42,7 +42,7 @@ class ReviewerRecord:
     canaries: Canaries
     not_applicable_rate: float | None
     agreement: float | None
-    overruled: int | None
+    overruled: int
     reverted: int | None
     calibration: tuple[Calibration, ...]
     threshold: Threshold
@@ -96,6 +96,7 @@ class GivenReview:
     outcome: str
     parts: tuple[Review, ...]
     found: bool | None = None
+    overruled: bool = False
 
     @property
     def head(self) -> str:
@@ -134,9 +135,14 @@ Record = Mapping[str, object]
 
 
 def given_reviews(
-    records: Iterable[Record], receipts: Mapping[str, ReceiptFacts]
+    records: Iterable[Record],
+    receipts: Mapping[str, ReceiptFacts],
+    overruled: Collection[str] = (),
 ) -> Iterator[GivenReview]:
-    """The reviews that records hold; `receipts` are known by their ids."""
+    """The reviews that records hold; `receipts` are known by their ids.
+
+    `overruled` are the ids of records that a person decided against.
+    """
     for record in records:
         names = [str(each) for each in _listed(record, "receipts")]
         packets = [receipts[name] for name in names if name in receipts]
@@ -153,6 +159,7 @@ def given_reviews(
                 str(record.get("outcome")),
                 tuple(each for each in read if each is not None),
                 _found(record, [str(each.get("name")) for each in printed]),
+                overruled=str(record.get("id")) in overruled,
             )
 
 
@@ -234,7 +241,7 @@ def _record(
         Canaries(len(tried), sum(each.found is True for each in tried)),
         _share(sum(each is Status.NOT_APPLICABLE for each in statuses), len(statuses)),
         _share(sum(others), len(others)),
-        None,  # no record says yet what a person decided against a review
+        sum(each.overruled for each in real),
         len(approved.intersection(reverted or ())) if known else None,
         calibration,
         threshold(calibration),

@@ -18,6 +18,7 @@ from hornbook.graph.change_answer import ChangeAnswer
 from hornbook.graph.snapshot import EntityTriples
 from hornbook.plans.events import Event
 from hornbook.plans.plan import Constraints, Invariant, PlanDecision, Risk
+from hornbook.plans.principal import Principal
 from hornbook.plans.state import Amendment
 from hornbook.review.judgement import Judgement
 from hornbook.rules.document import Problem
@@ -243,13 +244,19 @@ def whole_plan(view: "PlanView", active: str | None) -> WholePlan:
 
 
 def begin_plan(
-    book: "PlanBook", title: str, text: str | None, *, committed: bool, supersedes: str | None
+    book: "PlanBook",
+    title: str,
+    text: str | None,
+    *,
+    committed: bool,
+    supersedes: str | None,
+    active: bool = False,
 ) -> WholePlan:
-    """Begin a plan, committed or not yet; it becomes the active one."""
+    """Begin a plan, committed or not yet; it becomes the active one only if that is said."""
     view = (
-        book.commit(title, text, path="text")
+        book.commit(title, text, path="text", active=active)
         if committed
-        else book.explore(title, text, path="text", supersedes=supersedes)
+        else book.explore(title, text, path="text", supersedes=supersedes, active=active)
     )
     return whole_plan(view, book.active())
 
@@ -264,10 +271,24 @@ class RunEvent:
     kind: str
     at: str
     actor: str
+    principal: Principal
     data: Mapping[str, Any]  # each kind of event has its own facts
+    previous: str
+    hash: str
 
 
 def run_event(event: Event) -> RunEvent:
     """An event as it is told."""
     run = event.data.get("run")
-    return RunEvent(event.seq, event.plan, run, event.kind, event.at, event.actor, event.data)
+    return RunEvent(
+        seq=event.seq,
+        plan=event.plan,
+        run=run,
+        kind=event.kind,
+        at=event.at,
+        actor=event.actor,
+        principal=event.principal,
+        data=event.data,
+        previous=event.previous,
+        hash=event.hash,
+    )

@@ -70,7 +70,8 @@ class Follower:
 
 if TYPE_CHECKING:  # they load agents, gates and Prometheus, which a query in process does without
     from hornbook.loop.engine.background_runs import Executions
-    from hornbook.loop.runs.state import RunLine
+    from hornbook.loop.runs.state import GivenAnswer, RunLine
+    from hornbook.plans.principal import Principal
     from hornbook.serve.http.metrics import Metrics
 
 LOOK_EVERY = 0.2
@@ -164,17 +165,18 @@ class GraphUpdates:
         with self.leases.workspace() as work, work.run_book() as runs:
             return runs.line(self.executions.begin(work, given, task=task, agent=agent))
 
-    def answer(self, run_id: str, text: str) -> "RunLine":
-        """Tell a run that asks what a person says; whoever executes its plan goes on with it.
+    def answer(
+        self, run_id: str, action: str, text: str, reason: str, by: "Principal"
+    ) -> "GivenAnswer":
+        """Say a person's word on a run that asks; whoever executes its plan goes on with it.
 
         Raises:
             NotFound: There is no such run.
-            UsageError: It asks nothing.
+            NotAPerson: The request is not a person's.
+            UsageError: It asks nothing, or the action does not fit.
         """
-        with self.leases.workspace() as work, work.run_book() as runs:
-            answered = runs.answer(run_id, text).run_id
-            work.wake(answered)
-            return runs.line(answered)
+        with self.leases.workspace() as work:
+            return work.answer(run_id, action, text, reason, by=by)
 
     @contextmanager
     def stream(self) -> Iterator[None]:

@@ -251,6 +251,10 @@ class EngineSettings:
         default=30,
         metadata={"meaning": "After how long without a word others take a worker's runs."},
     )
+    database_wait_seconds: int = field(
+        default=300,
+        metadata={"meaning": "How long a database that is away is waited for; told once."},
+    )
     attempts: int = field(
         default=3,
         metadata={

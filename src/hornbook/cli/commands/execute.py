@@ -137,7 +137,7 @@ def _engine(root: str | None) -> "Iterator[PlanEngine]":
 
     with opened(root) as work:
         try:
-            yield PlanEngine(work)
+            yield PlanEngine(work, warn=note)
         except (DBAPIError, DatabaseFailed) as problem:
             said = problem.orig if isinstance(problem, DBAPIError) else problem
             raise EngineError(
@@ -259,7 +259,7 @@ def _finish(ended: "Execution", *, as_json: bool) -> NoReturn:
         columns([_row(each) for each in ended.runs], heads=HEADS, whole=1)
         _print_end(ended)
     for run in ended.asking:
-        note(f"{run.run} asks: answer with `hornbook answer {run.run} --text …`")
+        note(f"{run.run} asks: `hornbook runs show {run.run}` says what, and how to answer")
     sys.exit(0 if ended.approved else 1)
 
 

@@ -1,13 +1,14 @@
 """Commands about runs: list them, show one, its audit trail, and answer what it asks."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from hornbook.cli.options import json_option, root_of
+from hornbook.cli.options import FILE_NAME, json_option, root_of
 from hornbook.cli.output import Styled, columns, console, counted, harmless, note, print_json, write
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _note_asking(lines: "list[RunLine]") -> None:
     # the run of a plan waits for those of its tasks: they are answered
     asking = [line.id for line in lines if line.status == "asking" and line.workflow != "plan"]
     if asking:
-        note(f"{counted(len(asking), 'run')} asking: `hornbook answer {asking[0]} --text …`")
+        note(f"{counted(len(asking), 'run')} asking: `hornbook runs show {asking[0]}` says how to")
 
 
 @runs.command("show")
@@ -115,23 +116,58 @@ def events(root: str | None, run_id: str, *, as_json: bool) -> None:
 
 @click.command()
 @click.argument("run_id", metavar="ID")
-@click.option("--text", required=True, help="What you say; `stop` ends the run.")
+@click.option("--accept", is_flag=True, help="Take the reviewer's own verdict; needs a reason.")
+@click.option("--return", "returned", metavar="TEXT", help="Give it back to the developer.")
+@click.option("--overrule", metavar="TEXT", help="Approve against what was found, and say why.")
+@click.option("--split", metavar="TEXT", help="Have the task split, along these words.")
+@click.option("--amend", metavar="FILE", type=FILE_NAME, help="Sections that the plan gets anew.")
+@click.option("--stop", is_flag=True, help="Give up; needs a reason.")
+@click.option("--text", metavar="TEXT", help="Answer a question in words.")
+@click.option("--reason", metavar="TEXT", default="", help="Why; stands in the event.")
 @json_option
 @root_of
-def answer(root: str | None, run_id: str, text: str, *, as_json: bool) -> None:
-    """Answer the question of a run, which then continues."""
+def answer(root: str | None, /, run_id: str, reason: str, *, as_json: bool, **said: object) -> None:
+    """Say a person's word on a run that asks.
+
+    Exactly one action is given; `runs show ID` lists those that fit. The word is an event under
+    your name, and agents may not say it.
+    """
     from hornbook.workspace import Workspace
 
-    with Workspace.open(root) as work, work.run_book() as book:
-        outcome = book.answer(run_id, text)
-        awake = work.wake(outcome.run_id)
+    action, text = _action(said)
+    with Workspace.open(root) as work:
+        given = work.answer(run_id, action, text, reason)
     if as_json:
-        print_json({"run": outcome.run_id, "status": outcome.status, "message": outcome.message})
+        print_json(given)
         return
-    write(f"{outcome.run_id}: {outcome.status}\n")
-    if outcome.kind == "continued":
-        others = ", unless a worker does" if awake else ""
-        note(f"go on with `hornbook resume {outcome.run_id}`{others}")
+    write(f"{given.run}: {given.status}, {given.action} by {given.principal.id}\n")
+    if given.status == "running":
+        note(f"go on with `hornbook resume {given.run}`, unless somebody executes its plan")
+
+
+def _action(said: "Mapping[str, object]") -> tuple[str, str]:
+    """The one action that was given, and its text.
+
+    Raises:
+        UsageError: There is none, or more than one.
+    """
+    from hornbook.errors import UsageError
+
+    given = [(name, value) for name, value in said.items() if value not in (None, False)]
+    if len(given) != 1:
+        found = ", ".join(f"--{_option(name)}" for name, _ in given) or "none"
+        raise UsageError(
+            f"an answer is one action, and this has {found}: give one of --accept, --return, "
+            "--overrule, --split, --amend, --stop, --text."
+        )
+    ((name, value),) = given
+    if name == "amend":
+        return name, Path(str(value)).read_text(encoding="utf-8")
+    return _option(name), "" if value is True else str(value)
+
+
+def _option(name: str) -> str:
+    return "return" if name == "returned" else name
 
 
 def _facts(report: "RunReport") -> dict[str, object]:
@@ -140,6 +176,7 @@ def _facts(report: "RunReport") -> dict[str, object]:
         "spent": report.spent,
         "commit": report.commit,
         "asks": report.asks,
+        "answers": report.answers,
         "record": report.record,
         "spawned": report.spawned,
         "breaches": report.breaches,
@@ -166,7 +203,9 @@ def _print_report(report: "RunReport") -> None:
     if report.asks:
         write(f"\n{harmless(report.asks)}\n")
         note(f"all that is known: .hornbook/records/escalations/{_file(report.record)}.json")
-        note(f"answer with `hornbook answer {line.id} --text …`; `stop` ends the run")
+        note(f"answer with `hornbook answer {line.id}` and one of")
+        for each in report.answers:
+            note(f"  {harmless(each)}")
     for warning in report.warnings:
         write(f"warning: {harmless(warning)}\n")
     for breach in report.breaches:
@@ -192,10 +231,14 @@ def _print_attempt(attempt: "Attempt") -> None:
 def _event(event: "Event") -> dict[str, object]:
     return {
         "seq": event.seq,
+        "plan": event.plan,
+        "run": event.data.get("run"),
         "kind": event.kind,
         "at": event.at,
         "actor": event.actor,
+        "principal": event.principal.facts(),
         "key": event.key,
+        "previous": event.previous,
         "hash": event.hash,
         "data": dict(event.data),
     }

@@ -32,19 +32,20 @@ from hornbook.disk import locked
 from hornbook.errors import EngineError
 
 APPLICATION = "hornbook"
-PROTOCOL = "hornbook-runs-1"
+PROTOCOL = "hornbook-runs-2"
 """The version of the workflow's control flow. It changes when runs that were begun before could
 not be replayed any more, never with a release: an upgrade must not strand running work."""
 WORKFLOW = "hornbook.leg"
-MOST_RECOVERIES = 20
+MOST_RECOVERIES = 1000
+"""A last resort: the loop gives a step up long before, by what its events say of its deaths."""
 POLL_SECONDS = 0.2
 LAST_WORDS = 2.0
 """So many seconds legs may take to record how they ended, once everything stops."""
 
 QueuedLeg = WorkflowStatus
 """A leg as DBOS has it: who owns it, in which queue, and how it stands."""
-Leg = Callable[[str, int, str, str, float], dict[str, object]]
-"""Takes a run, the number of the leg, what it begins with, an answer, and seconds spent so far."""
+Leg = Callable[[str, int, str, float], dict[str, object]]
+"""Takes a run, the number of the leg, what it begins with, and seconds spent so far."""
 
 
 class Fenced(BaseException):
@@ -66,7 +67,6 @@ class Planned:
     run: str
     number: int
     first: str
-    text: str = ""
     spent: float = 0.0
 
 
@@ -88,10 +88,8 @@ class Durable:
         }
         self._instance = DBOS(config=config)
 
-        def workflow(
-            run: str, number: int, first: str, text: str, spent: float
-        ) -> dict[str, object]:
-            return leg(run, number, first, text, spent)
+        def workflow(run: str, number: int, first: str, spent: float) -> dict[str, object]:
+            return leg(run, number, first, spent)
 
         durable = DBOS.workflow(name=WORKFLOW, max_recovery_attempts=MOST_RECOVERIES)
         self._leg = durable(workflow)
@@ -138,9 +136,7 @@ class Durable:
         """Queue a leg of a run; one that was queued before stays as it is."""
         later = SetEnqueueOptions(delay_seconds=delay) if delay else contextlib.nullcontext()
         with SetWorkflowID(f"{leg.run}~{leg.number}"), later:
-            DBOS.enqueue_workflow(
-                queue, self._leg, leg.run, leg.number, leg.first, leg.text, leg.spent
-            )
+            DBOS.enqueue_workflow(queue, self._leg, leg.run, leg.number, leg.first, leg.spent)
 
     def requeue(self, status: WorkflowStatus, queue: str | None) -> bool:
         """Take a workflow from its dead worker and queue it again; False if others were faster.

@@ -19,7 +19,8 @@ from typing import Self
 
 import sqlalchemy as sql
 
-from hornbook.errors import EngineError
+from hornbook.errors import EngineError, HornbookError
+from hornbook.loop.engine.database_wait import DatabaseWait
 from hornbook.loop.engine.durable import Durable, Planned, QueuedLeg
 from hornbook.loop.engine.engine_runs import (
     ANSWERED,
@@ -31,7 +32,7 @@ from hornbook.loop.engine.engine_runs import (
     Request,
     RunPhase,
 )
-from hornbook.loop.engine.run_leg import ANSWER, START, STEP, RunLegs, Tell, nobody
+from hornbook.loop.engine.run_leg import START, STEP, RunLegs, Tell, nobody
 from hornbook.loop.engine.workers import Roster, connect, database_url
 from hornbook.loop.protocol import Loop, StepKind, StepOutcome
 
@@ -50,7 +51,8 @@ class Options:
     """Where an engine keeps its memory and how it works.
 
     `parallel` is how many runs one process works on at once; `run_seconds` how long the steps and
-    waits of a run may take together, 0 for as long as they do.
+    waits of a run may take together, 0 for as long as they do; `database_wait` how many seconds a
+    database that is away is waited for.
     """
 
     state: Path
@@ -59,6 +61,7 @@ class Options:
     heartbeat: float = 5.0
     dead_after: float = 30.0
     run_seconds: float = 0.0
+    database_wait: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +93,11 @@ class Engine:
     ) -> None:
         self._options = options
         self._scope = scope
+        self._loop = loop
         options.state.mkdir(parents=True, exist_ok=True)
         self._url = database_url(options.state, options.database)
-        self._database = connect(self._url)
+        self.wait = DatabaseWait(options.database_wait, lambda said: tell("engine", said))
+        self._database = self.wait.until_back(lambda: connect(self._url))
         self.roster = Roster(self._database, options.state, options.dead_after)
         self.runs = EngineRuns(self._database)
         self._legs = RunLegs(
@@ -102,6 +107,7 @@ class Engine:
             slots=options.parallel,
             limit=options.run_seconds,
             tell=tell,
+            wait=self.wait,
         )
         self._durable = Durable(self._url, self.roster.worker, self._leg, scope.queues)
         self._legs.durable = self._durable
@@ -141,10 +147,10 @@ class Engine:
         self._database.dispose()
         return ended
 
-    def _leg(self, run: str, number: int, first: str, text: str, spent: float) -> dict[str, object]:
+    def _leg(self, run: str, number: int, first: str, spent: float) -> dict[str, object]:
         """A leg of a run; one that outlives the engine closes what it opened once more."""
         try:
-            return self._legs.run(run, number, first, text, spent)
+            return self._legs.run(run, number, first, spent)
         finally:
             if self._closing.is_set():
                 self._database.dispose()
@@ -199,22 +205,12 @@ class Engine:
         if run.phase is RunPhase.ENDED:
             self._enqueue(run, Planned(run_id, run.leg + 1, STEP if run.parent else START))
         elif run.phase is RunPhase.ASKING:
-            self._enqueue(run, Planned(run_id, run.leg + 1, STEP, spent=run.spent))
+            # Who answers a run that took too long gives it its time again.
+            spent = 0.0 if run.status == ANSWERED else run.spent
+            self._enqueue(run, Planned(run_id, run.leg + 1, STEP, spent))
         else:
             self._adopt([run])
         self._adopt([each for each in self.covered(run.plan) if each.phase in OPEN])
-        return self.runs.get(run_id)
-
-    def answer(self, run_id: str, text: str) -> EngineRun:
-        """Queue a run that asks with the answer to it.
-
-        Raises:
-            EngineError: It asks nothing.
-        """
-        run = self.runs.get(run_id)
-        if run.phase is not RunPhase.ASKING:
-            raise EngineError(f"run {run_id} asks nothing: it is {run.phase} ({run.status}).")
-        self._enqueue(run, Planned(run_id, run.leg + 1, ANSWER, text, run.spent))
         return self.runs.get(run_id)
 
     def reap(self) -> None:
@@ -315,8 +311,13 @@ class Engine:
         for each in self._durable.statuses(list(waiting)):
             why = _BROKEN.get(each.status)
             if why is not None:
-                run = waiting[each.workflow_id]
-                message = f"{why}: `hornbook resume {run.run}` tries again."
-                self.runs.settle(
-                    StepOutcome(StepKind.ENDED, run.run, status=FAILED, message=message)
-                )
+                self._give_up(waiting[each.workflow_id], why)
+
+    def _give_up(self, run: EngineRun, why: str) -> None:
+        """Have the loop ask a person about a run; the engine only ends it where that fails too."""
+        try:
+            outcome = self._loop.gave_up(run.run, why, FAILED)
+        except HornbookError as problem:
+            message = f"{why} ({problem}): `hornbook resume {run.run}` tries again."
+            outcome = StepOutcome(StepKind.ENDED, run.run, status=FAILED, message=message)
+        self.runs.settle(outcome)

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 from hornbook.commits import git
 from hornbook.disk import now
@@ -11,14 +12,22 @@ from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository
 from hornbook.loop.configured_agents import loop_of, planner_of
 from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
-from hornbook.loop.engine.engine_runs import APPROVED, EngineRun, Request, RunPhase, wanted_run
+from hornbook.loop.engine.engine_runs import (
+    APPROVED,
+    UNFINISHED,
+    EngineRun,
+    Request,
+    RunPhase,
+    wanted_run,
+)
 from hornbook.loop.engine.run_leg import Tell, nobody
 from hornbook.loop.plan_book import PlanBook, PlanCheck
 from hornbook.loop.planner import Planner, planned
 from hornbook.loop.protocol import Loop
 from hornbook.loop.runs.log import LazyEventLog, Progress, progress_of
 from hornbook.plans.log import EventLog
-from hornbook.plans.state import PLAN_KINDS
+from hornbook.plans.state import PLAN_KINDS, project
+from hornbook.plans.tasks import ledger_of
 
 LOOK_SECONDS = 0.2
 
@@ -28,9 +37,9 @@ def configured_loop(work: Repository) -> Loop:
     return loop_of(work)
 
 
-def configured_planner(work: Repository) -> Planner | None:
-    """Who plans, by the settings; None if nobody does."""
-    return planner_of(work)
+def configured_planner(work: Repository, agent: str | None) -> Planner | None:
+    """Who plans: the agent of that name, else by the settings; None if nobody does."""
+    return planner_of(work, agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +57,13 @@ class Execution:
     plan: str
     root: EngineRun
     runs: tuple[ObservedRun, ...]
+    approved: bool
+    """Whether all that was asked for is approved, by whatever route it came to that."""
 
     @property
-    def approved(self) -> bool:
-        """Whether all that was asked for is done and approved."""
-        return self.root.phase is RunPhase.ENDED and self.root.status == APPROVED
+    def given_up(self) -> tuple[EngineRun, ...]:
+        """The runs that failed so that not even an event could say it."""
+        return tuple(each.run for each in self.runs if _is_given_up(each.run))
 
     @property
     def asking(self) -> tuple[EngineRun, ...]:
@@ -70,12 +81,21 @@ def _nobody_looks(_runs: Sequence[ObservedRun]) -> None:
     """Execute without showing anything."""
 
 
+def _nobody_hears(_said: str) -> None:
+    """Execute without telling what the engine waits for."""
+
+
 class PlanEngine:
-    """Executes the plans of a workspace."""
+    """Executes the plans of a workspace; `warn` is told what the engine itself waits for."""
 
     def __init__(
-        self, work: Repository, open_loop: Callable[[Repository], Loop] = configured_loop
+        self,
+        work: Repository,
+        open_loop: Callable[[Repository], Loop] = configured_loop,
+        *,
+        warn: Callable[[str], None] = _nobody_hears,
     ) -> None:
+        self._warn = warn
         self._work = work
         self._open_loop = open_loop
         self._book: PlanBook = PlanBook(work.places, work.settings, work.ingested)
@@ -141,20 +161,20 @@ class PlanEngine:
         *,
         agent: str | None = None,
         look: Look = _nobody_looks,
-        open_planner: Callable[[Repository], Planner | None] = configured_planner,
+        open_planner: Callable[[Repository, str | None], Planner | None] = configured_planner,
     ) -> Execution | PlanCheck:
         """Have a topic planned, checked, committed to and executed; the check, if it fails.
 
-        Before that the planner is asked again, with what is wrong.
+        Before that the planner is asked again, with what is wrong. `agent` plans, too.
 
         Raises:
             UsageError: Nobody is configured who plans.
         """
-        planner = open_planner(self._work)
+        planner = open_planner(self._work, agent)
         if planner is None:
             raise UsageError(
-                "nobody plans: name an agent in `engine.agent`, or write the plan yourself with "
-                "`hornbook explore`."
+                "nobody plans: name an agent with --agent or in `engine.agent`, or write the plan "
+                "yourself with `hornbook explore`."
             )
         found = planned(self._book, planner, topic)
         if not found.passed:
@@ -189,12 +209,31 @@ class PlanEngine:
             heartbeat=told.heartbeat_seconds,
             dead_after=told.dead_after_seconds,
             run_seconds=told.run_minutes * 60,
+            database_wait=told.database_wait_seconds,
         )
+        heard = self._heard if tell is nobody else tell
         with (
             git.operation(self._work.root) if scope is not EVERYTHING else nullcontext(),
-            Engine(self._open_loop(self._work), options, scope, tell=tell) as engine,
+            Engine(self._open_loop(self._work), options, scope, tell=heard) as engine,
         ):
             yield engine
+
+    def _ended(
+        self, engine: Engine, log: LazyEventLog, root: str, shown: tuple[ObservedRun, ...]
+    ) -> Execution:
+        """What an execution came to."""
+        run = engine.runs.get(root)
+        told = (each.run.task or each.progress.task for each in shown if each.run.run == root)
+        task = next(told, "")
+        number = int(task.rpartition(".")[2]) if task else None
+        over = run.phase is RunPhase.ENDED
+        approved = over and (run.status == APPROVED or _is_done(log.opened(), run.plan, number))
+        return Execution(run.plan, run, shown, approved)
+
+    def _heard(self, who: str, said: str) -> None:
+        """Pass on what the engine tells of itself; of runs, the events tell."""
+        if who == "engine":
+            self._warn(said)
 
     def _watched(self, engine: Engine, plan: str, root: str, look: Look) -> Execution:
         """Show the runs of a plan until none goes on without a person."""
@@ -203,21 +242,48 @@ class PlanEngine:
         log = LazyEventLog(self._work.places, self._work.settings, PLAN_KINDS, now)
         try:
             while True:
-                runs = engine.covered(plan)
+                runs = engine.wait.until_back(lambda: engine.covered(plan))
                 if not shown or [each.run for each in shown] != runs:
-                    shown = _observed(log.opened(), plan, runs)
+                    seen = partial(_observed, log, plan, runs)
+                    shown = engine.wait.until_back(seen)
                     look(shown)
-                if not any(each.needs_nobody for each in runs):
-                    return Execution(plan, engine.runs.get(root), shown)
+                if not any(each.needs_nobody for each in runs) or _all_wait_for_failed(runs):
+                    return self._ended(engine, log, root, shown)
                 pause.wait(LOOK_SECONDS)
         finally:
             log.close()
 
 
-def _observed(
-    log: EventLog | None, plan: str, runs: Sequence[EngineRun]
-) -> tuple[ObservedRun, ...]:
+def _is_given_up(run: EngineRun) -> bool:
+    return run.phase is RunPhase.ENDED and run.status in UNFINISHED
+
+
+def _all_wait_for_failed(runs: Sequence[EngineRun]) -> bool:
+    """Whether whoever still waits only waits for runs that the engine gave up."""
+    failed = [each for each in runs if _is_given_up(each)]
+    above = {each.parent for each in failed}
+    waiting = [each for each in runs if each.needs_nobody]
+    return bool(failed) and all(
+        each.run in above and each.phase is RunPhase.WAITING for each in waiting
+    )
+
+
+def _is_done(log: EventLog | None, plan: str, number: int | None) -> bool:
+    """Whether a task, or every task of a plan, is approved; in its successor if it has one."""
     events = log.events(plan) if log is not None else []
+    state = project(events)
+    if log is None or state is None:
+        return False
+    if state.superseded_by is not None:
+        return _is_done(log, state.superseded_by, None)
+    ledger = ledger_of(plan, events)
+    wanted = [task.number for task in ledger.tasks] if number is None else [number]
+    return bool(wanted) and all(map(ledger.done, wanted))
+
+
+def _observed(log: LazyEventLog, plan: str, runs: Sequence[EngineRun]) -> tuple[ObservedRun, ...]:
+    opened = log.opened()
+    events = opened.events(plan) if opened is not None else []
     return tuple(ObservedRun(run, progress_of(events, run.run)) for run in runs)
 
 

@@ -21,6 +21,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from hornbook.loop.engine.database_wait import DatabaseWait
 from hornbook.loop.engine.durable import LOST, Durable, Fenced, Planned, Stopping
 from hornbook.loop.engine.engine_runs import FAILED, TIMED_OUT, EngineRun, EngineRuns, Request
 from hornbook.loop.protocol import Loop, StepKind, StepOutcome
@@ -28,7 +29,7 @@ from hornbook.loop.protocol import Loop, StepKind, StepOutcome
 # What a step gave, as JSON that DBOS keeps.
 StepJson = dict[str, Any]
 
-START, STEP, ANSWER = "start", "step", "answer"
+START, STEP = "start", "step"
 """What a leg may begin with."""
 
 SHORT = 1.0
@@ -58,9 +59,18 @@ class RunLegs:
     """Runs legs, as many steps at a time as there are slots."""
 
     def __init__(
-        self, loop: Loop, runs: EngineRuns, worker: str, *, slots: int, limit: float, tell: Tell
+        self,
+        loop: Loop,
+        runs: EngineRuns,
+        worker: str,
+        *,
+        slots: int,
+        limit: float,
+        tell: Tell,
+        wait: DatabaseWait,
     ) -> None:
         self._loop = loop
+        self._wait = wait
         self._runs = runs
         self._worker = worker
         self._tell = tell
@@ -72,11 +82,11 @@ class RunLegs:
         self.durable: Durable | None = None
         self.enqueue: Enqueue = _nowhere
 
-    def run(self, run_id: str, leg: int, first: str, text: str, spent: float) -> StepJson:
+    def run(self, run_id: str, leg: int, first: str, spent: float) -> StepJson:
         """Go on with a run until it ends, asks or has to wait; what it came to."""
         self._tell(run_id, "taken")
         try:
-            outcome = self._run(Planned(run_id, leg, first, text, spent))
+            outcome = self._run(Planned(run_id, leg, first, spent))
         except LOST as lost:
             self._tell(run_id, "lost to another worker")
             raise Fenced(run_id) from lost
@@ -99,10 +109,12 @@ class RunLegs:
             if outcome.kind in {StepKind.ASKING, StepKind.ENDED}:
                 break
             if self._limit and spent > self._limit:
-                outcome = _timed_out(leg.run, spent)
+                late = partial(self._loop.gave_up, leg.run, _too_long(spent), TIMED_OUT)
+                given = partial(self._effect, run, leg.number, owner, late)
+                outcome = _outcome(durable.step("timed out", given))
                 break
             if waits > SHORT:
-                following = Planned(leg.run, leg.number + 1, STEP, "", spent)
+                following = Planned(leg.run, leg.number + 1, STEP, spent)
                 self.enqueue(run, following, waits)
                 durable.require(*owner)
                 return outcome
@@ -129,8 +141,6 @@ class RunLegs:
 
     def _first(self, run: EngineRun, leg: Planned) -> Callable[[], StepOutcome]:
         """What a leg begins with."""
-        if leg.first == ANSWER:
-            return partial(self._loop.answer, run.run, leg.text)
         if leg.first == STEP:
             return partial(self._loop.step, run.run)
         return partial(self._loop.start, run.plan, run.task, agent=run.agent, run_id=run.run)
@@ -145,15 +155,23 @@ class RunLegs:
             durable.require(*owner)
             self._runs.taken(run.run, leg, self._worker)
             began = time.monotonic()
-            try:
-                outcome = action()
-            except Exception as problem:  # noqa: BLE001  # a workflow's step: its run fails, not the engine
-                outcome = _failed(run.run, problem)
+            outcome = self._tried(run.run, action)
             took = time.monotonic() - began
             durable.require(*owner)
             waits = outcome.seconds if outcome.kind is StepKind.WAITING else 0.0
             self._runs.note(replace(outcome, run_id=run.run), spent=took + waits)
         return {**_as_json(outcome), "took": took}
+
+    def _tried(self, run: str, action: Callable[[], StepOutcome]) -> StepOutcome:
+        """What came of an action; one that raises ends in a question to a person."""
+        try:
+            return self._wait.until_back(action)
+        except Exception as problem:  # noqa: BLE001  # a workflow's step: its run fails, not the engine
+            why = f"{type(problem).__name__}: {problem}"
+        try:
+            return self._wait.until_back(lambda: self._loop.gave_up(run, why, FAILED))
+        except Exception:  # noqa: BLE001  # not even that can be noted: the engine alone knows
+            return StepOutcome(StepKind.ENDED, run, status=FAILED, message=why)
 
     def _settle(self, run: EngineRun, outcome: StepOutcome, owner: tuple[str, str]) -> StepJson:
         self._durable().require(*owner)
@@ -217,11 +235,5 @@ def _outcome(kept: StepJson) -> StepOutcome:
     )
 
 
-def _failed(run_id: str, problem: Exception) -> StepOutcome:
-    message = f"{type(problem).__name__}: {problem}"
-    return StepOutcome(StepKind.ENDED, run_id, status=FAILED, message=message)
-
-
-def _timed_out(run_id: str, spent: float) -> StepOutcome:
-    message = f"{spent:.0f} seconds of work, more than `engine.run_minutes` allows."
-    return StepOutcome(StepKind.ENDED, run_id, status=TIMED_OUT, message=message)
+def _too_long(spent: float) -> str:
+    return f"{spent:.0f} seconds of work, more than `engine.run_minutes` allows"

@@ -392,6 +392,8 @@ class Projections:
 
     def __init__(self) -> None:
         self.log = LogMemory()
+        self.alive: set[tuple[str, int, int]] = set()
+        """Steps that this process began and that wait for others: run, round and number."""
         self._workflows: Mapping[str, Workflow] = {}
         self._ledgers: dict[str, tuple[Event, Ledger]] = {}
         self._runs: dict[str, RunState] = {}

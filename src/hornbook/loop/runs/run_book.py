@@ -1,24 +1,35 @@
 """The runs of a workspace for people: what happened, where each stands, and what it asks."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from hornbook.disk import now
 from hornbook.errors import EventLogError, NotFound
 from hornbook.gates.gate import COPIED
-from hornbook.loop.protocol import StepOutcome
 from hornbook.loop.runs.log import Followed, LazyEventLog
 from hornbook.loop.runs.lookup import find_run, spawned_by, workflows_of
-from hornbook.loop.runs.state import RunLine, RunState, by_run, gate_feedback, project_run
+from hornbook.loop.runs.state import (
+    GivenAnswer,
+    RunLine,
+    RunState,
+    by_run,
+    gate_feedback,
+    project_run,
+)
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
 from hornbook.plans.log import Clock, EventLog
+from hornbook.plans.principal import Principal, at_command_line, require_human
 from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from hornbook.plans.run_records import Spent, question_text, spent, write_run_records
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from hornbook.loop.steps.answer import Word
 
 
 @dataclass(slots=True)
@@ -33,7 +44,7 @@ def breaches(events: Iterable[Event]) -> list[str]:
     """Every event of a log that should not be there, with the reason; none in an honest log.
 
     A reviewer is asked only about a tree that all required gates passed since it was made. A task
-    is approved only for the tree of an accepted review.
+    is approved only for the tree of an accepted review, or by the word of a person.
     """
     seen: dict[str, _Seen] = {}
     return [
@@ -55,8 +66,21 @@ def _breaches_of(event: Event, seen: _Seen) -> Iterator[str]:
         tree = kinds.review_answer(event)["tree"]
         if seen.passed != tree:
             yield f"the gates have not passed for the tree {tree[:12]} that it is about"
+    elif event.kind == kinds.ANSWERED:
+        yield from _breaches_of_word(event, seen)
     elif event.kind == kinds.APPROVED:
         yield from _breaches_of_approval(event.data, seen)
+
+
+def _breaches_of_word(event: Event, seen: _Seen) -> Iterator[str]:
+    """A word that approves is a person's; those from before words had actions approve nothing."""
+    said = kinds.answer(event)
+    if "tree" not in said:
+        return
+    if not event.principal.is_human:
+        yield f"{event.principal.id} is no person and decided over work"
+    elif said.get("action") == "overrule" or said.get("verdict") == "approved":
+        seen.approved = said["tree"]
 
 
 def _breaches_of_gates(report: kinds.GatesData, seen: _Seen) -> Iterator[str]:
@@ -105,15 +129,28 @@ class RunReport:
     commit: str | None
     asks: str | None
     record: str | None
+    answers: tuple[str, ...]
     spawned: tuple[str, ...]
     breaches: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
 
 class RunBook:
-    """Every run of one workspace; it may be asked from several threads, and is to be closed."""
+    """Every run of one workspace; it may be asked from several threads, and is to be closed.
 
-    def __init__(self, places: Places, settings: Settings, clock: Clock = now) -> None:
+    `by` is who answers, by default whoever runs this process.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        settings: Settings,
+        clock: Clock = now,
+        *,
+        by: Principal | None = None,
+    ) -> None:
+        self._principal = by
+        self._settings = settings
         self._places = places
         self._workflows = workflows_of(places, settings)
         self._log = LazyEventLog(places, settings, kinds.kinds_for(self._workflows), clock)
@@ -172,6 +209,7 @@ class RunBook:
             commit=None if approved is None else str(approved.data["commit"]),
             asks=None if asked is None else question_text(asked),
             record=None if asked is None else kinds.signal(asked)["record"],
+            answers=() if asked is None else _answers(run, asked.kind),
             spawned=spawned_by(run),
             breaches=tuple(breaches(run.events)),
             warnings=warnings_in(run),
@@ -197,19 +235,40 @@ class RunBook:
         plans = sorted({event.plan for event in log.of_kind(kinds.STARTED)})
         return [event for plan in plans for event in log.events(plan)]
 
-    def answer(self, run_id: str, text: str) -> StepOutcome:
+    def overruled(self) -> frozenset[str]:
+        """The ids of the recorded reviews that a person decided against."""
+        log = self._log.synced()
+        answers = map(kinds.answer, log.of_kind(kinds.ANSWERED) if log is not None else ())
+        against = (each.get("review") for each in answers if each.get("action") == "overrule")
+        return frozenset(each for each in against if each is not None)
+
+    def answer(self, run_id: str, said: "Word") -> GivenAnswer:
         """Tell a run that asks what a person says; whoever drives it goes on.
 
         Raises:
             NotFound: There is none with this id.
-            UsageError: It asks nothing.
+            NotAPerson: Whoever says so is none.
+            UsageError: It asks nothing, or the action does not fit.
         """
-        from hornbook.loop.steps.ask_person import answer_run  # noqa: PLC0415  # start-up: loads the steps
+        from hornbook.loop.steps.answer import answer_run  # noqa: PLC0415  # start-up: loads the steps
 
         log, run = self._run_of(run_id)
-        outcome = answer_run(log, run, text, self._workflows)
+        by = self._principal or at_command_line(self._places.state)
+        require_human(by, "answer a run", self._places.state)
+        outcome = answer_run(log, run, said, self._workflows, by=by, amend=self._amend)
         write_run_records(self._places.state, self._run_of(run_id)[1].events)
-        return outcome
+        return GivenAnswer(outcome.run_id, outcome.status, outcome.message, said.action, by)
+
+    def _amend(self, plan: str, said: "Word") -> None:
+        """Change sections of a plan; the tasks that were fixed stay as they are."""
+        from hornbook.hooks.compiler import guarded  # noqa: PLC0415  # only this needs it
+        from hornbook.plans.store import PlanStore  # noqa: PLC0415  # the same
+
+        log = self._log.opened()
+        if log is not None:
+            store = PlanStore(self._places.state, log)
+            view = store.amend(plan, said.text, reason=said.reason, by=self._principal)
+            guarded(self._places.root, self._settings, view)
 
     def follow(self, name: str) -> Followed:
         """What an id names: a run, or a plan as `plan.<slug>`.
@@ -250,6 +309,12 @@ class RunBook:
         if log is None or run is None:
             raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
         return log, run
+
+
+def _answers(run: RunState, kind: str) -> tuple[str, ...]:
+    from hornbook.loop.steps.answer import how_to_answer  # noqa: PLC0415  # start-up: loads the steps
+
+    return tuple(how_to_answer(run, kind))
 
 
 def _side_by_side(runs: Sequence[RunState]) -> list[RunLine]:
@@ -359,7 +424,7 @@ def _attempts(run: RunState) -> Iterator[Attempt]:
     """Each attempt with what came of it before the next."""
     steps = run.of(DEVELOP, kinds.GATED, kinds.CHECKED)
     starts = [place for place, event in enumerate(steps) if event.kind == DEVELOP]
-    for place, end in zip(starts, [*starts[1:], len(steps)], strict=True):
+    for place, end in itertools.pairwise([*starts, len(steps)]):
         yield _attempt(kinds.attempt(steps[place]), steps[place + 1 : end])
 
 

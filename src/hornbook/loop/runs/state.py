@@ -20,11 +20,12 @@ from hornbook.loop.workflow.interpreter import (
 from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
+from hornbook.plans.principal import Principal
 from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE
 
 ESCALATION = "escalation"
-STOP = "stop"
-"""What a person answers to end a run that asks."""
+DECISIONS = frozenset({"accept", "overrule", "split", "stop"})
+"""A person's words that the run carries out and ends by; all others begin its workflow anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,23 @@ class RunLine:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """What a person said to a run, and how the run stands since."""
+
+    run: str
+    status: str
+    message: str
+    action: str
+    principal: Principal
+
+
+@dataclass(frozen=True, slots=True)
 class RunState:
     """A run as its events leave it; every round begins its workflow anew, after an answer.
 
     `machine` is the workflow as far as it is done, None for the run of a whole plan, and for one
-    that ended by a workflow that is another one by now.
+    that ended by a workflow that is another one by now. `decided` is a person's word that the run
+    has to carry out.
     """
 
     id: str
@@ -61,6 +74,7 @@ class RunState:
     asked: Event | None = None
     waits_until: str | None = None
     keys: Mapping[str, Event] = field(default_factory=dict)
+    decided: Event | None = None
 
     @property
     def workflow(self) -> str:
@@ -88,6 +102,12 @@ class RunState:
         return kinds.started(self.begun).get("parent")
 
     @property
+    def develops(self) -> bool:
+        """Whether its workflow has a developer work on its task."""
+        steps = self.machine.workflow.steps if self.machine is not None else ()
+        return self.task is not None and any(each.action.subject == DEVELOP for each in steps)
+
+    @property
     def status(self) -> str:
         """How it stands, in a word."""
         if self.ended is not None:
@@ -99,7 +119,7 @@ class RunState:
     @property
     def is_asking(self) -> bool:
         """Whether nothing goes on before a person answers."""
-        if self.ended is not None or self.asked is None:
+        if self.ended is not None or self.asked is None or self.decided is not None:
             return False
         if self.asked.kind in {kinds.QUESTION, kinds.PROMOTE}:
             return True
@@ -145,10 +165,20 @@ class RunState:
             if (event.data["round"], event.data["number"]) == (self.round, number)
         )
 
+    def deaths(self, number: int) -> int:
+        """How often a step of this round was begun, and nothing came of it."""
+        count = 0
+        for event in reversed(self.events):
+            at = (event.data.get("round"), event.data.get("number"))
+            if at != (self.round, number) or not _is_beginning(event):
+                return count
+            count += event.kind == kinds.STEP_STARTED
+        return count
+
     def answers(self) -> list[str]:
         """What people said to escalations, oldest first."""
         answers = map(kinds.answer, self.of(kinds.ANSWERED))
-        return [each["text"] for each in answers if each["asked"] == ESCALATION]
+        return [words_of(each) for each in answers if each["asked"] == ESCALATION]
 
     def this_round(self) -> list[Event]:
         """The events since a person last answered an escalation."""
@@ -163,7 +193,7 @@ class RunState:
         answers: list[str] = []
         for event in reversed(self.events):
             if event.kind == kinds.ANSWERED and kinds.answer(event)["asked"] == ESCALATION:
-                answers.append(kinds.answer(event)["text"])
+                answers.append(words_of(kinds.answer(event)))
             elif event.kind == kinds.CHECKED and kinds.checked(event)["outcome"] != "approved":
                 feedback = kinds.checked(event).get("feedback", "")
                 return "\n\n".join(filter(None, [*answers, feedback]))
@@ -184,6 +214,24 @@ class RunState:
                 if each["status"] == "violated":
                     found.setdefault((each["sop_id"], each["message"]), each)
         return list(found.values())
+
+
+def _is_beginning(event: Event) -> bool:
+    """Whether an event only tells that a step or an agent was begun."""
+    if event.kind == kinds.TOLD:
+        told = event.data["told"]
+        return isinstance(told, Mapping) and told.get("kind") == "agent.started"
+    return event.kind == kinds.STEP_STARTED
+
+
+def words_of(said: kinds.AnswerData) -> str:
+    """What the next attempt is told of a person's word; the text of an amended plan is the plan's.
+
+    A review that was accepted is told as the newest feedback anyway.
+    """
+    if said.get("action") in {"amend", "accept"}:
+        return said.get("reason") or ""
+    return said["text"]
 
 
 def gate_feedback(report: kinds.GatesData) -> str:
@@ -274,10 +322,21 @@ def _folded(state: RunState, event: Event, workflows: Mapping[str, Workflow]) ->
 
 def _answered(state: RunState, event: Event, workflows: Mapping[str, Workflow]) -> RunState:
     """The run after a person's word; to an escalation, its workflow begins anew."""
-    if kinds.answer(event)["asked"] != ESCALATION:
+    said = kinds.answer(event)
+    if is_decision(said):
+        return replace(state, asked=None, decided=event)
+    if said["asked"] != ESCALATION:
         return replace(state, asked=None)
     later = replace(state, asked=None, round=state.round + 1)
     return replace(later, machine=_begun(later, workflows)) if state.machine else later
+
+
+def is_decision(said: kinds.AnswerData) -> bool:
+    """Whether a run ends by a person's word; a rejection that can be fixed is worked on."""
+    action = said.get("action")
+    if action == "accept" and said.get("verdict") == "rejected":
+        return said.get("rejection_type") != "fixable"
+    return action in DECISIONS
 
 
 def _begun(state: RunState, workflows: Mapping[str, Workflow]) -> WorkflowRun:

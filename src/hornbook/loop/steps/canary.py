@@ -31,6 +31,7 @@ from hornbook.loop.steps.services import Pending, StepRun
 from hornbook.loop.workflow.interpreter import Erred
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
+from hornbook.plans.principal import agent
 from hornbook.review.canary_files import keep, keep_prompt, prompt_place
 from hornbook.review.check import check_reviews
 from hornbook.review.printed_review import PrintedReview, read_review
@@ -137,7 +138,7 @@ def try_reviewer(
         "model": model,
         **_judged(step, packet, printed),
     }
-    step.note(kinds.CANARY, asked, data, actor=worker.name)
+    step.note(kinds.CANARY, asked, data, by=agent(worker.name))
     said = "found" if data["found"] else "missed"
     return Pending(StepKind.CONTINUED, f"{worker.name} {said} what was planted")
 

@@ -100,7 +100,7 @@ def _begin_child(services: LoopServices, plan: RunState, run: RunState, number: 
     }
     key = event_keys.child_started(run.id, child)
     # First that it is begun, then it: whoever is cut off in between does both again.
-    services.log.append(run.plan, f"{TRIGGER}{EXECUTE}", data, key=key, actor="loop")
+    services.log.append(run.plan, f"{TRIGGER}{EXECUTE}", data, key=key)
     begin_task(services, run.plan, number, child, agent=plan.agent, parent=plan.id)
     return child
 
@@ -113,5 +113,5 @@ def _seconds_to_wait(services: LoopServices, run: RunState) -> float:
 
 def _ended(services: LoopServices, run: RunState, status: str, reason: str) -> StepOutcome:
     data = {"run": run.id, "status": status, "reason": reason}
-    services.log.append(run.plan, kinds.ENDED, data, key=event_keys.run_ended(run.id), actor="loop")
+    services.log.append(run.plan, kinds.ENDED, data, key=event_keys.run_ended(run.id))
     return outcome_of(services.run(run.id))

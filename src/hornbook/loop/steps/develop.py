@@ -29,6 +29,7 @@ from hornbook.plans import run_kinds as kinds
 from hornbook.plans.checkpoint import write_checkpoint
 from hornbook.plans.events import Data
 from hornbook.plans.plan import TaskType
+from hornbook.plans.principal import agent
 from hornbook.plans.run_kinds import DEVELOP
 from hornbook.plans.run_records import spent
 from hornbook.plans.tasks import MOST_LEVELS
@@ -202,7 +203,7 @@ def _ask_developer(step: StepRun) -> Data | Pending | HandedOver | Erred:
     assignment = blinded
     checkpoint_when_due(step, _name(step), due=made.due)
     services.keep(run, "inputs", f"{step.place}-developer.md", context.text)
-    answer = worker.work(assignment, telling(step))
+    answer = worker.work(assignment, telling(step, worker.name))
     if answer.retry_after is not None:
         return wait(step, answer)
     found = services.worktrees.change(run.plan, str(run.task), base)
@@ -225,7 +226,7 @@ def _ask_developer(step: StepRun) -> Data | Pending | HandedOver | Erred:
         "risks": [list(each) for each in answer.risks],
         "due": made.due,
     }
-    return step.note(DEVELOP, _name(step), data, actor=worker.name)
+    return step.note(DEVELOP, _name(step), data, by=agent(worker.name))
 
 
 def _start(run: RunState, base: str) -> str:
@@ -365,14 +366,14 @@ def answer_data(agent: str, context: Context, answer: Answer) -> dict[str, objec
     }
 
 
-def telling(step: StepRun) -> Record:
+def telling(step: StepRun, name: str) -> Record:
     """Notes what an agent tells while it works, each as an event."""
     execution = step.run.executions(step.number) + 1
     counted = itertools.count(1)
 
     def note(what: Mapping[str, object]) -> None:
         data = {"execution": execution, "told": _with_objects(step.services.root, what)}
-        step.note(kinds.TOLD, f"told-{execution}-{next(counted)}", data, actor="agent")
+        step.note(kinds.TOLD, f"told-{execution}-{next(counted)}", data, by=agent(name))
 
     return note
 
@@ -423,15 +424,15 @@ def _attempt_result(step: StepRun, data: Data) -> Result | Pending:
 
 def _notes(step: StepRun, data: Data) -> None:
     """The decisions and risks that an agent told become the plan's; what is none is noted."""
-    store, plan, agent = step.services.store, step.run.plan, str(data["agent"])
+    store, plan, by = step.services.store, step.run.plan, agent(str(data["agent"]))
     for place, (decision, reason, impact) in enumerate(data.get("decisions") or (), 1):
         try:
-            store.decide(plan, decision=decision, reason=reason, impact=impact, actor=agent)
+            store.decide(plan, decision=decision, reason=reason, impact=impact, by=by)
         except UsageError as problem:
             _ignored(step, f"decision-{place}", str(problem))
     for place, (name, severity, text) in enumerate(data.get("risks") or (), 1):
         try:
-            store.risk(plan, name=name, severity=severity, text=text, actor=agent)
+            store.risk(plan, name=name, severity=severity, text=text, by=by)
         except UsageError as problem:
             _ignored(step, f"risk-{place}", str(problem))
 

@@ -56,9 +56,7 @@ def size(services: LoopServices, run: RunState) -> Data:
             "reasons": [each.message for each in sizing.reasons],
         },
     }
-    event, _ = services.log.append(
-        run.plan, kinds.SIZED, data, key=run.key(0, "sized"), actor="loop"
-    )
+    event, _ = services.log.append(run.plan, kinds.SIZED, data, key=run.key(0, "sized"))
     return event.data
 
 

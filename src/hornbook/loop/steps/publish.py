@@ -2,8 +2,9 @@
 
 from hornbook.commits.writer import ApprovalProof
 from hornbook.loop.protocol import WorktreeSnapshot
+from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.ask_person import signal
-from hornbook.loop.steps.services import StepRun
+from hornbook.loop.steps.services import LoopServices, StepRun
 from hornbook.loop.steps.start import trigger
 from hornbook.loop.workflow.interpreter import Erred, Result, Succeeded
 from hornbook.loop.workflow.subjects import APPROVED, COMPLETE
@@ -36,7 +37,12 @@ def _complete(step: StepRun, payload: Data) -> Result:
     work, checked = step.run.newest(DEVELOP), step.run.newest(kinds.CHECKED)
     if work is None or checked is None or not _is_about(checked, work):
         return Erred("there is no accepted review of the newest change.")
-    step.once(kinds.APPROVED, "approved", lambda: _approved(step, kinds.attempt(work), checked))
+    about = kinds.attempt(work)
+    step.once(
+        kinds.APPROVED,
+        "approved",
+        lambda: approval(step.services, step.run, about, proof=checked.hash),
+    )
     return Succeeded()
 
 
@@ -45,18 +51,20 @@ def _is_about(checked: Event, work: Event) -> bool:
     return kinds.checked(checked)["tree"] == kinds.attempt(work)["tree"]
 
 
-def _approved(step: StepRun, work: kinds.AttemptData, checked: Event) -> Data:
-    services, run = step.services, step.run
+def approval(
+    services: LoopServices, run: RunState, work: kinds.AttemptData, *, proof: str, by: str = ""
+) -> Data:
+    """Make the commit of approved work; what its event says.
+
+    `proof` is the hash of the event that the approval rests on, `by` the person whose word it is.
+    """
     context = run.newest(kinds.ASSEMBLED)
     packets = kinds.context(context).get("packets", []) if context is not None else []
     receipts = [packet["receipt_sha256"] for packet in packets]
-    proof = ApprovalProof(
-        f"plan.{run.plan}", str(run.task), run.id, ", ".join(receipts), events=checked.hash
+    told = ApprovalProof(
+        f"plan.{run.plan}", str(run.task), run.id, ", ".join(receipts), events=proof, by=by
     )
     snapshot = WorktreeSnapshot(work["commit"], work["tree"], tuple(work["files"]))
     title = services.task_of(run).title
-    commit = services.worktrees.approve(run.plan, snapshot, work["base"], title, proof.trailers)
+    commit = services.worktrees.approve(run.plan, snapshot, work["base"], title, told.trailers)
     return {"task": run.task, "commit": commit, "tree": work["tree"], "receipts": receipts}
-
-
-# Words to a person

@@ -19,6 +19,7 @@ from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.plans.plan import Plan
+from hornbook.plans.principal import agent
 from hornbook.plans.run_records import question_text
 from hornbook.plans.state import PlanStatus
 from hornbook.plans.store import carried, rewritten, section_diff
@@ -78,7 +79,7 @@ def _ask_planner(step: StepRun) -> Data | Pending | Erred:
         limits=limits_of(step),
     )
     services.keep(run, "inputs", f"{step.place}-planner.md", prompt)
-    answer = worker.work(assignment, telling(step))
+    answer = worker.work(assignment, telling(step, worker.name))
     if answer.retry_after is not None:
         return wait(step, answer)
     children, error = _children_or_error(answer, splits=splits)
@@ -99,7 +100,7 @@ def _ask_planner(step: StepRun) -> Data | Pending | Erred:
         "log": answer.log,
         "model": assignment.model,
     }
-    return step.note(kinds.PLAN, "agent", data, actor=worker.name)
+    return step.note(kinds.PLAN, "agent", data, by=agent(worker.name))
 
 
 def _children_or_error(answer: Answer, *, splits: bool) -> tuple[list[Json], str | None]:
@@ -185,7 +186,7 @@ def decide(step: StepRun) -> Result:
                 decision=str(each.get("decision", "")),
                 reason=str(each.get("reason", "")),
                 impact=str(each.get("impact", "")),
-                actor="planner",
+                by=agent("planner"),
             )
     return Succeeded()
 
@@ -207,7 +208,7 @@ def supersede(step: StepRun) -> Result:
             "carried_from": f"plan.{old}",
         }
         key = event_keys.carried_over(step.run.id, number)
-        services.log.append(new, kinds.APPROVED, data, key=key, actor="loop")
+        services.log.append(new, kinds.APPROVED, data, key=key)
     after = services.ledger(new)
     open_ones = [task.id_in(new) for task in tasks if not after.done(task.number)]
     return Succeeded({"tasks": [*open_ones]})

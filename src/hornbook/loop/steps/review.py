@@ -41,6 +41,7 @@ from hornbook.loop.steps.services import HandedOver, LoopServices, Pending, Step
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
+from hornbook.plans.principal import agent
 from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from hornbook.plans.run_records import spent
 from hornbook.review.check import check_reviews
@@ -329,7 +330,7 @@ def _ask(
         "model": call.model,
         **({} if opinion is Opinion.REVIEW else {"opinion": opinion}),
     }
-    step.note(REVIEW, f"{opinion}-{place}-{ask}", data, actor=worker.name)
+    step.note(REVIEW, f"{opinion}-{place}-{ask}", data, by=agent(worker.name))
     return None
 
 
@@ -493,15 +494,19 @@ def _checked(step: StepRun, given: Sequence[_Papers]) -> dict[str, object]:
     at = datetime.fromisoformat(services.clock())
     occasion = Occasion(at, run.id, f"plan.{run.plan}", run.task, number)
     path = record_review(services.places, judged, occasion)
-    return _facts(judgement, given[0].tree, path)
+    return _facts(judgement, given, path)
 
 
-def _facts(judgement: Judgement, tree: str, path: Path) -> dict[str, object]:
+def _facts(judgement: Judgement, given: Sequence[_Papers], path: Path) -> dict[str, object]:
+    read = [read_review(printed.data).review for printed in _printed(given)]
+    found = [each for each in read if each is not None]
+    kind = judgement.rejection_type or next((each.rejection_type for each in found), None)
     return {
+        "verdict": _common_verdict(found),
         "outcome": judgement.outcome,
-        "rejection_type": judgement.rejection_type,
+        "rejection_type": kind,
         "route": judgement.route,
-        "tree": tree,
+        "tree": given[0].tree,
         "problems": [asdict(each) for each in judgement.problems],
         "findings": [asdict(each) for each in judgement.findings],
         "explanation": list(judgement.explanation),

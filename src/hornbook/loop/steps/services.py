@@ -23,6 +23,7 @@ from hornbook.plans.events import Data, Event
 from hornbook.plans.files import write_if_changed
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import PlanTask
+from hornbook.plans.principal import LOOP, Principal
 from hornbook.plans.scope import PlanScope
 from hornbook.plans.state import PlanState
 from hornbook.plans.store import PlanStore
@@ -155,9 +156,7 @@ class LoopServices:
         facts = {"run": run_id, **data}
         if workflow is not None:
             facts["attempts"] = workflow.max_iterations
-        event, _ = self.log.append(
-            plan, kinds.STARTED, facts, key=event_keys.run_started(run_id), actor="loop"
-        )
+        event, _ = self.log.append(plan, kinds.STARTED, facts, key=event_keys.run_started(run_id))
         return event
 
 
@@ -184,15 +183,15 @@ class StepRun:
         event = self.run.fact(self.number, what)
         return None if event is None else event.data
 
-    def note(self, kind: str, what: str, data: Data, *, actor: str = "loop") -> Data:
+    def note(self, kind: str, what: str, data: Data, *, by: Principal = LOOP) -> Data:
         """Append an event of this step; the one that has the name already counts."""
         whole = {"run": self.run.id, "round": self.run.round, "number": self.number, **data}
         key = self.run.key(self.number, what)
-        event, _ = self.services.log.append(self.run.plan, kind, whole, key=key, actor=actor)
+        event, _ = self.services.log.append(self.run.plan, kind, whole, key=key, by=by)
         return event.data
 
     def choose(
-        self, kind: str, what: str, choice: Callable[[Ledger], Data], *, actor: str = "loop"
+        self, kind: str, what: str, choice: Callable[[Ledger], Data], *, by: Principal = LOOP
     ) -> Data:
         """Append what follows from the ledger as it stands; nobody else can come in between."""
         run = self.run
@@ -202,7 +201,7 @@ class StepRun:
             run.plan,
             kind,
             lambda events: (key, {**place, **choice(ledger_of(run.plan, events))}),
-            actor=actor,
+            by=by,
         )
         if chosen is None:
             raise TypeError(f"nothing was chosen for {key}")

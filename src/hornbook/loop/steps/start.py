@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from hornbook.context.budget import endpoint
 from hornbook.errors import NotFound, UsageError
 from hornbook.located import Json
+from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.services import LoopServices, StepRun
 from hornbook.loop.workflow.interpreter import start as begun
 from hornbook.plans.plan import PlanTask
@@ -122,19 +123,35 @@ def begin_task_run(step: StepRun, number: int) -> str:
 
 
 def trigger(step: StepRun, workflow: str, payload: Mapping[str, Json], what: str) -> str:
+    """Begin the workflow that a step hands on to, and note it; the id of the new run.
+
+    Raises:
+        NotFound, ConfigError: As `hand_on` does.
+    """
+    return hand_on(step.services, step.run, step.number, workflow, payload, what=what)
+
+
+def hand_on(
+    services: LoopServices,
+    run: RunState,
+    number: int,
+    workflow: str,
+    payload: Mapping[str, Json],
+    *,
+    what: str,
+) -> str:
     """Begin the workflow that a run hands on to, and note it; the id of the new run.
 
     Raises:
         NotFound: There is no such workflow.
         ConfigError: The payload lacks something that the workflow needs.
     """
-    services, run = step.services, step.run
-    known = step.noted(what)
+    known = run.fact(number, what)
     if known is not None:
-        return str(known["runs"][0])
+        return str(known.data["runs"][0])
     if workflow not in services.workflows:
         raise NotFound(f"there is no workflow {workflow!r}: see .hornbook/workflows.")
-    suffix = f"{step.number}" if run.round == 1 else f"r{run.round}-{step.number}"
+    suffix = f"{number}" if run.round == 1 else f"r{run.round}-{number}"
     child = f"{run.id}-{_short(workflow)}-{suffix}"
     plan = str(payload["plan_slug"])
     if workflow == EXECUTE:
@@ -152,7 +169,14 @@ def trigger(step: StepRun, workflow: str, payload: Mapping[str, Json], what: str
             "payload": dict(payload),
         }
         services.begin_run(plan, child, data)
-    step.note(f"{TRIGGER}{workflow}", what, {"payload": dict(payload), "runs": [child]})
+    data = {
+        "run": run.id,
+        "round": run.round,
+        "number": number,
+        "payload": dict(payload),
+        "runs": [child],
+    }
+    services.log.append(run.plan, f"{TRIGGER}{workflow}", data, key=run.key(number, what))
     return child
 
 

@@ -13,6 +13,7 @@ from strawberry.types import Info
 
 from hornbook.errors import TooSlow, UsageError
 from hornbook.graph.snapshot import Snapshot
+from hornbook.plans.principal import Principal
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.documents import coded
 from hornbook.serve.paths import inside
@@ -69,6 +70,8 @@ class ResolverContext:
     may_write: bool = True
     updates: GraphUpdates | None = None
     deadline: Deadline = field(default_factory=Deadline)
+    principal: Principal | None = None
+    """Who asks over HTTP; at the command line it is whoever runs the process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from hornbook.errors import (
     EngineError,
     EventLogError,
     HornbookError,
+    NotAPerson,
     NotFound,
     PlanHeld,
     StoreError,
@@ -35,6 +36,7 @@ Answer = dict[str, object]
 _CODES: tuple[tuple[type[HornbookError], str], ...] = (
     (Busy, "BUSY"),
     (NotFound, "NOT_FOUND"),
+    (NotAPerson, "FORBIDDEN"),
     (UsageError, "BAD_USER_INPUT"),
     (StoreError, "STORE_DAMAGED"),
     (EventLogError, "EVENTS_DAMAGED"),

@@ -8,7 +8,7 @@ from strawberry.types import Info
 
 from hornbook.errors import UsageError
 from hornbook.graph.ingest.report import IngestReport
-from hornbook.loop.runs.state import RunLine
+from hornbook.loop.runs.state import GivenAnswer, RunLine
 from hornbook.review.judgement import Judgement
 from hornbook.serve.answers import (
     GraphVersion,
@@ -31,6 +31,7 @@ from hornbook.serve.graphql.documents import coded
 from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
 from hornbook.serve.graphql.queries import EntityQuery, PlanQuery
 from hornbook.serve.graphql.types import (
+    GIVEN_ANSWER,
     GRAPH_VERSION,
     INGEST_REPORT,
     JUDGEMENT,
@@ -88,15 +89,21 @@ class Mutation:
         text: str | None = None,
         committed: bool = False,
         supersedes: str | None = None,
+        *,
+        active: bool = False,
     ) -> WholePlan:
-        """Begin a plan from a Markdown text with its sections, committed or not yet."""
+        """Begin a plan from a Markdown text with its sections, committed or not yet; it becomes the
+        active one if that is said.
+        """
         needs_write(info.context)
-        book = info.context.workspace.plan_book()
+        book = info.context.workspace.plan_book(info.context.principal)
         if committed and supersedes is not None:
             raise refuse(
                 "supersedes", "a plan that replaces another is explored first", "promote it"
             )
-        return begin_plan(book, title, text, committed=committed, supersedes=supersedes)
+        return begin_plan(
+            book, title, text, committed=committed, supersedes=supersedes, active=active
+        )
 
     @described(strawberry.mutation, PLAN)
     def promote_plan(self, info: Asking, slug: str) -> WholePlan:
@@ -104,7 +111,7 @@ class Mutation:
         needs_write(info.context)
         if not slug.strip():
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
-        book = info.context.workspace.plan_book()
+        book = info.context.workspace.plan_book(info.context.principal)
         return whole_plan(book.promote(slug), book.active())
 
     @described(strawberry.mutation, RUN)
@@ -116,15 +123,21 @@ class Mutation:
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
         return _updates(info).execute(slug, task=task, agent=agent)
 
-    @described(strawberry.mutation, RUN)
+    @described(strawberry.mutation, GIVEN_ANSWER)
     def answer_run(
         self,
         info: Asking,
         id: strawberry.ID,  # noqa: A002  # as in `run`
-        text: str,
-    ) -> RunLine:
-        """Answer what a run asks; `stop` ends it."""
-        return _updates(info).answer(id, text)
+        action: str,
+        text: str = "",
+        reason: str = "",
+    ) -> GivenAnswer:
+        """Say a person's word on a run that asks: accept, return, overrule, split, amend, stop or
+        text. Needs a token that was made for a person.
+        """
+        context = info.context
+        needs_write(context)
+        return context.workspace.answer(id, action, text, reason, by=context.principal)
 
     @described(strawberry.mutation, JUDGEMENT)
     def check_review(

@@ -232,19 +232,30 @@ class GraphQLEndpoint:
                 return found
         loop = asyncio.get_running_loop()
         deadline = Deadline()
-        task = partial(self._work, ready, plan, request_context.may_write, deadline)
+        task = partial(self._work, ready, plan, request_context, deadline)
         try:
             return await loop.run_in_executor(self._pool, task)
         finally:
             deadline.end()  # after the deadline the thread is told, for nothing else stops it
 
     def _work(
-        self, ready: ReadyOperation, plan: PlainQuery | None, may_write: bool, deadline: Deadline
+        self,
+        ready: ReadyOperation,
+        plan: PlainQuery | None,
+        asked: RequestContext,
+        deadline: Deadline,
     ) -> Answer | bytes:
         leases = self._updates.leases
         opened = leases.workspace if ready.kind == "mutation" else leases.current
         with opened() as work:
-            context = ResolverContext(work, work.snapshot(), may_write, self._updates, deadline)
+            context = ResolverContext(
+                work,
+                work.snapshot(),
+                asked.may_write,
+                self._updates,
+                deadline,
+                principal=asked.principal,
+            )
             found = self._fast_path.answer(plan, context) if plan is not None else None
             return found if found is not None else self._engine.run(ready, context)
 

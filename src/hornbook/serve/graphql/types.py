@@ -20,8 +20,9 @@ from hornbook.graph.catalog_view import BoundRule, FileAnswer, NotEnforced
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples
-from hornbook.loop.runs.state import RunLine
+from hornbook.loop.runs.state import GivenAnswer, RunLine
 from hornbook.plans.plan import Constraints, PlanDecision, Risk
+from hornbook.plans.principal import Principal
 from hornbook.plans.state import Amendment
 from hornbook.review.judgement import CanaryResult, Finding, Judgement, ReviewProblem
 from hornbook.review.review_history import PastReview, RuleRecord
@@ -270,6 +271,15 @@ RUN = _derive(
         "step": "The step that comes next; empty if there is none.",
         "message": "What it asks a person, or why it ended.",
     },
+)
+_derive(
+    Principal,
+    "Who did something, and how that was known.",
+    ids=("id",),
+    texts={"kind": "human, ci, agent, token, local or engine."},
+)
+GIVEN_ANSWER = _derive(
+    GivenAnswer, "What a person said to a run, and how the run stands since.", ids=("run",)
 )
 RUN_EVENT = _derive(
     RunEvent,

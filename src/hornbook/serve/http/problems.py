@@ -17,6 +17,7 @@ from hornbook.errors import (
     EventLogError,
     HornbookError,
     NoForm,
+    NotAPerson,
     NotFound,
     PlanHeld,
     StoreError,
@@ -107,6 +108,7 @@ class HttpRefusal(Exception):
 _KINDS: tuple[tuple[type[HornbookError], int, str], ...] = (
     (Busy, 409, "busy"),
     (NotFound, 404, "not-found"),
+    (NotAPerson, 403, "not-a-person"),
     (ConfigError, 422, "configuration"),
     (NoForm, 406, "form"),
     (TooLarge, 413, "answer-too-large"),

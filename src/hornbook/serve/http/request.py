@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from starlette.types import Scope
 
+from hornbook.plans.principal import Principal
 from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.rate_limit import ConcurrencySlot, RateLimit
-from hornbook.serve.http.tokens import Caller
+from hornbook.serve.http.tokens import NOBODY, Caller
 
 KEY = "hornbook.request"
 
@@ -33,6 +34,11 @@ class RequestContext:
     def may_write(self) -> bool:
         """Whether the caller may change something."""
         return self.caller is not None and self.caller.may_write
+
+    @property
+    def principal(self) -> Principal:
+        """Who acts, for the events that come of this request."""
+        return (self.caller or NOBODY).principal(self.request_id)
 
     def lift_deadline(self) -> None:
         """Lift the deadline: what is asked for may take long."""

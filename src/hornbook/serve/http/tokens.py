@@ -1,6 +1,7 @@
 """Bearer tokens with names and scopes, from a file or the environment; never from arguments."""
 
 import hmac
+import os
 import re
 import stat
 from collections import Counter
@@ -15,11 +16,14 @@ from pathlib import Path
 from starlette.types import Scope
 
 from hornbook.errors import ConfigError
+from hornbook.plans.principal import Principal, PrincipalKind, Via, named
 from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.rate_limit import RateLimit
 
 VARIABLE = "HORNBOOK_TOKENS"
 SHORTEST = 16
+DIGEST = "sha256:"
+_HEX = re.compile(r"sha256:[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -36,6 +40,15 @@ class Caller:
 
     name: str
     right: Right
+    acts_for: str = ""
+    """The principal that its token was made for, such as `human:ann`."""
+
+    def principal(self, request: str) -> Principal:
+        """Who acts, for the events that come of a request."""
+        if self is LOCAL:
+            return Principal(f"local:{os.getuid()}", PrincipalKind.LOCAL, Via.LOCAL, request)
+        found = named(self.acts_for, Via.TOKEN, request)
+        return found or Principal(f"token:{self.name}", PrincipalKind.TOKEN, Via.TOKEN, request)
 
     @property
     def may_write(self) -> bool:
@@ -70,7 +83,9 @@ class Tokens:
 def load_tokens(path: Path, environment: Mapping[str, str]) -> Tokens:
     """The tokens of a file, one `name scope token` a line, and of the environment.
 
-    In the environment they stand in one line, parted by commas, as `name:scope:token`.
+    In the place of the token its digest may stand, as `sha256:HEX`, and behind it whom it was made
+    for, as `for=human:NAME`: who uses it then acts as that person. In the environment
+    they stand in one line, parted by commas, as `name:scope:token`.
 
     Raises:
         ConfigError: With every problem; no message holds a token.
@@ -97,21 +112,30 @@ def _read(
 ) -> Iterable[tuple[bytes, Caller]]:
     names: set[str] = set()
     for where, parts in entries:
-        if len(parts) != 3:
-            problems.append(f"{where}: found {len(parts)} parts: write name, scope and token.")
+        if len(parts) not in {3, 4}:
+            problems.append(
+                f"{where}: found {len(parts)} parts: write name, scope, token, and for=… if it was "
+                "made for somebody."
+            )
             continue
-        name, right, token = parts
+        name, right, token = parts[:3]
+        made_for = parts[3] if len(parts) == 4 else ""
         if not _NAME.fullmatch(name) or name in names:
             problems.append(f"{where}: the name is taken or no plain word: choose another.")
         elif right not in {each.value for each in Right}:
             problems.append(f"{where}: the scope is {right!r}: write read or write.")
+        elif made_for and named(made_for.removeprefix("for="), Via.TOKEN) is None:
+            problems.append(f"{where}: the last part is {made_for!r}: write for=human:NAME.")
+        elif token.startswith(DIGEST) and _HEX.fullmatch(token) is None:
+            problems.append(f"{where}: the digest has not the 64 digits of a sha256.")
         elif len(token) < SHORTEST:
             problems.append(
                 f"{where}: the token has {len(token)} characters: use {SHORTEST} or more."
             )
         else:
             names.add(name)
-            yield _digest(token), Caller(name, Right(right))
+            hashed = bytes.fromhex(token[7:]) if token.startswith(DIGEST) else _digest(token)
+            yield hashed, Caller(name, Right(right), made_for.removeprefix("for="))
 
 
 def _digest(token: str) -> bytes:

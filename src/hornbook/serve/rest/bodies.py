@@ -1,7 +1,7 @@
 """What the REST interface takes, and how it puts its answers: as the command line's `--json`."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
@@ -95,12 +95,13 @@ class CheckBody(RequestBody):
 
 
 class PlanBody(RequestBody):
-    """A plan to begin; `text` is Markdown with its sections."""
+    """A plan to begin; `text` is Markdown with its sections. With `active` it becomes that."""
 
     title: Title
     text: Text | None = None
     committed: bool = False
     supersedes: Name | None = None
+    active: bool = False
 
 
 class ExecuteBody(RequestBody):
@@ -111,9 +112,11 @@ class ExecuteBody(RequestBody):
 
 
 class AnswerBody(RequestBody):
-    """What a person says to a run that asks."""
+    """What a person says to a run that asks; `text` of `amend` are the plan's new sections."""
 
-    text: Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
+    action: Literal["accept", "return", "overrule", "split", "amend", "stop", "text"]
+    text: Annotated[str, StringConstraints(max_length=100_000)] = ""
+    reason: Annotated[str, StringConstraints(max_length=10_000)] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from hornbook.errors import UsageError
 from hornbook.graph.change_answer import ChangeAnswer
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.loop.runs.log import Followed
-from hornbook.loop.runs.state import RunLine
+from hornbook.loop.runs.state import GivenAnswer, RunLine
+from hornbook.plans.principal import Principal
 from hornbook.review.judgement import Judgement
 from hornbook.serve import answers
 from hornbook.serve.answers import (
@@ -78,6 +79,11 @@ class Asking:
     request: Request
     response: Response
     updates: GraphUpdates
+
+    @property
+    def principal(self) -> Principal:
+        """Who asks, for the events that come of it."""
+        return request_context_of(self.request.scope).principal
 
     def note(self, version: str) -> None:
         """Say which version of the graph the answer comes from."""
@@ -226,16 +232,17 @@ def plans(asking: Reading) -> PlansAnswer:
 
 @router.post("/plans", status_code=201, responses=MISSING, tags=["plans"])
 def begin_plan(body: PlanBody, asking: Writing) -> PlanAnswer:
-    """Begin a plan, committed or not yet; it becomes the active one. Needs the scope write."""
+    """Begin a plan, committed or not yet; the active one if it says so. Needs the scope write."""
     if body.committed and body.supersedes is not None:
         raise UsageError("a plan that replaces another is explored first: promote it then.")
     with asking.updates.leases.workspace() as work:
         begun = answers.begin_plan(
-            work.plan_book(),
+            work.plan_book(asking.principal),
             body.title,
             body.text,
             committed=body.committed,
             supersedes=body.supersedes,
+            active=body.active,
         )
         asking.response.headers["location"] = f"/api/v1/plans/{begun.slug}"
         return plan_answer(begun)
@@ -253,7 +260,7 @@ def plan(slug: Slug, asking: Reading) -> PlanAnswer:
 def promote(slug: Slug, asking: Writing) -> PlanAnswer:
     """Commit to an exploration: its text is frozen. Needs the scope write."""
     with asking.updates.leases.workspace() as work:
-        book = work.plan_book()
+        book = work.plan_book(asking.principal)
         return plan_answer(whole_plan(book.promote(slug), book.active()))
 
 
@@ -298,12 +305,12 @@ def run(id: RunId, asking: Reading) -> RunLine:  # noqa: A002  # the documented 
 
 
 @router.post("/runs/{id}/answer", responses=MISSING, tags=["runs"])
-def answer(id: RunId, body: AnswerBody, asking: Writing) -> RunLine:  # noqa: A002  # as in `run`
-    """Answer what a run asks; `stop` ends it. Needs the scope write.
+def answer(id: RunId, body: AnswerBody, asking: Writing) -> GivenAnswer:  # noqa: A002  # as in `run`
+    """Say a person's word on a run that asks. Needs the scope write and a token made for a person.
 
     Whoever executes its plan goes on with it; if nobody does, execute the plan again.
     """
-    return asking.updates.answer(id, body.text)
+    return asking.updates.answer(id, body.action, body.text, body.reason, asking.principal)
 
 
 @router.get(
