@@ -70,11 +70,25 @@ def test_a_table_that_is_too_wide_becomes_records(asked: list[FileAnswer]) -> No
     narrow = list(why_lines(asked, Screen(80)))
     place = narrow.index(f"{MONEY}:2")
     assert re.fullmatch(
-        r"    packages/with/\*\*/\*.py   warning   \d+ tokens", narrow[place + 1]
+        r"    packages/with/\*\*/\*.py   warning\*   \d+ tokens", narrow[place + 1]
     ), narrow
     wide = list(why_lines(asked, Screen(120)))
     assert wide[1].split() == ["rule", "pattern", "severity", "tokens"]
     assert sum(line.startswith(f" {MONEY}:2 ") for line in wide) == 1
+
+
+def test_a_severity_that_is_inferred_is_marked_and_one_that_is_stated_is_not(
+    asked: list[FileAnswer], changed: ChangeAnswer
+) -> None:
+    mark = "* the severity is inferred from the words of the rule."
+    for lines in (why_lines(asked, Screen()), change_lines(changed, "said", Screen())):
+        shown = list(lines)
+        assert mark in shown
+        assert sum("warning*" in line or "error*" in line for line in shown) == len(asked[0].rules)
+    stated = [replace(rule, inferred=False) for rule in asked[0].rules]
+    shown = list(why_lines([replace(asked[0], rules=tuple(stated))], Screen()))
+    assert mark not in shown
+    assert not any("warning*" in line or "error*" in line for line in shown)
 
 
 def test_the_matrix_has_a_row_for_each_file_and_a_mark_for_each_rule(
@@ -147,7 +161,7 @@ def test_a_change_answers_with_the_documented_keys(root: Path) -> None:
     assert list(found) == ["base", "head", "files", "rules", *sums]
     (file, *_) = answer(root, "why", "a", "--json")["files"]
     assert set(found["files"][0]) == {*file, "status"}
-    assert list(found["rules"][0]) == ["id", "path", "severity", "tokens", "files"]
+    assert list(found["rules"][0]) == ["id", "path", "severity", "inferred", "tokens", "files"]
 
 
 @pytest.mark.parametrize(

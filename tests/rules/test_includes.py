@@ -144,3 +144,24 @@ def test_what_is_no_text_or_too_large_is_not_part_of_a_rule() -> None:
     found = included("CLAUDE.md", files)
     assert [(each.path, each.unread) for each in found.includes] == [("big.md", "broken_include")]
     assert {problem.code for problem in found.problems} == {"include_not_read", "broken_include"}
+
+
+@pytest.mark.parametrize(
+    ("written", "globs"),
+    [
+        ("globs: ['*.ts', 'web/**']", ("**/*.ts", "**/web/**")),
+        ("globs: ['./x/**', '../*.py']", ("/docs/x/**", "/*.py")),
+        ("globs: '*.ts'", ()),
+        ("globs: [1]", ()),
+        ("globs: ['[']", ()),
+        ("title: x", ()),
+    ],
+)
+def test_globs_in_what_agents_files_include_say_for_which_files(
+    written: str, globs: tuple[str, ...]
+) -> None:
+    text = f"---\n{written}\n---\nText.\n"
+    (found,) = included("AGENTS.md", {"AGENTS.md": "@docs/a.md\n", "docs/a.md": text}).includes
+    assert found.globs == globs
+    (plain,) = included("CLAUDE.md", {"CLAUDE.md": "@docs/a.md\n", "docs/a.md": text}).includes
+    assert plain.globs == ()

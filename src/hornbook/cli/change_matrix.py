@@ -2,8 +2,15 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from hornbook.cli.output import RANK, coloured, counted, harmless, place
-from hornbook.cli.rule_lines import id_head, pattern_of, unread_lines, verdict
+from hornbook.cli.output import RANK, counted, harmless, place
+from hornbook.cli.rule_lines import (
+    id_head,
+    inferred_lines,
+    pattern_of,
+    severity_of,
+    unread_lines,
+    verdict,
+)
 from hornbook.cli.screen import Screen
 from hornbook.graph.change_answer import ChangeAnswer, ChangedFileAnswer, ChangeRule
 
@@ -28,6 +35,7 @@ def change_lines(
         yield from screen.prose(f"the reserve: {reserve_said}")
         yield ""
         yield from _glance(answer, screen, with_ids=with_ids)
+    yield from inferred_lines(answer.rules, screen)
     yield from unread_lines(answer.files, screen, with_ids=with_ids)
     for each in answer.notes:
         yield from screen.prose(f"note: {each}")
@@ -62,7 +70,7 @@ def _rules(
         (
             f"{number:>{room}}  {place(rule.path, next(iter(bound[rule.id].values())))}",
             ", ".join(bound[rule.id]),
-            coloured(rule.severity),
+            severity_of(rule),
             str(rule.tokens),
             str(len(rule.files)),
             *((rule.id,) if with_ids else ()),

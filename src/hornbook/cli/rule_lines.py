@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from hornbook.cli.output import RANK, coloured, counted, place
+from hornbook.cli.output import RANK, Styled, coloured, counted, place
 from hornbook.cli.screen import Screen
 from hornbook.graph.catalog_view import BoundRule, FileAnswer
+from hornbook.graph.change_answer import ChangeRule
+
+INFERRED = "*"
 
 
 def why_lines(
@@ -13,6 +16,7 @@ def why_lines(
     """The rules of each file, what could not be read, notes, and what is not enforced."""
     for answer in answers:
         yield from _file_lines(answer, screen, with_ids=with_ids)
+    yield from inferred_lines((rule for answer in answers for rule in answer.rules), screen)
     yield from unread_lines(answers, screen, with_ids=with_ids)
     yield from _note_lines(answers, screen)
     listed = answers[0].not_enforced if answers else ()
@@ -35,7 +39,7 @@ def _file_lines(answer: FileAnswer, screen: Screen, *, with_ids: bool) -> Iterat
         (
             place(rule.path, rule.pattern_line),
             pattern_of(rule),
-            coloured(rule.severity),
+            severity_of(rule),
             str(rule.tokens),
             *((rule.id,) if with_ids else ()),
         )
@@ -59,6 +63,19 @@ def verdict(rules: int, tokens: int, reserve: int, screen: Screen) -> str:
 def pattern_of(rule: BoundRule) -> str:
     """The pattern that binds a rule, as it stands in its file."""
     return rule.pattern if rule.activation != "always" else f"{rule.pattern} (always)"
+
+
+def severity_of(rule: BoundRule | ChangeRule) -> Styled:
+    """A rule's severity in its colour, marked where the rule does not state it itself."""
+    said = coloured(rule.severity)
+    return Styled(f"{said}{INFERRED}", said.style) if rule.inferred else said
+
+
+def inferred_lines(rules: Iterable[BoundRule | ChangeRule], screen: Screen) -> list[str]:
+    """What the mark beside a severity means, where there is one."""
+    if not any(rule.inferred for rule in rules):
+        return []
+    return screen.prose(f"{INFERRED} the severity is inferred from the words of the rule.")
 
 
 def unread_lines(answers: Iterable[FileAnswer], screen: Screen, *, with_ids: bool) -> Iterator[str]:

@@ -24,6 +24,7 @@ ANY = "any-file"
 class BoundRule:
     """A rule that binds a file: which, and the pattern and line that make it so.
 
+    `inferred` says that the severity is told from the words of the rule, not stated by it.
     `pattern` is what stands in the rule's file, `glob` the same in our dialect; `notes` say what
     tools differ about. `path` is where it binds, for a link the link's place; `also` are other
     paths with the same text, `includes` the files that are part of the rule, counted in its tokens.
@@ -34,6 +35,7 @@ class BoundRule:
     title: str
     category: str
     severity: str
+    inferred: bool
     activation: str
     pattern: str
     pattern_line: int | None
@@ -215,6 +217,7 @@ def bound_rule(binding: Binding, notes: tuple[str, ...] = ()) -> BoundRule:
         title=rule.title,
         category=rule.category,
         severity=rule.severity,
+        inferred="severity" in rule.inferred,
         activation=rule.activation,
         pattern=binding.pattern,
         pattern_line=binding.line,

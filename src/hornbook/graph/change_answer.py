@@ -35,11 +35,15 @@ class ChangedFileAnswer(FileAnswer):
 
 @dataclass(frozen=True, slots=True)
 class ChangeRule:
-    """A rule that binds a change, with all that it includes there, and the files that it binds."""
+    """A rule that binds a change, with all that it includes there, and the files that it binds.
+
+    `inferred` says that the severity is told from the words of the rule.
+    """
 
     id: str
     path: str
     severity: str
+    inferred: bool
     tokens: int
     files: tuple[str, ...]
 
@@ -129,5 +133,14 @@ def _rules(judge: CatalogView, paths: tuple[str, ...]) -> tuple[ChangeRule, ...]
     found = []
     for binding, files in judge.rules.bind_all(paths):
         rule, ordered = binding.rule, tuple(path for path in paths if path in files)
-        found.append(ChangeRule(rule.id, rule.path, rule.severity, binding.tokens, ordered))
+        found.append(
+            ChangeRule(
+                id=rule.id,
+                path=rule.path,
+                severity=rule.severity,
+                inferred="severity" in rule.inferred,
+                tokens=binding.tokens,
+                files=ordered,
+            )
+        )
     return tuple(found)

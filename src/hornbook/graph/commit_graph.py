@@ -459,7 +459,7 @@ def _is_source(path: str, settings: Settings, setup: "ToolSetup") -> bool:
     if _excluded(path, settings):
         return False
     text = is_text(path, name)
-    if (text or may_be_rule(name)) and is_rule_file(path, setup) and reached(path):
+    if (text or may_be_rule(path, name)) and is_rule_file(path, setup) and reached(path):
         return True
     return any(
         path == start or (text and (not start or path.startswith(start + "/")))

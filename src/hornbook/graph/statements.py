@@ -117,6 +117,7 @@ def include_text(number: int, include: Include) -> str:
         include.tokens,
         include.id,
         include.unread or "",
+        *([include.globs] if include.globs else []),
     ]
     return json.dumps(fields, ensure_ascii=False)
 
@@ -125,8 +126,12 @@ def parse_includes(texts: Iterable[str]) -> tuple[Include, ...]:
     """The includes that `include_text` wrote, in order."""
     read = sorted(json.loads(text) for text in texts)
     return tuple(
-        Include(path, by, line, digest, tokens, name, Unread(unread) if unread else None)
-        for _, path, by, line, digest, tokens, name, unread in read
+        Include(
+            *(path, by, line, digest, tokens, name),
+            unread=Unread(unread) if unread else None,
+            globs=tuple(globs[0]) if globs else (),
+        )
+        for _, path, by, line, digest, tokens, name, unread, *globs in read
     )
 
 

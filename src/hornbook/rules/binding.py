@@ -107,7 +107,7 @@ class RuleBook:
 
     def bind(self, path: str) -> list[Binding]:
         """The rules that bind a file, in id order, each text once."""
-        return _with_includes(_each_text_once(self._bound(path)))
+        return _with_includes(_each_text_once(self._bound(path)), path)
 
     def bind_all(self, paths: Iterable[str]) -> list[tuple[Binding, frozenset[str]]]:
         """The rules that bind some of the files, in id order, each once and with those files.
@@ -201,7 +201,9 @@ def _each_text_once(bound: list[Binding]) -> list[Binding]:
     kept = []
     for group in groups.values():
         first, *others = sorted(group, key=_precedence)
-        includes = {i.path: i for each in (first, *others) for i in each.rule.includes}
+        every = [i for each in (first, *others) for i in each.rule.includes]
+        # What one tool reads only for some files and another for all is read for all.
+        includes = {i.path: i for i in sorted(every, key=lambda i: not i.globs)}
         kept.append(
             replace(
                 first,
@@ -229,7 +231,7 @@ def _precedence(binding: Binding) -> tuple[int, bool, str]:
     return (folders, bool(rule.link), rule.path)
 
 
-def _with_includes(bound: list[Binding]) -> list[Binding]:
+def _with_includes(bound: list[Binding], path: str) -> list[Binding]:
     """The bindings with what is part of each, every text once.
 
     A file that holds nothing but includes is no rule where all of them bind anyway.
@@ -239,11 +241,18 @@ def _with_includes(bound: list[Binding]) -> list[Binding]:
     told = {each.rule.sha256 for each in bound}
     kept = []
     for each in bound:
-        more = [i for i in each.rule.includes if i.unread is None and i.sha256 not in told]
+        more = [i for i in each.rule.includes if _is_part(i, path) and i.sha256 not in told]
         told.update(include.sha256 for include in more)
         if more or not each.rule.only_includes:
             kept.append(replace(each, includes=tuple(more)))
     return kept
+
+
+def _is_part(include: Include, path: str) -> bool:
+    """Whether an included file that could be read is part of its rule for a file."""
+    if include.unread is not None:
+        return False
+    return not include.globs or parse_set(include.globs).match(path) is not None
 
 
 def _because(rule: Entry, glob: Glob) -> Binding:

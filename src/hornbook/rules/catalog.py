@@ -14,7 +14,8 @@ class Entry:
     catalog's `signatures` has their names), `triples` counts all statements of its named graph,
     chunks included. `wanted_id` is the id it would have if no document before it in path order
     had the same. `link` is the file that a link at `path` leads to, `includes` what is read with
-    it, in order; with `only_includes` the file says nothing of its own.
+    it, in order; with `only_includes` the file says nothing of its own. `inferred` names the fields
+    that the document does not state itself.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Entry:
     patterns: tuple[Pattern, ...] = ()
     domains: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
+    inferred: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     formerly: tuple[str, ...] = ()
     link: str = ""

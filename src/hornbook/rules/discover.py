@@ -192,9 +192,14 @@ def is_text(path: str, name: str) -> bool:
     }
 
 
-def may_be_rule(name: str) -> bool:
-    """Whether a file that is no text may still be some tool's rules, by its name alone."""
-    return name.startswith(".") or name.endswith((".json", ".yaml"))
+def may_be_rule(path: str, name: str) -> bool:
+    """Whether a file that is no text by its ending may still be some tool's rules.
+
+    Roo and Kilo Code read every file in their folders.
+    """
+    if name.startswith(".") or name.endswith((".json", ".yaml")):
+        return True
+    return "/.roo/" in f"/{path}" or "/.kilocode/" in f"/{path}"
 
 
 def in_path_order(found: Iterable[FoundFile]) -> dict[str, FoundFile]:

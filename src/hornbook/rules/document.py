@@ -63,7 +63,8 @@ class Unread(StrEnum):
 class Include:
     """A file whose text is part of a rule: where it lies, and which file includes it on what line.
 
-    `id` is the document of it; one that could not be read has a reason instead.
+    `id` is the document of it; one that could not be read has a reason instead. Where there are
+    `globs`, it is part of the rule only for files that one of them fits.
     """
 
     path: str
@@ -73,6 +74,7 @@ class Include:
     tokens: int = 0
     id: str = ""
     unread: Unread | None = None
+    globs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ __all__ = ["Reading", "is_rule_file", "read", "resolve_links"]
 
 # Every native format has a dot folder or file, a folder of decisions, or one of these names.
 _HINT = re.compile(
-    r"(?:^|/)(?:\.|(?:adr|decisions)/|(?:AGENTS?|CLAUDE|GEMINI)\b[^/]*$|rules\.md$)"
-    r"|^(?:best_practices\.md|greptile\.json|pr_compliance_checklist\.yaml)$"
+    r"(?:^|/)(?:\.|(?:adr|decisions)/|(?:AGENTS?|CLAUDE|GEMINI|QWEN|WARP)\b[^/]*$|rules\.md$)"
+    r"|^(?:best_practices\.md|greptile\.json|pr_compliance_checklist\.yaml|openspec/config\.yaml)$"
 )
 
 
@@ -41,7 +41,8 @@ def is_rule_file(path: str | PurePosixPath, setup: ToolSetup = NO_SETUP) -> bool
 
 
 _INCLUDING = re.compile(
-    r"(?:^|/)(?:\.(?:claude|cursor|kiro)/|\.cursorrules$|(?:CLAUDE(?:\.local)?|GEMINI|AGENTS?)\.md$)"
+    r"(?:^|/)(?:\.(?:claude|cursor|kiro)/|\.(?:cursorrules|goosehints)$"
+    r"|(?:CLAUDE(?:\.local)?|GEMINI|QWEN|AGENTS?)\.md$)"
 )
 
 

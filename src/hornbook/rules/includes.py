@@ -1,11 +1,12 @@
 """Which files a rule file includes, as the tool that reads it would: in order, and recursively.
 
-An include is what a tool's own documentation calls one. Claude Code and Gemini read `@path`
-anywhere outside code, relative to the file that says it, and go on in what they include; Amp does
-so in AGENTS.md, but its manual does not say that it goes on. Cursor reads `@path` and Kiro
-`#[[file:path]]` in the rule itself, from the root of the repository. A word
-behind `@` for which there is no file is prose; what looks like a path and leads to no file is an
-include that is broken; the home of whoever works and absolute paths are nobody else's.
+An include is what a tool's own documentation calls one. Claude Code, Gemini, Qwen and goose read
+`@path` anywhere outside code, relative to the file that says it, and go on in what they include;
+Amp does so in AGENTS.md, but its manual does not say that it goes on; a list of `globs` in the
+metadata of what it includes says for which files it is read. Cursor reads `@path` and Kiro
+`#[[file:path]]` in the rule itself, from the root of the repository. A word behind `@` for which
+there is no file is prose; what looks like a path and leads to no file is an include that is broken;
+the home of whoever works and absolute paths are nobody else's.
 
 Included texts are read from the same tree as the rules, so that a commit and its work tree agree.
 """
@@ -22,6 +23,7 @@ from hornbook.rules.discover import SKIPPED_FOLDERS, TEXT_ENDINGS
 from hornbook.rules.document import Include, Problem, Unread
 from hornbook.rules.document_reader import including_tool
 from hornbook.rules.links import LeadsNowhere, PathKind, Tree, resolve
+from hornbook.rules.metadata.frontmatter import split
 from hornbook.text.globs import parse_set
 from hornbook.vocabulary.terms import Level
 
@@ -47,7 +49,8 @@ class Base(StrEnum):
 class IncludeSyntax:
     """How a tool writes includes, where it looks for them, and how deep it goes.
 
-    With `globs` one include may name many files by a pattern.
+    With `globs` one include may name many files by a pattern, and an included file says itself
+    for which files it is read.
     """
 
     tool: str
@@ -62,6 +65,8 @@ SYNTAX = {
     for each in (
         IncludeSyntax("claude", _AT, (Base.FILE,), 5),
         IncludeSyntax("gemini", _AT, (Base.FILE,), 5),
+        IncludeSyntax("qwen", _AT, (Base.FILE,), 5),
+        IncludeSyntax("goose", _AT, (Base.FILE,), 3),
         IncludeSyntax("agents", _AT, (Base.FILE,), 1, globs=True),
         IncludeSyntax("cursor", _AT, (Base.ROOT, Base.FILE), 1),
         IncludeSyntax("kiro", _FILE, (Base.ROOT, Base.FILE), 1),
@@ -258,7 +263,8 @@ class _Walk:
         self._seen.add(real)
         self._links[candidate] = real
         digest = sha256(data).hexdigest()
-        self._found.append(Include(candidate, by, reference.line, digest))
+        globs = _globs(candidate, data) if self._syntax.globs else ()
+        self._found.append(Include(candidate, by, reference.line, digest, globs=globs))
         if real.lower().endswith(TEXT_ENDINGS):
             self._follow(candidate, real, _prose(_decoded(data)), depth + 1)
 
@@ -270,6 +276,25 @@ class _Walk:
     def _note(self, reference: _Reference, by: str, missing: str, unread: Unread) -> None:
         if missing not in {each.path for each in self._found if each.unread}:
             self._found.append(Include(missing, by, reference.line, unread=unread))
+
+
+def _globs(path: str, data: bytes) -> tuple[str, ...]:
+    """The files for which Amp reads what is included; none: all, as where one is no pattern.
+
+    A pattern that starts with neither `./` nor `../` is meant at any depth.
+    """
+    written = split(data, path).metadata.get("globs")
+    if not isinstance(written, list) or not all(isinstance(each, str) for each in written):
+        return ()
+    found = []
+    for each in map(str, written):
+        beside = each.startswith(("./", "../"))
+        found.append(f"/{_normal(_beside(path, each))}" if beside else f"**/{each.lstrip('/')}")
+    try:
+        parse_set(found)
+    except BadGlob:
+        return ()
+    return tuple(found)
 
 
 def _decoded(data: bytes) -> str:

@@ -31,7 +31,18 @@ _PASSED_OVER: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ".junie/guidelines.md": ("Junie", (".junie/AGENTS.md", "AGENTS.md")),
     ".roorules": ("Roo", (".roo/rules/",)),
     ".roorules-code": ("Roo", (".roo/rules-code/",)),
+    ".kilocoderules": ("Kilo Code", (".kilocode/rules/",)),
     ".agent/rules/": ("Antigravity", (".agents/rules/",)),
+    # Where a team commits what rulesync makes, that is read; else its sources stand for it.
+    ".rulesync/rules/": (
+        "Each tool",
+        (
+            *("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"),
+            *(".github/instructions/", ".cursor/rules/", ".claude/rules/", ".windsurf/rules/"),
+            *(".devin/rules/", ".clinerules/", ".roo/rules/", ".kiro/steering/"),
+            ".junie/AGENTS.md",
+        ),
+    ),
 }
 
 ASKED = tuple(
@@ -92,10 +103,12 @@ def present_among(paths: Iterable[str]) -> frozenset[str]:
             found.add(path)
         elif path.startswith(folders):
             found.update(folder for folder in folders if path.startswith(folder))
+    # Where there is no file to pass over, the others may come and go.
+    needed: set[str] = set()
+    idle: set[str] = set()
     for path, (_tool, others) in _PASSED_OVER.items():
-        # Where there is no file to pass over, the others may come and go.
-        found -= {path, *others} if path not in found else set()
-    return frozenset(found)
+        (needed if path in found else idle).update(others)
+    return frozenset(found - (idle - needed))
 
 
 def _context_names(data: bytes) -> list[str]:
@@ -163,7 +176,8 @@ def _not_shown(reading: Reading, setup: ToolSetup) -> Problem | None:
 
 def _passed_over(path: str, setup: ToolSetup) -> Problem | None:
     """Why a tool reads another file in the place of this one."""
-    place = ".agent/rules/" if path.startswith(".agent/rules/") else path
+    folders = (each for each in _PASSED_OVER if each.endswith("/"))
+    place = next((each for each in folders if path.startswith(each)), path)
     tool, before = _PASSED_OVER.get(place, ("", ()))
     winner = next((each for each in before if each in setup.present), "").rstrip("/")
     if path.rpartition("/")[2] == "GEMINI.md" and setup.context_names - {"GEMINI.md"}:

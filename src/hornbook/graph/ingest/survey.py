@@ -323,7 +323,7 @@ def _wanted(
             return True
         if code and _matches(code, path) and grammar_of(path) is not None:
             return True
-        return (text or may_be_rule(name)) and is_rule_file(path, setup)
+        return (text or may_be_rule(path, name)) and is_rule_file(path, setup)
 
     return wanted
 

@@ -1,5 +1,6 @@
-"""Plain texts that bind by their place: AGENTS.md, GEMINI.md, Zed, Junie, Roo, aider and Qodo."""
+"""Plain texts that bind by their place: AGENTS.md and its like, and files in folders of tools."""
 
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -36,6 +37,9 @@ AGENTS = FolderReader(
     "agents", frozenset({"AGENTS.md", "AGENTS.override.md", "AGENTS.local.md", "AGENT.md"})
 )
 GEMINI = FolderReader("gemini", frozenset({"GEMINI.md"}))
+QWEN = FolderReader("qwen", frozenset({"QWEN.md"}))
+WARP = FolderReader("warp", frozenset({"WARP.md"}))
+GOOSE = FolderReader("goose", frozenset({".goosehints"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,32 @@ class ZedReader:
         return read_imported(file, self.tool, place, ReadBinding(Activation.NEVER), problems)
 
 
-_ROO_FOR_CODE = ("rules", "rules-code")
+@dataclass(frozen=True, slots=True)
+class AmazonQReader:
+    """Reads the project rules of Amazon Q, which are always used."""
+
+    tool: str = "amazonq"
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the path is a Markdown file in its folder."""
+        return path.suffix == ".md" and below(path, ".amazonq", "rules") is not None
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return what the rule says."""
+        problems = problems_of(file)
+        tell_foreign(file.parts, (), "binds always", problems)
+        place = below(file.path, ".amazonq", "rules") or RulePlace((), ())
+        return read_imported(file, self.tool, place, place.whole(), problems)
+
+
+_FOR_CODE = ("rules", "rules-code")
+# What Roo and Kilo leave out of a folder of rules: caches, copies and files of the system.
+_NO_TEXT = frozenset(
+    {
+        ".bak", ".cache", ".crdownload", ".db", ".dmp", ".dump", ".eslintcache", ".lock", ".log",
+        ".old", ".part", ".partial", ".pyc", ".pyo", ".stackdump", ".swo", ".swp", ".temp", ".tmp",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,30 +130,32 @@ class JunieReader:
 
 
 @dataclass(frozen=True, slots=True)
-class RooReader:
-    """Reads `.roo/rules`, `.roo/rules-<mode>` and `.roorules`."""
+class ModeReader:
+    """Reads a folder `rules`, folders `rules-<mode>` and a single file, of Roo or of Kilo Code."""
 
-    tool: str = "roo"
+    tool: str
+    folder: str
+    single: str
 
     def claims(self, path: PurePosixPath) -> bool:
-        """Whether the path is a text in one of Roo's rule folders, or its rule file."""
-        if path.name == ".roorules" or path.name.startswith(".roorules-"):
+        """Whether the path is a file in one of the rule folders, or the rule file."""
+        if path.name == self.single or path.name.startswith(f"{self.single}-"):
             return True
-        place = below(path, ".roo")
+        place = below(path, self.folder)
         in_rules = place is not None and place.below[:1] and place.below[0].startswith("rules")
-        return bool(in_rules) and path.suffix in {".md", ".txt"}
+        return bool(in_rules) and path.suffix not in _NO_TEXT and path.name != ".DS_Store"
 
     def read(self, file: SourceFile) -> Reading:
         """Return what the rule says; rules for modes other than code bind by hand only."""
         problems = problems_of(file)
-        place = below(file.path, ".roo")
-        mode = file.path.name.removeprefix(".roorules").lstrip("-") if place is None else ""
+        place = below(file.path, self.folder)
+        mode = file.path.name.removeprefix(self.single).lstrip("-") if place is None else ""
         if mode and mode != "code":
             place = beside(file.path)
             return self._for_another_mode(file, mode, place, problems)
         if place is None:
             place = beside(file.path)
-        elif place.below[0] in _ROO_FOR_CODE:
+        elif place.below[0] in _FOR_CODE:
             place = RulePlace(place.base, place.below[place.below[0] == "rules" :])
         else:
             return self._for_another_mode(file, place.below[0], place, problems)
@@ -137,3 +168,30 @@ class RooReader:
         problems.info(1, "mode_only", message)
         binding = ReadBinding(Activation.MANUAL)
         return read_imported(file, self.tool, place, binding, problems)
+
+
+ROO = ModeReader("roo", ".roo", ".roorules")
+KILO = ModeReader("kilo", ".kilocode", ".kilocoderules")
+
+
+_PLACEHOLDER = re.compile(r"\[(?:PROJECT_NAME|PRINCIPLE_\d+_NAME)\]")
+
+
+class SpecKitReader:
+    """Reads Spec Kit's constitution, which every one of its commands loads."""
+
+    tool = "spec-kit"
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the path is that of a constitution."""
+        return path.parts[-3:] == (".specify", "memory", "constitution.md")
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return what the constitution says; the template that nobody filled in says nothing."""
+        problems = problems_of(file)
+        place = RulePlace(file.path.parts[:-3], ())
+        if _PLACEHOLDER.search(file.parts.body) is None:
+            return read_imported(file, self.tool, place, place.whole(), problems)
+        message = "This is still Spec Kit's template, so it binds nothing: fill its places in."
+        problems.info(1, "not_a_rule", message)
+        return read_imported(file, self.tool, place, ReadBinding(Activation.NEVER), problems)

@@ -12,7 +12,6 @@ from hornbook.rules.own_files.review_records import ConventionReader, ReceiptRea
 from hornbook.rules.own_files.run_records import EscalationReader, RunReader
 from hornbook.rules.readers.adr import DecisionReader
 from hornbook.rules.readers.claude import ClaudeReader
-from hornbook.rules.readers.cline import ClineReader
 from hornbook.rules.readers.code import CodeReader
 from hornbook.rules.readers.continuedev import ColocatedReader, ContinueReader
 from hornbook.rules.readers.copilot import CopilotReader
@@ -21,17 +20,30 @@ from hornbook.rules.readers.instruction_files import (
     AGENTS,
     AIDER,
     GEMINI,
+    GOOSE,
+    KILO,
     QODO,
+    QWEN,
+    ROO,
+    WARP,
+    AmazonQReader,
     JunieReader,
-    RooReader,
+    SpecKitReader,
     ZedReader,
 )
 from hornbook.rules.readers.kiro import KiroReader
+from hornbook.rules.readers.listed_files import (
+    ArchgateReader,
+    ClineReader,
+    OpenHandsReader,
+    RulesyncReader,
+)
 from hornbook.rules.readers.own import OwnReader, PlainReader
 from hornbook.rules.readers.protocol import Reader
 from hornbook.rules.readers.review_bots import (
     CODERABBIT,
     GREPTILE,
+    OPENSPEC,
     QODO_SETTINGS,
     GreptileReader,
 )
@@ -57,17 +69,27 @@ NATIVE: tuple[Reader, ...] = (
     ClineReader(),
     ContinueReader(),
     JunieReader(),
-    RooReader(),
+    ROO,
+    KILO,
+    AmazonQReader(),
+    OpenHandsReader(),
+    RulesyncReader(),
+    ArchgateReader(),
+    SpecKitReader(),
     AUGMENT,
     AGENTS_RULES,
     AGENTS,
     GEMINI,
+    QWEN,
+    WARP,
+    GOOSE,
     ZedReader(),
     QODO,
     GreptileReader(),
     CODERABBIT,
     GREPTILE,
     QODO_SETTINGS,
+    OPENSPEC,
     # Of every other folder a `rules.md` is that of its own tool.
     ColocatedReader(),
 )

@@ -1,4 +1,4 @@
-"""Review services: `.greptile/rules.md`, and settings in which rules for several paths lie.
+"""Review services and OpenSpec: `.greptile/rules.md`, and settings in which several rules lie.
 
 A settings file holds many rules, each for paths of its own, among much that is none. They are not
 taken apart: the file is listed as not enforced, with what it holds, so that nobody takes them for
@@ -37,11 +37,13 @@ class ServiceSettingsReader:
     """Reads a service's settings for whether they hold rules, under one of `keys`.
 
     `paths` are those of the settings from the root; one that starts with `/` is at any depth.
+    `whose` says for whom the rules are.
     """
 
     tool: str
     paths: frozenset[str]
     keys: frozenset[str]
+    whose: str = "a service"
 
     def claims(self, path: PurePosixPath) -> bool:
         """Whether the path is that of the settings."""
@@ -60,7 +62,7 @@ class ServiceSettingsReader:
             return read_imported(file, self.tool, place, binding, problems)
         if held:
             named = ", ".join(f"`{key}`" for key in held)
-            message = f"The rules under {named} are for a service and not enforced here"
+            message = f"The rules under {named} are for {self.whose} and not enforced here"
             problems.info(1, "rules_not_read", f"{message}: write those that bind as rule files.")
         else:
             problems.info(1, "no_rules", "These settings hold no rules.")
@@ -116,4 +118,10 @@ QODO_SETTINGS = ServiceSettingsReader(
             "compliance_user_guidelines",
         }
     ),
+)
+OPENSPEC = ServiceSettingsReader(
+    "openspec",
+    frozenset({"openspec/config.yaml"}),
+    frozenset({"context", "rules", "guidance"}),
+    whose="the commands of OpenSpec",
 )
