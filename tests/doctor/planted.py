@@ -1,4 +1,4 @@
-"""A repository whose rules are sound, and twenty-eight ways to spoil them, one defect each."""
+"""A repository whose rules are sound, and many ways to spoil them, one defect each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -135,6 +135,16 @@ def link(path: str, target: str) -> Callable[[Path], None]:
     return plant
 
 
+def both(*plants: Callable[[Path], None]) -> Callable[[Path], None]:
+    """Do one thing after the other."""
+
+    def plant(root: Path) -> None:
+        for each in plants:
+            each(root)
+
+    return plant
+
+
 def lose_a_name(root: Path) -> None:
     """The function that a rule cites is renamed after the rule was written."""
     write(root, {"src/db/client.ts": "export function connect() {}\n"})
@@ -145,6 +155,7 @@ COPY = "---\ndescription: Copy\nglobs: src/api/**\n---\n" + API.split("---\n")[2
 LONG = "word " * 40_000
 RULE = ".cursor/rules/api.mdc"
 TESTS = ".github/instructions/tests.instructions.md"
+CLAUDE = ".claude/rules/api.md"
 
 DEFECTS = (
     Defect("a file that was moved", "missing_path", "AGENTS.md", more("AGENTS.md", "\nPrices are in `src/orders/prices.ts`.\n")),
@@ -174,6 +185,18 @@ DEFECTS = (
     Defect("a rule that its tool cuts", "over_tool_limit", ".windsurf/rules/all.md", file(".windsurf/rules/all.md", "---\ntrigger: always_on\n---\n" + "Say it. " * 2000)),
     Defect("a link to nothing", "broken_link", "CLAUDE.md", link("CLAUDE.md", "docs/gone.md")),
     Defect("an include of nothing", "broken_include", "CLAUDE.md", file("CLAUDE.md", "# Claude\n\n@docs/gone.md\n")),
+    Defect("a misspelt key", "ignored_key", RULE, instead(RULE, "globs: src/api/**", "glob: src/api/**")),
+    Defect("a key of another tool", "ignored_key", CLAUDE, file(CLAUDE, "---\nglobs: src/api/**\n---\n\n# Api\n\nCalls are typed.\n")),
+    Defect("a flag as a text", "ignored_key", RULE, instead(RULE, "alwaysApply: false", 'alwaysApply: "true"')),
+    Defect("exclusions that leave nothing", "dead_scope", RULE, instead(RULE, "globs: src/api/**", "globs: src/api/**, !src/**")),
+    Defect("a rule without a word", "empty_rule", ".github/instructions/empty.instructions.md", file(".github/instructions/empty.instructions.md", '---\napplyTo: "src/**"\n---\n')),
+    Defect("an include in what is included", "broken_include", "CLAUDE.md", both(file("CLAUDE.md", "# Claude\n\n@docs/a.md\n"), file("docs/a.md", "See @b.md\n"))),
+    Defect("a circle of links", "broken_link", "CLAUDE.md", both(link("CLAUDE.md", "docs/x.md"), link("docs/x.md", "../CLAUDE.md"))),
+    Defect("an inclusion without a pattern", "unreadable_rule", ".kiro/steering/api.md", file(".kiro/steering/api.md", "---\ninclusion: fileMatch\n---\n\n# Api\n\nCalls are typed.\n")),
+    Defect("a link defined at the end", "missing_document", "AGENTS.md", more("AGENTS.md", "\nSee [the style][s].\n\n[s]: docs/style.md\n")),
+    Defect("a path with a line", "missing_path", "AGENTS.md", more("AGENTS.md", "\nPrices: `src/orders/prices.ts:12`.\n")),
+    Defect("a decision for files that are gone", "dead_scope", ".archgate/adrs/A-1-x.md", file(".archgate/adrs/A-1-x.md", "---\nid: A-1\nfiles: ['lib/**']\n---\n\n# X\n\nTyped.\n")),
+    Defect("more than one tool reads of a chain", "over_tool_limit", "src/AGENTS.md", file("src/AGENTS.md", "# Source\n\n" + "Say it well. " * 3000)),
     Defect("a name that has left its file", "stale", "AGENTS.md", lose_a_name),
 )  # fmt: skip
 

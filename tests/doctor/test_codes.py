@@ -5,6 +5,9 @@ from tests.kit.pages import codes, rows, text_of
 
 ERRORS = ["broken_link", "broken_include", "unreadable_rule", "bad_pattern", "over_reserve"]
 WARNINGS = [
+    "no_rules",
+    "ignored_key",
+    "empty_rule",
     "dead_scope",
     "missing_path",
     "missing_command",

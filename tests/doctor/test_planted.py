@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from hornbook.workspace import Workspace
-from tests.doctor.planted import DEFECTS, Defect, sound
+from tests.doctor.planted import DEFECTS, RULE, Defect, instead, more, sound
+from tests.kit.git import start
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +30,49 @@ def test_a_sound_repository_has_nothing_to_tell(base: Path) -> None:
     assert not (base / ".hornbook").exists()
 
 
-def test_there_are_more_than_twenty_five_kinds_of_defect() -> None:
-    assert len({defect.name for defect in DEFECTS}) > 25
+def test_there_are_forty_kinds_of_defect() -> None:
+    assert len({defect.name for defect in DEFECTS}) == len(DEFECTS) == 40
+
+
+def test_a_repository_without_a_rule_has_no_good_grade(tmp_path: Path) -> None:
+    start(
+        tmp_path, {"src/a.py": "x = 1\n", ".cursor/rules/a.mdc": "---\ndescription: A\n---\n\nA.\n"}
+    )
+    with Workspace.open(tmp_path) as work:
+        health = work.doctor()
+    (found,) = (each for each in health.findings if each.level == "warning")
+    assert (health.grade, found.code) == ("C", "no_rules")
+    assert "the 1 known" in found.message
+
+
+QUIET = {
+    "the same pattern for another ending": (RULE, "globs: src/api/**/*.ts,src/api/**/*.tsx"),
+    "one pattern beside an exclusion": (RULE, "globs: src/api/**, !src/views/**"),
+}
+
+
+@pytest.mark.parametrize(("path", "line"), QUIET.values(), ids=QUIET)
+def test_a_list_of_endings_or_an_exclusion_is_no_defect(
+    path: str, line: str, base: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(base, tmp_path / "kept"))
+    instead(path, "globs: src/api/**", line)(root)
+    assert serious(root) == []
+
+
+def test_names_of_rule_files_of_many_tools_claim_nothing(base: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(base, tmp_path / "kept"))
+    names = ("`.windsurfrules`", "`.clinerules`", "`.github/copilot-instructions.md`")
+    more("AGENTS.md", "".join(f"\n- {name}" for name in names) + "\n")(root)
+    more("AGENTS.md", "\n- 例如: `src/orders/total.ts`\n- Keys: `src/orders/namespace.json`\n")(
+        root
+    )
+    assert serious(root) == []
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
 def test_a_planted_defect_is_found(defect: Defect, base: Path, tmp_path: Path) -> None:
-    root = Path(shutil.copytree(base, tmp_path / "spoilt"))
+    root = Path(shutil.copytree(base, tmp_path / "spoilt", symlinks=True))
     defect.plant(root)
     found = serious(root)
     assert (defect.code, defect.path) in found

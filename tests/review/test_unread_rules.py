@@ -138,8 +138,16 @@ SHARED: dict[str, str] = {
     "CLAUDE.md": "See @docs/style.md\n",
     "docs/style.md": CLAUDE,
     "agents/rules/one.md": "One.\n",
+    "docs/texts/house.md": "House.\n",
 }
-LINKS = {".claude/rules": "../agents/rules", "AGENTS.md": "docs/style.md"}
+LINKS = {
+    ".claude/rules": "../agents/rules",
+    "AGENTS.md": "docs/style.md",
+    "GEMINI.md": "shared/house.md",
+    "shared/house.md": "../texts/house.md",
+    "texts": "docs/texts",
+    "other": "docs",
+}
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +155,10 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return repository(tmp_path_factory.mktemp("shared"), SHARED, LINKS)
 
 
-@pytest.mark.parametrize("path", ["docs/style.md", "agents/rules/one.md", ".claude/rules"])
+@pytest.mark.parametrize(
+    "path",
+    ["docs/style.md", "agents/rules/one.md", ".claude/rules", "shared/house.md", "texts"],
+)
 def test_a_change_of_what_rules_are_made_of_edits_rules(path: str, shared: Path) -> None:
     git(shared, "checkout", "-qB", "edit", "work")
     if path in LINKS:

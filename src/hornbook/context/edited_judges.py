@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from hornbook.commits.change import Change, is_empty_tree
 from hornbook.commits.commit import commit_at
 from hornbook.commits.hidden import LINK, FileChange
+from hornbook.graph.commit_graph import tree_of
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.binding import is_broken_link, of_no_tool
 from hornbook.rules.document import Unread
 from hornbook.rules.document_reader import holds_rules, is_rule_file, read
+from hornbook.rules.links import links_on_the_way
 from hornbook.rules.tool_setup import NAMING_RULES
 from hornbook.settings.places import IGNORED
 from hornbook.vocabulary.terms import Activation
@@ -38,9 +40,9 @@ def edited_judges(root: Path, found: Change, snapshot: Snapshot) -> Iterator[str
     The rules that judge it say which files are rules by more than their place, and which only
     look like one.
     """
-    bind = _rule_texts(snapshot)
-    idle = {rule.path for rule in snapshot.rules.not_enforced if of_no_tool(rule)}
     files = _Files(root, found)
+    bind = _rule_texts(snapshot) | files.passed_links(snapshot)
+    idle = {rule.path for rule in snapshot.rules.not_enforced if of_no_tool(rule)}
     for path in found.paths:
         if path.startswith(OURS):
             if not files.proves_itself(path):
@@ -94,6 +96,16 @@ class _Files:
             return self._plan(named).is_whole
         plan = _PLAN.fullmatch(path)
         return plan is not None and self._plan(plan[1]).tells(path, data)
+
+    def passed_links(self, snapshot: Snapshot) -> set[str]:
+        """The links in the middle of a chain that ends in a rule of the base."""
+        rules = (*snapshot.rules.enforced, *filter(is_broken_link, snapshot.rules.not_enforced))
+        included = (snapshot.by_id[i.id] for rule in rules for i in rule.includes if i.id)
+        linked = {each.path for each in (*rules, *included) if each.link or is_broken_link(each)}
+        if not linked or not self._before:
+            return set()
+        tree = tree_of(self._before[0])
+        return {link for path in linked for link in links_on_the_way(tree, path)}
 
     def is_of_rules(self, path: str) -> bool:
         """Whether rules lie there by the place: a rule file, or a link of a folder with some."""

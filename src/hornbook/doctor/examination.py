@@ -10,7 +10,7 @@ from hornbook.doctor.checks.owners import PLACES, unowned
 from hornbook.doctor.checks.read_problems import read_problems
 from hornbook.doctor.checks.recorded import from_records
 from hornbook.doctor.checks.references import References
-from hornbook.doctor.checks.scopes import dead_scopes, uncovered
+from hornbook.doctor.checks.scopes import dead_scopes, no_rules, uncovered
 from hornbook.doctor.checks.sizes import always_on_weight, over_reserve, over_tool_limit
 from hornbook.doctor.checks.stale import stale
 from hornbook.doctor.finding import Finding, Health, NotJudged, in_order
@@ -43,6 +43,7 @@ def examine(places: Places, settings: Settings, *, baseline: Path | None, today:
     findings: list[Finding] = [
         *read_problems(rules),
         *over_reserve(rules, reserve),
+        *no_rules(rules),
         *dead_scopes(rules, files),
         *references.findings(),
         *duplicates(rules),

@@ -22,7 +22,10 @@ CODES = {
     "unreadable_rule": Code(Level.ERROR, "A rule cannot be read as it was meant."),
     "bad_pattern": Code(Level.ERROR, "A pattern is not in the dialect, so the rule binds nothing."),
     "over_reserve": Code(Level.ERROR, "A rule alone is larger than the room for all rules."),
+    "no_rules": Code(Level.WARNING, "There is no rule that binds a file."),
     "missing_rule": Code(Level.WARNING, "A rule names another rule that is not there."),
+    "ignored_key": Code(Level.WARNING, "A rule says by a key what its tool does not read there."),
+    "empty_rule": Code(Level.WARNING, "A rule binds files and says nothing."),
     "dead_scope": Code(Level.WARNING, "A pattern of a rule matches no file."),
     "always_violated": Code(Level.WARNING, "Every recorded review says that the rule is violated."),
     "over_tool_limit": Code(Level.WARNING, "A rule is longer than its tool reads or asks for."),
@@ -43,7 +46,12 @@ CODES = {
 _RANK = {code: rank for rank, code in enumerate(CODES)}
 # A rule that is not in force, or only partly, is worse than one that says something wrong.
 _NOT_IN_FORCE = frozenset({"broken_link", "broken_include", "unreadable_rule", "bad_pattern"})
-_HARDLY_IN_FORCE = frozenset({"missing_rule", "dead_scope", "always_violated", "over_tool_limit"})
+_HARDLY_IN_FORCE = frozenset(
+    {
+        *("no_rules", "missing_rule", "ignored_key", "empty_rule", "dead_scope"),
+        *("always_violated", "over_tool_limit"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +131,7 @@ class Health:
         """A letter for the worst thing that nobody accepted.
 
         F: a rule is not in force; D: one is too large to be handed to anybody; C: one is hardly in
-        force; B: one says something that is not so; A: nothing of all this.
+        force, or there is none at all; B: one says something that is not so; A: none of this.
         """
         codes = {each.code for each in self.open}
         if codes & _NOT_IN_FORCE:

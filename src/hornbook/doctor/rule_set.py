@@ -94,12 +94,17 @@ def rule_set(places: Places, settings: Settings) -> RuleSet:
     rules = []
     for work in work_to_do(LastIngest(None), facts, (), dict, inclusions).work:
         reading = readings[work.path]
-        if not is_rule(reading.category, reading.tool):
+        if not is_rule(reading.category, reading.tool) or _is_of_no_tool(reading):
             continue
         document = builder.build(reading, work)
         entry = entry_of(document, carried=(), triples=0, wanted_id=work.wanted_id, formerly=())
         rules.append(Rule(document, entry, reading.body_line, look.files[work.path].real))
     return RuleSet(tuple(rules), tuple(problems), settings)
+
+
+def _is_of_no_tool(reading: Reading) -> bool:
+    """Whether a file has only the name of a rule, or the place of one and holds none."""
+    return any(each.code in {"no_rules", "tool_not_shown"} for each in reading.problems)
 
 
 def _followed(places: Places) -> list[str]:

@@ -154,7 +154,7 @@ def sources_of(commit: Commit, settings: Settings, setup: "ToolSetup") -> Commit
     """The documents of a commit: its rule files, links and what they include."""
     from hornbook.rules.includes import IncludeSource, included_files, inclusions  # noqa: PLC0415  # loads the readers
 
-    tree = _tree(commit)
+    tree = tree_of(commit)
     files = _own_files(commit, settings, setup)
     found = [
         each
@@ -231,7 +231,8 @@ class CommittedTree:
         return self._commit.text(path) or b""
 
 
-def _tree(commit: Commit) -> CommittedTree:
+def tree_of(commit: Commit) -> CommittedTree:
+    """The tree of a commit, made once."""
     return commit.memo("tree", lambda: CommittedTree(commit))
 
 
@@ -261,7 +262,7 @@ def _setup_of(commit: Commit) -> "ToolSetup":
 
 def _linked(commit: Commit, asked: Iterable[str]) -> dict[str, str]:
     """Those of the paths that links lead to something, each with where it lies."""
-    tree = _tree(commit)
+    tree = tree_of(commit)
     links = tuple(f"{link}/" for link in tree.links)
     found = [(path, resolve(tree, path)) for path in asked if f"{path}/".startswith(links)]
     return {

@@ -69,11 +69,19 @@ _NOT_OURS = {
 }
 
 
-def resolve(tree: Tree, path: str) -> Place | LeadsNowhere:
-    """What lies at a path when every link on the way is followed."""
+def links_on_the_way(tree: Tree, path: str) -> tuple[str, ...]:
+    """Every link that is followed to what lies at a path, also where it leads nowhere."""
+    passed: list[str] = []
+    resolve(tree, path, passed)
+    return tuple(passed)
+
+
+def resolve(tree: Tree, path: str, passed: list[str] | None = None) -> Place | LeadsNowhere:
+    """What lies at a path when every link on the way is followed; `passed` collects the links."""
     pending = [name for name in path.split("/")[::-1] if name not in _HERE]
     done: list[str] = []
-    kind, followed = PathKind.FOLDER, 0
+    kind = PathKind.FOLDER
+    links = passed if passed is not None else []
     while pending:
         name = pending.pop()
         if kind is PathKind.FILE:
@@ -88,9 +96,9 @@ def resolve(tree: Tree, path: str) -> Place | LeadsNowhere:
         if kind in _NOT_OURS:
             return LeadsNowhere(f"{'/'.join(done)} {_NOT_OURS[kind]}")
         if kind is PathKind.LINK:
-            followed += 1
+            links.append("/".join(done))
             said = tree.target("/".join(done))
-            if followed > MOST_LINKS or said.startswith("/"):
+            if len(links) > MOST_LINKS or said.startswith("/"):
                 return LeadsNowhere(OUT if said.startswith("/") else "it leads in a circle")
             done.pop()
             pending += [name for name in said.split("/")[::-1] if name not in _HERE]

@@ -1,13 +1,16 @@
-"""What reading the rules showed: the errors of ingestion as findings of an examination."""
+"""What reading the rules showed: problems of ingestion as findings of an examination."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hornbook.doctor.finding import Edit, Finding
 from hornbook.doctor.rule_set import RuleSet
-from hornbook.rules.document import Problem
-from hornbook.vocabulary.terms import Level
+from hornbook.rules.document import Document, Problem
+from hornbook.vocabulary.terms import ENFORCED, Level
 
+# Metadata that were meant to say which files a rule is for, or when, and do not.
+_IGNORED = frozenset({"unknown_key", "not_a_key", "bad_value", "pattern_not_used"})
 _AS_THEY_ARE = frozenset({"broken_link", "broken_include"})
 _WINDOWS = re.compile(r"Pattern `([^`]+)` has a `\\` between names")
 _WRITTEN_ANEW = frozenset({"frontmatter_late", "not_utf8"})
@@ -23,6 +26,16 @@ def read_problems(rules: RuleSet) -> Iterator[Finding]:
         for problem in rule.document.problems:
             if problem.level is Level.ERROR:
                 yield _finding(problem, rule.id)
+            elif problem.level is Level.WARNING and problem.code in _IGNORED:
+                yield replace(_finding(problem, rule.id), code="ignored_key")
+        if rule.document.activation in ENFORCED and _says_nothing(rule.document):
+            message = "The rule binds files and says nothing."
+            remedy = "Write what it demands, or delete the file."
+            yield Finding("empty_rule", rule.path, None, rule.id, message, remedy)
+
+
+def _says_nothing(document: Document) -> bool:
+    return not document.includes and not any(each.content.strip() for each in document.chunks)
 
 
 def _finding(problem: Problem, rule: str | None) -> Finding:

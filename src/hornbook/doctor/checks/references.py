@@ -73,14 +73,23 @@ class References:
         named_paths = (*named.spans, *scripts_run(named.commands))
         claims = wrong_claims(named_paths, rule.folder, self._places, self._endings)
         self._unclear += claims.unclear
+        lists_formats = self._lists_formats(named)
         for claim in claims.wrong:
             path = claim.path.rstrip("/")
             if path.endswith(".mdc"):
                 continue
             code = "missing_rule" if is_rule_file(path) else "missing_path"
+            if code == "missing_rule" and lists_formats:
+                self._unclear += 1
+                continue
             message = f"`{claim.mention.text}` is named, but there is no such path here."
             places = self._places.possible(claim.path, rule.folder)
             yield places, self._about(rule, claim.mention, code, message, path)
+
+    def _lists_formats(self, named: Mentions) -> bool:
+        """Whether a text names rule files of many tools, as those that some tool would read."""
+        names = {each.text.strip() for each in named.spans}
+        return sum(is_rule_file(each) and not self._files.has(each) for each in names) >= 3
 
     def _about(self, rule: Rule, mention: Mention, code: str, message: str, path: str) -> Finding:
         """A finding with the path that was most likely meant."""

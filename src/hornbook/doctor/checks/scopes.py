@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from hornbook.doctor.finding import Finding
 from hornbook.doctor.repository_files import RepositoryFiles
 from hornbook.doctor.rule_set import Rule, RuleSet
+from hornbook.rules.binding import globs_of
 from hornbook.rules.document import Pattern
 from hornbook.text.globs import parse
 from hornbook.vocabulary.terms import Activation
@@ -17,27 +18,67 @@ _FEWEST_FILES = 5
 _MOST_FOLDERS = 10
 
 
+def no_rules(rules: RuleSet) -> Iterator[Finding]:
+    """That nothing binds any file, where that is so: there is nothing that could be wrong."""
+    if rules.book.enforced:
+        return
+    known = len(rules.rules)
+    held = f"the {known} known do not say which files they are for" if known else "there is none"
+    message = f"No rule binds a file here: {held}."
+    remedy = "Write an AGENTS.md, or a rule in .hornbook/sources/docs/sops."
+    yield Finding("no_rules", ".", None, None, message, remedy)
+
+
 def dead_scopes(rules: RuleSet, files: RepositoryFiles) -> list[Finding]:
     """The patterns that match no file.
 
-    A pattern without a folder (`*.jsx`) beside others that match is a list of endings, written for
-    files to come: it is told only when nothing of its rule matches.
+    A pattern without a folder (`*.jsx`), or one that differs only by its ending (`a/**/*.yaml`
+    beside `a/**/*.yml`), is part of a list of endings, written for files to come: beside others
+    that match it is not told.
     """
     dead: list[tuple[Rule, Pattern]] = []
+    dead_by_exclusion: list[Finding] = []
     for rule in rules.texts:
         patterns = [p for p in rule.document.patterns if not p.glob.startswith("!")]
         if rule.document.activation is not Activation.GLOB:
             continue
+        excluded = _excludes_all(rule, files)
+        if excluded is not None:
+            dead_by_exclusion.append(excluded)
+            continue
         lost = [pattern for pattern in patterns if not _matches(pattern, files)]
-        whole = len(lost) == len(patterns)
-        dead += [(rule, pattern) for pattern in lost if whole or _folder(pattern.glob)]
+        alive = {_without_ending(each.glob) for each in patterns if each not in lost}
+        dead += [
+            (rule, pattern)
+            for pattern in lost
+            if not alive or (_folder(pattern.glob) and _without_ending(pattern.glob) not in alive)
+        ]
     ignored = files.ignored({_sample(pattern.glob) for _, pattern in dead})
-    return [_dead(r, p, files) for r, p in dead if _sample(p.glob) not in ignored]
+    told = [_dead(r, p, files) for r, p in dead if _sample(p.glob) not in ignored]
+    return [*told, *dead_by_exclusion]
+
+
+def _excludes_all(rule: Rule, files: RepositoryFiles) -> Finding | None:
+    """That a rule excludes every file that it names, where that is so."""
+    patterns = rule.document.patterns
+    exclusions = [each for each in patterns if each.glob.startswith("!")]
+    if not exclusions or not any(_matches(p, files) for p in patterns if p not in exclusions):
+        return None
+    globs = globs_of(rule.entry)
+    if any(globs.match(path) is not None for path in files.files):
+        return None
+    message = f"`{exclusions[0].raw}` excludes every file that the rule names, so it binds none."
+    remedy = "Narrow the exclusion, or delete the rule."
+    return Finding("dead_scope", rule.path, exclusions[0].line, rule.id, message, remedy)
 
 
 def _matches(pattern: Pattern, files: RepositoryFiles) -> bool:
     glob = parse(pattern.glob)
     return any(glob.matches(path) for path in files.files)
+
+
+def _without_ending(glob: str) -> str:
+    return re.sub(r"\.(?:\{[^{}/]*\}|\w+)$", "", glob)
 
 
 def _folder(glob: str) -> str:
