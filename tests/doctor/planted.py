@@ -191,7 +191,7 @@ DEFECTS = (
     Defect("exclusions that leave nothing", "dead_scope", RULE, instead(RULE, "globs: src/api/**", "globs: src/api/**, !src/**")),
     Defect("a rule without a word", "empty_rule", ".github/instructions/empty.instructions.md", file(".github/instructions/empty.instructions.md", '---\napplyTo: "src/**"\n---\n')),
     Defect("an include in what is included", "broken_include", "CLAUDE.md", both(file("CLAUDE.md", "# Claude\n\n@docs/a.md\n"), file("docs/a.md", "See @b.md\n"))),
-    Defect("a circle of links", "broken_link", "CLAUDE.md", both(link("CLAUDE.md", "docs/x.md"), link("docs/x.md", "../CLAUDE.md"))),
+    Defect("a circle of links", "broken_link", "GEMINI.md", both(link("GEMINI.md", "docs/x.md"), link("docs/x.md", "../GEMINI.md"))),
     Defect("an inclusion without a pattern", "unreadable_rule", ".kiro/steering/api.md", file(".kiro/steering/api.md", "---\ninclusion: fileMatch\n---\n\n# Api\n\nCalls are typed.\n")),
     Defect("a link defined at the end", "missing_document", "AGENTS.md", more("AGENTS.md", "\nSee [the style][s].\n\n[s]: docs/style.md\n")),
     Defect("a path with a line", "missing_path", "AGENTS.md", more("AGENTS.md", "\nPrices: `src/orders/prices.ts:12`.\n")),
