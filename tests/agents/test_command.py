@@ -30,7 +30,8 @@ from hornbook.errors import ConfigError, UsageError
 from hornbook.process.confinement import Machine, Means, this_machine
 from hornbook.settings.load import parse_settings
 from hornbook.settings.models import Endpoint, Models
-from hornbook.settings.settings import PLACEHOLDERS, SHIPPED, HomeSettings, OwnCommand, Settings
+from hornbook.settings.settings import PLACEHOLDERS, SHIPPED, OwnCommand, Settings
+from hornbook.settings.surroundings import HomeSettings
 from tests.kit.paths import DOCS, PACKAGE
 from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import write

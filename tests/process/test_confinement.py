@@ -28,7 +28,7 @@ from hornbook.process.confinement import (
 from hornbook.process.egress import EgressProxy, HostPort
 from hornbook.process.own_home import own_home
 from hornbook.process.shell_command import Finished, run_command
-from hornbook.settings.settings import HomeSettings
+from hornbook.settings.surroundings import HomeSettings
 from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import write
 

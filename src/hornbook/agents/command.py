@@ -6,7 +6,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
@@ -34,11 +34,19 @@ from hornbook.process.confinement import (
     Route,
     confine,
     this_machine,
+    use_limits,
 )
 from hornbook.process.own_home import own_home, tools_below
-from hornbook.process.shell_command import Finished, ended_by, environment, run_command
+from hornbook.process.shell_command import (
+    Finished,
+    UseLimits,
+    ended_by,
+    environment,
+    run_command,
+)
 from hornbook.settings.places import Places
-from hornbook.settings.settings import OPEN_NETWORK, Output, PromptBy
+from hornbook.settings.settings import Output, PromptBy
+from hornbook.settings.surroundings import OPEN_NETWORK, LimitSettings
 
 if TYPE_CHECKING:
     from hornbook.process.egress import HostPort
@@ -121,6 +129,7 @@ class CommandAgent:
     machine: Machine | None = None
     provider: str = ""
     endpoints: tuple[str, ...] = ()
+    used: LimitSettings = field(default_factory=LimitSettings)
 
     @property
     def name(self) -> str:
@@ -205,6 +214,7 @@ class _Call:
             environment=given,
             timeout=self._assignment.limits.seconds,
             log=self._log,
+            limits=self._limits(),
         )
         answer, problems = self._read(finished)
         record(
@@ -217,6 +227,7 @@ class _Call:
                 "left_running": finished.left,
                 "log": str(self._log),
                 "refused": list(dict.fromkeys(refused)),
+                "over": finished.over,
                 "problems": list(problems),
             }
         )
@@ -301,6 +312,12 @@ class _Call:
         )
         return confine(command, whole, scratch=own, machine=self._machine)
 
+    def _limits(self) -> UseLimits | None:
+        """What it may use; where nothing confines it, nothing bounds it either."""
+        if self._machine.means is Means.NOTHING:
+            return None
+        return use_limits(self._agent.used, (_worktree(self._folder), self._scratch))
+
     @property
     def _machine(self) -> Machine:
         return self._agent.machine or this_machine()
@@ -347,6 +364,11 @@ class _Call:
 
     def _failure(self, finished: Finished, printed: PrintedAnswer) -> str | None:
         """Why there is no answer. An exit code alone says nothing where the output says more."""
+        if finished.over:
+            return (
+                f"it was ended, since it passed a limit ({finished.over}): raise it under "
+                "`engine.limits` in .hornbook/config.yaml if that was meant."
+            )
         if finished.timed_out:
             seconds = self._assignment.limits.seconds
             return f"not done after {seconds} s: it was ended with all that it had started."

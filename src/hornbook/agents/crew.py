@@ -15,6 +15,7 @@ from hornbook.errors import UsageError
 from hornbook.process.confinement import Machine
 from hornbook.settings.models import Endpoint, Models
 from hornbook.settings.settings import EMBEDDED, RESERVED, SCRIPTED, SHIPPED, OwnCommand
+from hornbook.settings.surroundings import LimitSettings
 
 Builder = Callable[[], Agent]
 SAME_MODEL = (
@@ -74,6 +75,7 @@ class Workplace:
     logs: Path
     surroundings: AgentSurroundings | None = None
     machine: Machine | None = None
+    used: LimitSettings = field(default_factory=LimitSettings)
     script: Script | None = None
     builders: Mapping[str, Builder] | None = None
 
@@ -211,4 +213,5 @@ def _agent(
         workplace.machine,
         provider=model.provider if model else "",
         endpoints=(model.url,) if model and model.url else (),
+        used=workplace.used,
     )

@@ -10,13 +10,8 @@ import yaml
 
 from hornbook.agents.assignment import Role
 from hornbook.resources import PACKAGE
-from hornbook.settings.settings import (
-    JSON_PATHS,
-    HomeSettings,
-    Output,
-    OwnCommand,
-    PromptBy,
-)
+from hornbook.settings.settings import JSON_PATHS, Output, OwnCommand, PromptBy
+from hornbook.settings.surroundings import HomeSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hornbook.disk import temporary_folder
@@ -25,10 +25,12 @@ from hornbook.process.confinement import (
     OwnHome,
     confine,
     this_machine,
+    use_limits,
 )
 from hornbook.process.own_home import own_home, tools_below
-from hornbook.process.shell_command import run_command, shell_of
-from hornbook.settings.settings import Confine, HomeSettings
+from hornbook.process.shell_command import UseLimits, run_command, shell_of
+from hornbook.settings.settings import Confine
+from hornbook.settings.surroundings import HomeSettings, LimitSettings
 
 # Where tools keep what they must be able to write, by the variable that says so. What they only
 # read, such as fetched modules and crates, stays where it is.
@@ -72,6 +74,12 @@ class GateShell:
     kept: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     home: OwnHome | None = None
+    used: LimitSettings = field(default_factory=LimitSettings)
+
+    @property
+    def limits(self) -> UseLimits:
+        """What a gate may use."""
+        return use_limits(self.used, (self.tree, self.scratch, *self.writable))
 
     @property
     def means(self) -> Means:
@@ -174,6 +182,7 @@ def gate_shell(
     kept: Sequence[Path] = (),
     hidden: Sequence[Path] = (),
     readable: Sequence[Path] = (),
+    used: LimitSettings | None = None,
 ) -> Iterator[GateShell]:
     """The shell for the gates of a tree, tried; its scratch folder is gone when the block is left.
 
@@ -195,6 +204,7 @@ def gate_shell(
             kept=tuple(kept),
             hidden=tuple(hidden),
             home=home,
+            used=used or LimitSettings(),
         )
         if shell.means is not Means.NOTHING:
             shell.trial({"PATH": os.environ.get("PATH", os.defpath)})
@@ -233,6 +243,7 @@ class GateBounds:
     writable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    used: LimitSettings = field(default_factory=LimitSettings)
 
     @contextmanager
     def shell(self, folder: Path, root: Path, *, ours: bool) -> Iterator[GateShell]:
@@ -252,6 +263,7 @@ class GateBounds:
             kept=() if ours else (tree / ".git",),
             hidden=self.hidden,
             readable=self.readable,
+            used=self.used,
         ) as shell:
             yield shell
 
@@ -271,7 +283,7 @@ def bounds_of(listed: GateList, *, hidden: Sequence[Path] = ()) -> GateBounds:
     """How gates are confined on this machine."""
     writable = tuple(Path(each).expanduser() for each in listed.writable)
     readable = tuple(Path(each).expanduser() for each in listed.readable)
-    return GateBounds(this_machine(), writable, tuple(hidden), readable)
+    return GateBounds(this_machine(), writable, tuple(hidden), readable, listed.limits)
 
 
 def with_confinement(report: GateReport, shell: GateShell, gates: Sequence[Gate]) -> GateReport:

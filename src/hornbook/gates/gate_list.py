@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
@@ -19,6 +19,7 @@ from hornbook.plans.plan import Constraints
 from hornbook.plans.text import parse
 from hornbook.settings.load import CONFIG, FOREIGN_CONFIG, parse_foreign_gates, parse_settings
 from hornbook.settings.settings import Confine, GateSettings
+from hornbook.settings.surroundings import LimitSettings
 from hornbook.vocabulary.terms import Level
 
 Read = Callable[[str], bytes | None]
@@ -59,6 +60,7 @@ class GateList:
     confine: Confine = Confine.RUNS
     writable: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
+    limits: LimitSettings = field(default_factory=LimitSettings)
     base_tests: bool = True
 
     @property
@@ -179,6 +181,7 @@ def _bound(listed: GateList, settings: GateSettings) -> GateList:
         confine=Confine(settings.confine),
         writable=settings.writable,
         readable=settings.readable,
+        limits=settings.limits,
         base_tests=settings.base_tests == "auto",
     )
 

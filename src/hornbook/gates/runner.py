@@ -16,7 +16,13 @@ from hornbook.errors import ConfigError
 from hornbook.gates.coverage import Coverage, measured, named_places, places, stamps
 from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.test_output import plain, problem_with_tests
-from hornbook.process.shell_command import Finished, ended_by, environment, run_command
+from hornbook.process.shell_command import (
+    Finished,
+    UseLimits,
+    ended_by,
+    environment,
+    run_command,
+)
 
 NO_NETWORK = (
     " It has no network, and its output tells of a failed connection: if it needs one, set "
@@ -152,6 +158,10 @@ class Wrap(Protocol):
 
     def has_network(self, gate: Gate) -> bool:
         """Whether a gate has the network of this machine."""
+
+    @property
+    def limits(self) -> UseLimits:
+        """What a gate may use."""
 
 
 NO_GATES = GateResult(
@@ -302,6 +312,7 @@ def _run_logged(
             timeout=gate.timeout,
             log=own,
             stop=stop,
+            limits=None if wrap is None else wrap.limits,
         )
         output = own.read_text(encoding="utf-8", errors="replace")
         own.replace(log)
@@ -329,6 +340,8 @@ def run_gate(
     if problem and wrap is not None:
         problem += why_confined(output, network=wrap.has_network(gate))
     result = _failed(gate, problem) if problem else _passed(gate, told or _left(finished))
+    if finished.over and gate.required:
+        result = replace(result, status=GateStatus.REFUSED)
     return replace(
         result,
         exit_code=finished.code,
@@ -349,6 +362,11 @@ def _below(found: Coverage | str, threshold: int) -> tuple[str | None, str]:
 
 def _problem(gate: Gate, folder: Path, finished: Finished, output: str) -> str | None:
     """Why the gate did not pass, or none."""
+    if finished.over:
+        return (
+            f"ended, since it passed a limit ({finished.over}): it says nothing of the change. "
+            "Raise it under `limits` in .hornbook/config.yaml if the gate needs that."
+        )
     if finished.timed_out:
         return f"not done after {gate.timeout} s: it was ended with all that it had started."
     if finished.code is None:

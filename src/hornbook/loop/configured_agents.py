@@ -187,6 +187,7 @@ class WorkspaceStaff:
             logs=(self._places.aside or self._places.state) / "logs" / "agents",
             surroundings=AgentSurroundings.of(self._root, blind=blind),
             machine=this_machine(),
+            used=self._settings.engine.limits,
             script=parse_script(script.read_text("utf-8"), script.name)
             if script.is_file()
             else Script(),

@@ -23,6 +23,7 @@ from hornbook.process.confinement import (
     confine,
     this_machine,
 )
+from hornbook.process.keeper import ControlGroup, Limits
 from hornbook.process.shell_command import run_command
 
 BREAK_OUT = Path(__file__).with_name("break_out.py")
@@ -61,12 +62,16 @@ class ProbeRow:
 
 @dataclass(frozen=True, slots=True)
 class ConfineCheck:
-    """What was found: `means` is the best that this machine has, `network` what it can hold."""
+    """What was found: `means` is the best that this machine has, `network` what it can hold.
+
+    `limits` says who holds those of memory and processes: the kernel, or our own measure.
+    """
 
     user: str
     rows: tuple[ProbeRow, ...]
     means: Means
     network: Reach
+    limits: str
 
     @property
     def holds(self) -> bool:
@@ -92,7 +97,7 @@ def confine_check(machine: Machine | None = None) -> ConfineCheck:
         for probe in PROBES
     )
     reach = Reach.NONE if here.apart and here.means is not Means.NOTHING else Reach.HOST
-    return ConfineCheck(_user(), rows, here.means, reach)
+    return ConfineCheck(_user(), rows, here.means, reach, _limits())
 
 
 def tried(machine: Machine, alter: Alter = tuple) -> dict[str, Cell]:
@@ -162,3 +167,11 @@ def _targets(place: Path) -> Iterator[dict[str, object]]:
 
 def _user() -> str:
     return "root" if os.getuid() == 0 else f"uid {os.getuid()}"
+
+
+def _limits() -> str:
+    """Whether a control group can be made here."""
+    group = ControlGroup(Limits(["1000000000", "1000", "0", "0"]))
+    made = bool(group.folders)
+    group.close()
+    return "kernel" if made else "measured"

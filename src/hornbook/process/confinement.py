@@ -25,7 +25,8 @@ from functools import cache
 from pathlib import Path
 
 from hornbook.disk import temporary_folder
-from hornbook.process.shell_command import run_command
+from hornbook.process.shell_command import UseLimits, run_command
+from hornbook.settings.surroundings import LimitSettings
 
 LANDLOCK = Path(__file__).with_name("landlock.py")
 INNER_NETWORK = Path(__file__).with_name("inner_network.py")
@@ -145,6 +146,18 @@ class Confined:
     means: Means
     reach: Reach
     warnings: tuple[str, ...] = ()
+
+
+def use_limits(settings: LimitSettings, writable: Sequence[Path]) -> UseLimits:
+    """What a command may use by the settings; `writable` is what it fills."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return UseLimits(
+        memory=memory * settings.memory_percent // 100,
+        processes=settings.processes,
+        disk=settings.disk_megabytes * 1024 * 1024,
+        cpu_seconds=settings.cpu_minutes * 60,
+        folders=tuple(writable),
+    )
 
 
 @cache

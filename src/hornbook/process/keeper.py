@@ -13,12 +13,19 @@ answer is how the caller learns that nobody knows how the command ended. If it i
 too late, the outer keeper kills it first. Should both be killed, the caller finds what is left by
 the mark in its environment or by our pipe that it holds (`shell_command`).
 
+Limits are held twice. Where this machine lets us make a control group, the kernel holds memory and
+the number of processes, and never lets them pass. Everywhere, the inner keeper adds up each second
+what the command and all its descendants use, and ends them when that is over a limit. No limit of
+the process is used but that on the size of a file: those on addresses break runtimes that reserve
+much and use little, and that on the number of processes does not hold root.
+
 The first line of the input is a word that the answer repeats: the command never sees it, so it
 cannot answer for its keeper.
 """
 
 import ctypes
 import os
+import resource
 import select
 import signal
 import sys
@@ -36,17 +43,25 @@ GRACE = 2.0
 LATE = 4 * GRACE
 TICK = 0.02
 SETTLING = 0.15
+LOOK_AT_USE = 1.0
+LOOK_AT_DISK = 2.0
+THREADS = 4
 
 
 def main(arguments: list[str]) -> None:
-    """Run `arguments[2:]` for at most `arguments[1]` seconds; tell file `arguments[0]` the end."""
+    """Run `arguments[3:]` for at most `arguments[1]` seconds; tell file `arguments[0]` the end.
+
+    `arguments[2]` has the limits: bytes of memory, processes, bytes of disk and seconds of CPU,
+    0 for none, and then the folders whose growth counts, all split by newlines.
+    """
     told, limit = int(arguments[0]), float(arguments[1])
+    limits = Limits(arguments[2].split("\n"))
     word = _first_line(0)
     _apart()
     inner = os.fork()
     if inner == 0:
         _apart()
-        _keep(arguments[2:], told, limit, word)
+        _keep(arguments[3:], told, limit, word, limits)
         return
     os.close(told)
     _watch(inner, limit)
@@ -68,14 +83,196 @@ def _apart() -> None:
         library.prctl(DUMPABLE, 0, 0, 0, 0)
 
 
+class Limits:
+    """What a command may use, and how much of it that is at the moment."""
+
+    def __init__(self, given: list[str]) -> None:
+        numbers = [int(each) for each in given[:4] if each] or [0, 0, 0, 0]
+        self.memory, self.processes, self.disk, self.cpu = numbers
+        self.folders = given[4:]
+        self.wanted = any(numbers)
+        self._grown_from: int | None = None
+        self._measured_at = 0.0
+        self._pause = LOOK_AT_DISK
+
+    def over(self, command: int) -> str:
+        """Which limit is passed, with both numbers; empty while none is."""
+        if not self.wanted:
+            return ""
+        used = [0, 0, 0.0]
+        largest_shared = 0
+        for process in _tree(command):
+            facts = _usage(process)
+            if facts is not None:
+                own, shared, seconds = facts
+                used = [used[0] + own, used[1] + 1, used[2] + seconds]
+                largest_shared = max(largest_shared, shared)
+        memory = used[0] + largest_shared
+        if self.memory and memory > self.memory:
+            return f"memory: {_megabytes(memory)} of {_megabytes(self.memory)}"
+        if self.processes and used[1] > self.processes:
+            return f"processes: {used[1]} of {self.processes}"
+        if self.cpu and used[2] > self.cpu:
+            return f"CPU: {used[2]:.0f} of {self.cpu} seconds"
+        return self._over_disk()
+
+    def _over_disk(self) -> str:
+        """Growth of the folders; looked at so seldom that it costs little."""
+        now = time.monotonic()
+        if not self.disk or now < self._measured_at + self._pause:
+            return ""
+        size = sum(map(_size, self.folders))
+        self._measured_at = time.monotonic()
+        self._pause = max(LOOK_AT_DISK, 20 * (self._measured_at - now))
+        if self._grown_from is None:
+            self._grown_from = size
+        grown = size - self._grown_from
+        if grown <= self.disk:
+            return ""
+        return f"disk: {_megabytes(grown)} of {_megabytes(self.disk)}"
+
+
+class ControlGroup:
+    """A group of the kernel's that holds memory and processes, where one can be made."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.folders: list[str] = []
+        self._limits = limits
+        if limits.wanted and sys.platform == "linux":
+            self._make()
+
+    def _make(self) -> None:
+        name = f"hornbook-{os.getpid()}"
+        for base, files in _control_groups():
+            folder = f"{base}/{name}"
+            try:
+                os.mkdir(folder)  # noqa: PTH102  # see TYPE_CHECKING
+                for file, limit in files:
+                    _write(f"{folder}/{file}", self._number(file, limit))
+            except OSError:
+                _remove(folder)
+                continue
+            self.folders.append(folder)
+            if "cgroup.controllers" in os.listdir(folder):  # noqa: PTH208  # as above
+                return
+
+    def _number(self, file: str, limit: str) -> str:
+        number = getattr(self._limits, limit)
+        if not number:
+            return "-1" if file == "memory.limit_in_bytes" else "max"
+        # The kernel counts threads: it is the wall behind our own count of processes.
+        return str(number * THREADS if limit == "processes" else number)
+
+    def enter(self) -> None:
+        """Put this process into it."""
+        for folder in self.folders:
+            _write(f"{folder}/cgroup.procs", "0")
+
+    def over(self) -> str:
+        """Which limit the kernel had to hold; empty if none."""
+        for folder in self.folders:
+            for name, key in (("memory.events", "oom_kill"), ("memory.oom_control", "oom_kill")):
+                if _count(f"{folder}/{name}", key):
+                    return f"memory: all of {_megabytes(self._limits.memory)}"
+            if _count(f"{folder}/pids.events", "max"):
+                return f"processes: more than {self._limits.processes}"
+        return ""
+
+    def close(self) -> None:
+        """Remove it; whatever was in it has ended."""
+        for folder in self.folders:
+            _remove(folder)
+
+
+def _control_groups() -> "Iterator[tuple[str, tuple[tuple[str, str], ...]]]":
+    """Where groups can be made, of version 2 first, and the files that hold limits there."""
+    both = (("memory.max", "memory"), ("pids.max", "processes"))
+    old = {
+        "memory": (("memory.limit_in_bytes", "memory"),),
+        "pids": (("pids.max", "processes"),),
+    }
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8") as file:  # noqa: PTH123  # as above
+            lines = [line.rstrip("\n").split(":", 2) for line in file]
+    except OSError:
+        return
+    for _, names, path in lines:
+        if not names:
+            yield f"/sys/fs/cgroup{path.rstrip('/')}", both
+    for _, names, path in lines:
+        if names in old:
+            yield f"/sys/fs/cgroup/{names}{path.rstrip('/')}", old[names]
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="ascii") as file:  # noqa: PTH123  # as above
+        file.write(text)
+
+
+def _remove(folder: str) -> None:
+    try:
+        os.rmdir(folder)  # noqa: PTH106  # as above
+    except OSError:
+        return
+
+
+def _count(path: str, key: str) -> int:
+    try:
+        with open(path, encoding="ascii") as file:  # noqa: PTH123  # as above
+            found = [line.split() for line in file]
+    except OSError:
+        return 0
+    return next((int(each[1]) for each in found if each[0] == key), 0)
+
+
+def _tree(command: int) -> "set[int]":
+    """The command and all that descend from it or were adopted by us."""
+    return {process for process in _descendants(command) if process != os.getpid()}
+
+
+def _usage(process: int) -> "tuple[int, int, float] | None":
+    """Bytes of its own memory and of shared one, and seconds of CPU with its ended children's."""
+    try:
+        with open(f"/proc/{process}/statm", "rb") as file:  # noqa: PTH123  # as above
+            resident, shared = (int(each) for each in file.read().split()[1:3])
+        with open(f"/proc/{process}/stat", "rb") as file:  # noqa: PTH123  # as above
+            ticks = file.read().rpartition(b")")[2].split()[11:15]
+    except (OSError, ValueError):
+        return None
+    page = os.sysconf("SC_PAGE_SIZE")
+    seconds = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    return (resident - shared) * page, shared * page, seconds
+
+
+def _size(folder: str) -> int:
+    """What the files below a folder take, links not followed."""
+    total = 0
+    waiting = [folder]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    else:
+                        total += entry.stat(follow_symlinks=False).st_blocks * 512
+        except OSError:
+            continue
+    return total
+
+
+def _megabytes(number: float) -> str:
+    return f"{number / 1024 / 1024:.0f} MB"
+
+
 class Command:
     """The command in a session of its own; `code` is how it ended, negative for a signal."""
 
-    def __init__(self, words: list[str], told: int) -> None:
+    def __init__(self, words: list[str], told: int, group: ControlGroup, disk: int) -> None:
         self.code: int | None = None
         self.pid = os.fork()
         if self.pid == 0:
-            _become(words, told)
+            _become(words, told, group, disk)
 
     def poll(self) -> int | None:
         """How it ended, None while it runs."""
@@ -92,10 +289,15 @@ class Command:
         return self.code
 
 
-def _become(words: list[str], told: int) -> None:
+def _become(words: list[str], told: int, group: ControlGroup, disk: int) -> None:
     """Become a program; 127 says, as a shell does, that it cannot be run."""
     try:
         os.close(told)
+        group.enter()
+        if disk:
+            hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+            most = disk if hard == resource.RLIM_INFINITY else min(disk, hard)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         os.setsid()
         signal.set_wakeup_fd(-1)
         # Python ignores these two for itself; what it starts must not inherit that.
@@ -109,17 +311,32 @@ def _become(words: list[str], told: int) -> None:
         os._exit(127)
 
 
-def _keep(words: list[str], told: int, limit: float, word: str) -> None:
+def _keep(words: list[str], told: int, limit: float, word: str, limits: Limits) -> None:
     woken = _woken_by_children()
     end = time.monotonic() + limit
-    command = Command(words, told)
-    why = _wait(command, woken, end)
+    group = ControlGroup(limits)
+    command = Command(words, told, group, limits.disk)
+    why = _wait(command, woken, end, limits)
+    over = why.removeprefix("over ") if why.startswith("over ") else ""
     if why == "ended":
         _settle(command)
-    left = _sweep(command)
-    ended = f'"code": {command.wait()}, "left": {left}'
+    if over:
+        _freeze(command)
+    left = _sweep(command, at_once=bool(over))
+    over = over or group.over()
+    group.close()
+    ended = f'"code": {command.wait()}, "left": {left}, "over": "{over}"'
     early = f'"timed_out": {int(why == "time")}, "cut_off": {int(why == "lifeline")}'
     os.write(told, f'{{{ended}, {early}, "word": "{word}"}}\n'.encode())
+
+
+def _freeze(command: Command) -> None:
+    """Stop what forks faster than it can be killed: who is stopped makes no more."""
+    known: set[int] = set()
+    until = time.monotonic() + GRACE
+    while (found := _living(command)) - known and time.monotonic() < until:
+        _signal(found, signal.SIGSTOP)
+        known |= found
 
 
 def _woken_by_children() -> int:
@@ -156,12 +373,16 @@ def _drain(woken: int) -> None:
         return
 
 
-def _wait(command: Command, woken: int, end: float) -> str:
-    """Why the wait is over: the command ended, its time is up, or nobody waits any more."""
+def _wait(command: Command, woken: int, end: float, limits: Limits) -> str:
+    """Why the wait is over: the command ended, a limit or its time is up, or nobody waits."""
     while command.poll() is None:
-        ready, _, _ = select.select([0, woken], [], [], max(0.0, end - time.monotonic()))
+        left = max(0.0, end - time.monotonic())
+        pause = min(left, LOOK_AT_USE) if limits.wanted else left
+        ready, _, _ = select.select([0, woken], [], [], pause)
         if command.poll() is not None:
             break
+        if over := limits.over(command.pid):
+            return f"over {over}"
         if 0 in ready:
             return "lifeline"
         if woken in ready:
@@ -178,11 +399,12 @@ def _settle(command: Command) -> None:
         time.sleep(TICK)
 
 
-def _sweep(command: Command | None) -> int:
+def _sweep(command: Command | None, *, at_once: bool = False) -> int:
     """End everything that is left, politely first; how many there were besides the command."""
     found = _living(command)
     others = len(found - {command.pid if command is not None else 0})
-    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
+    polite = () if at_once else (signal.SIGTERM,)
+    for number in (*polite, signal.SIGKILL, signal.SIGKILL):
         until = time.monotonic() + GRACE
         _signal(found, number)
         while found and time.monotonic() < until:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from hornbook.disk import locked, write_whole
 from hornbook.process.confinement import Means, OwnHome
-from hornbook.settings.settings import HomeSettings
+from hornbook.settings.surroundings import HomeSettings
 
 # Where people's tools live below a home: programs and packages, no settings and no credentials.
 _TOOLS = """

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
 KEEPER = Path(__file__).with_name("keeper.py")
 MARK = "HORNBOOK_GATE_RUN"
@@ -30,12 +30,27 @@ _DRAIN = 0.2
 
 
 @dataclass(frozen=True, slots=True)
+class UseLimits:
+    """What a command and all that it starts may use together; 0 is as much as there is.
+
+    `memory` and `disk` are bytes; of `folders` the growth counts as disk.
+    """
+
+    memory: int = 0
+    processes: int = 0
+    disk: int = 0
+    cpu_seconds: int = 0
+    folders: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """How a command ended: `output` is its head and tail, `log` holds all of it up to a limit.
 
     `code` is the exit code, negative for the number of the signal that ended it, or none when
     its keeper was killed or it was cut off, and nobody knows. `left` counts the processes that
-    it left running and that were ended; `shell` is how it was run.
+    it left running and that were ended; `over` is the limit that it passed, with its numbers;
+    `shell` is how it was run.
     """
 
     code: int | None
@@ -46,6 +61,7 @@ class Finished:
     total: int
     left: int
     shell: str
+    over: str = ""
 
 
 def shell_of(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -64,6 +80,7 @@ def run_command(
     timeout: float,
     log: Path,
     stop: int | None = None,
+    limits: UseLimits | None = None,
 ) -> Finished:
     """Run a command in a folder with exactly this environment, and wait for its end.
 
@@ -78,7 +95,7 @@ def run_command(
     started = time.monotonic()
     try:
         keeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(KEEPER), str(tell), str(timeout), *shell, command],
+            [*keeper_of(tell, timeout, limits), *shell, command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -113,7 +130,16 @@ def run_command(
         total=kept.total,
         left=int(ended.get("left") or 0),
         shell=" ".join((Path(shell[0]).name, *shell[1:])),
+        over=str(ended.get("over") or ""),
     )
+
+
+def keeper_of(tell: int, timeout: float, limits: UseLimits | None) -> tuple[str, ...]:
+    """The keeper's own command line, before that of what it keeps."""
+    held = limits or UseLimits()
+    numbers = (held.memory, held.processes, held.disk, held.cpu_seconds)
+    given = "\n".join((*map(str, numbers), *map(str, held.folders)))
+    return (sys.executable, "-I", "-S", str(KEEPER), str(tell), str(timeout), given)
 
 
 def _say(keeper: "subprocess.Popen[bytes]", word: str) -> None:
@@ -156,7 +182,7 @@ def _is_stopped(process: int) -> bool:
     return facts.rpartition(b")")[2].split()[:1] in ([b"T"], [b"t"])
 
 
-def _answer(answer: BinaryIO, word: str) -> dict[str, int | None]:
+def _answer(answer: BinaryIO, word: str) -> dict[str, Any]:  # JSON that the keeper wrote
     """What the keeper told; nothing if it was killed, or if somebody else wrote too."""
     until = time.monotonic() + _LATE
     told = b""

@@ -17,7 +17,6 @@ from hornbook.settings.settings import (
     INTROSPECTION,
     JSON_PATHS,
     LOGGED,
-    OPEN_NETWORK,
     PLACEHOLDERS,
     RESERVED,
     REVIEW_WARNINGS,
@@ -35,6 +34,7 @@ from hornbook.settings.settings import (
     Settings,
     Sight,
 )
+from hornbook.settings.surroundings import OPEN_NETWORK
 from hornbook.text.globs import parse, parse_set
 from hornbook.text.tokens import COUNTERS
 from hornbook.vocabulary.terms import Severity

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from hornbook.settings.models import SHIPPED_MODELS, Models, ModelSettings
 from hornbook.settings.reserve import AUTO, reserve_in
+from hornbook.settings.surroundings import HomeSettings, LimitSettings
 from hornbook.text.tokens import DEFAULT_COUNTER
 
 ROLES = ("developer", "reviewer", "planner")
@@ -109,6 +110,9 @@ class GateSettings:
     readable: tuple[str, ...] = field(
         default=(),
         metadata={"meaning": "What confined gates may read of your home beside installed tools."},
+    )
+    limits: LimitSettings = field(
+        default=LimitSettings(), metadata={"meaning": "What a confined gate may use."}
     )
 
 
@@ -292,6 +296,9 @@ class EngineSettings:
         default=0,
         metadata={"meaning": "What a run may cost in cents, where agents tell it; 0 is no limit."},
     )
+    limits: LimitSettings = field(
+        default=LimitSettings(), metadata={"meaning": "What a confined agent may use in a call."}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,22 +440,6 @@ class Sight(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class HomeSettings:
-    """What a call finds of the user's home, each a path below it.
-
-    `read` is bound read-only, `copy` is a copy that is dropped, `back` are JSON files with
-    credentials that return after the call if they still have the same keys.
-    """
-
-    read: tuple[str, ...] = ()
-    copy: tuple[str, ...] = ()
-    back: tuple[str, ...] = ()
-
-
-OPEN_NETWORK = "open"
-
-
-@dataclass(frozen=True, slots=True)
 class OwnCommand:
     """An agent of the team's own, as settings state it; a shipped one is changed without a command.
 
@@ -470,7 +461,7 @@ class OwnCommand:
     environment: dict[str, str] = field(default_factory=dict)
     inherits: tuple[str, ...] = ()
     network: tuple[str, ...] = ()
-    home: HomeSettings = HomeSettings()
+    home: HomeSettings = field(default_factory=HomeSettings)
 
 
 @dataclass(frozen=True, slots=True)

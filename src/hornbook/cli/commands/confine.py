@@ -31,9 +31,13 @@ def check(*, as_json: bool) -> None:
         for row in found.rows
     ]
     if as_json:
-        print_json({"user": found.user, "rows": cells, "network": found.network, "limits": {}})
+        print_json(
+            {"user": found.user, "rows": cells, "network": found.network, "limits": found.limits}
+        )
     else:
+        held = {"kernel": "the kernel", "measured": "our own measure, each second"}[found.limits]
         write(f"as {found.user}; runs are confined by {found.means}\n")
+        write(f"limits of memory and processes are held by {held}\n")
         columns(
             [
                 (PROBES[row["probe"]], *(Styled(row[m], _STYLE[row[m]]) for m in Means))

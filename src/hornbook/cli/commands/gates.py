@@ -232,6 +232,18 @@ def _print(found: "GateList") -> None:
     for each in found.gates:
         for reason in each.reasons:
             write(f"{each.gate.name} is {each.state}: {harmless(reason)}\n")
+    write(f"where it is confined, each may use {_limits(found)}\n")
+
+
+def _limits(found: "GateList") -> str:
+    held = found.limits
+    parts = (
+        (held.memory_percent, "% of the memory"),
+        (held.processes, "processes"),
+        (held.disk_megabytes, "MB more of disk"),
+        (held.cpu_minutes, "minutes of CPU"),
+    )
+    return ", ".join(f"{number} {what}" for number, what in parts if number) or "all there is"
 
 
 def _rows(each: "ListedGate") -> list[tuple[str, ...]]:

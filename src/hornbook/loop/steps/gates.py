@@ -112,6 +112,9 @@ def _report(step: StepRun, work: kinds.AttemptData) -> GateReport | Erred:
         base_tests=listed.base_tests,
         bounds=bounds,
     )
+    broken = [each for each in report.gates if each.required and each.status is GateStatus.REFUSED]
+    if broken:  # it says nothing of the work, so no attempt is lost to it
+        return Erred("; ".join(f"gate {each.name}: {each.message}" for each in broken))
     task = services.task_of(step.run)
     if task.type is TaskType.WRITE_TESTS:
         from hornbook.loop.steps.red_gates import judged_red  # noqa: PLC0415  # start-up of execute
