@@ -474,6 +474,7 @@ class Workspace(Repository):
         diff: str | None = None,
         plan: str | None = None,
         in_place: bool = False,
+        mutate: bool = False,
         confined: bool | None = None,
         progress: GateProgress | None = None,
     ) -> GateReport:
@@ -481,6 +482,7 @@ class Workspace(Repository):
 
         The scope is that of the plan as BASE has it; of a plan that is newer, as its log has it,
         which is noted. Unless `confined` says so, `gates.confine` says whether they are confined.
+        With `mutate` mutants of the change's added lines are tried as well.
 
         Raises:
             UsageError: The diff names no change, or a plan is given without one.
@@ -489,6 +491,8 @@ class Workspace(Repository):
         from hornbook.gates.gate_confinement import bounds_by_hand  # noqa: PLC0415  # loads a parser
         from hornbook.gates.gate_run import limits, run_listed  # noqa: PLC0415  # the same
 
+        if mutate and diff is None:
+            raise UsageError("mutants are made of a change's added lines: add --diff BASE..HEAD.")
         listed = self.gates(diff=diff)
         scope, notes = limits(
             self.root, listed, plan, lambda slug: self.plan(slug).plan.constraints
@@ -499,6 +503,7 @@ class Workspace(Repository):
             span=diff,
             constraints=scope,
             in_place=in_place,
+            mutate=mutate,
             progress=progress or _no_progress,
             bounds=bounds_by_hand(listed, confined=confined),
         )

@@ -16,7 +16,6 @@ from hornbook.errors import UsageError
 from hornbook.gates.gate import BaseTests, Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.scripts import Read, named_scripts
 from hornbook.gates.test_files import is_test
-from hornbook.gates.test_names import failed_tests, skipped_tests
 from hornbook.gates.test_output import tools_run
 from hornbook.text.globs import parse_set
 
@@ -109,6 +108,8 @@ def told(edited: Sequence[Touched], report: GateReport, own: Sequence[str]) -> B
     `own` are the tests that were skipped in HEAD's own form. One that is skipped in both forms is
     no news; one that only one form skips is not tried by the other.
     """
+    from hornbook.gates.test_names import failed_tests  # noqa: PLC0415  # only where tests fail
+
     paths = tuple(sorted(file.path for file in edited))
     if report.passed:
         return BaseTests(GateStatus.PASSED, paths)
@@ -128,6 +129,8 @@ def outputs(results: Iterable[GateResult]) -> list[str]:
 
 def skipped_in(results: Iterable[GateResult]) -> tuple[str, ...]:
     """The names of the tests that some gates skipped."""
+    from hornbook.gates.test_names import skipped_tests  # noqa: PLC0415  # only for edited tests
+
     return tuple(dict.fromkeys(name for text in outputs(results) for name in skipped_tests(text)))
 
 

@@ -1,6 +1,6 @@
 """Gates: deterministic checks that run before a reviewer looks, and what they found."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 COPIED = "the gates ran in a copy of"
@@ -76,13 +76,30 @@ class BaseTests:
 
 
 @dataclass(frozen=True, slots=True)
+class Mutant:
+    """A fault that was put into an added line; `killed` if a gate of tests noticed it."""
+
+    path: str
+    line: int
+    operator: str
+    killed: bool
+    change: str = ""
+
+    @property
+    def told(self) -> str:
+        """What a reviewer should know of one that survived."""
+        return f"{self.path}:{self.line}: {self.change} ({self.operator}), and no test noticed"
+
+
+@dataclass(frozen=True, slots=True)
 class GateReport:
     """The results of one run of the gates over one tree; `base` is where their definitions stood.
 
     `tree` is the hash of the files that were judged, `notes` say what a reader should know besides.
     `fingerprint` is that of the work tree as the gates left it, where they ran in it. `confined_by`
     is what confined the gates, `nothing` if this machine cannot, none if nobody asked for it.
-    `base_tests` is none where no test was edited, none is run, or the gates did not pass anyway.
+    `base_tests` is none where no test was edited, none is run, or the gates did not pass anyway,
+    and `mutants` where none were asked for.
     A report without a gate has not passed: a missing configuration is not a pass.
     """
 
@@ -95,6 +112,7 @@ class GateReport:
     fingerprint: str | None = None
     confined_by: str | None = None
     base_tests: BaseTests | None = None
+    mutants: tuple[Mutant, ...] | None = None
 
     @property
     def holds(self) -> bool:
@@ -111,4 +129,18 @@ class GateReport:
         if old is not None and old.status is not GateStatus.PASSED:
             names = ", ".join(old.named) or old.message
             lines.append(f"BASE's tests over HEAD's code: {names}; answer each by its name")
+        lines += [f"a mutant survived at {each.told}" for each in self.survivors]
         return tuple(lines)
+
+    @property
+    def survivors(self) -> tuple[Mutant, ...]:
+        """The mutants that no test noticed."""
+        return tuple(each for each in self.mutants or () if not each.killed)
+
+
+def without_unasked(report: GateReport) -> dict[str, object]:
+    """The report as JSON has it: without mutants where nobody asked for them."""
+    facts = asdict(report)
+    if report.mutants is None:
+        del facts["mutants"]
+    return facts

@@ -62,6 +62,8 @@ class GateList:
     readable: tuple[str, ...] = ()
     limits: LimitSettings = field(default_factory=LimitSettings)
     base_tests: bool = True
+    mutate: bool = False
+    mutate_seconds: int = 300
 
     @property
     def sound(self) -> bool:
@@ -183,6 +185,8 @@ def _bound(listed: GateList, settings: GateSettings) -> GateList:
         readable=settings.readable,
         limits=settings.limits,
         base_tests=settings.base_tests == "auto",
+        mutate=settings.mutate,
+        mutate_seconds=settings.mutate_seconds,
     )
 
 

@@ -52,6 +52,7 @@ def run_for(  # noqa: PLR0913  # each is a choice of the caller, by keyword
     constraints: Constraints | None = None,
     tests: floors.Strictness = floors.Strictness.WARN,
     base_tests: bool = False,
+    mutate_seconds: int = 0,
     in_place: bool = False,
     progress: Progress = silent,
     bounds: GateBounds | None = None,
@@ -61,7 +62,8 @@ def run_for(  # noqa: PLR0913  # each is a choice of the caller, by keyword
     With a span the floors judge the change from the merge base to HEAD. Gates then run in a
     temporary copy of HEAD; with `in_place` where they lie, if nothing else lies there. The report
     names the tree that was run on. With `bounds` the gates are confined, with `base_tests` those
-    that run tests are run over BASE's tests as well, where the change edits them.
+    that run tests are run over BASE's tests as well, where the change edits them. With
+    `mutate_seconds` they are run over mutants of its added lines for at most so long.
 
     Raises:
         UsageError: The span names no change, there is no repository to take it from, or gates
@@ -87,7 +89,8 @@ def run_for(  # noqa: PLR0913  # each is a choice of the caller, by keyword
             judged = judge(root, found.merge_base, found.head, gates, constraints, tests=tests)
         report = _with(_over_commit(root, found.head, gates, run, in_place=in_place), judged)
         old = _old_tests(root, found, gates, run, report) if base_tests and report.passed else None
-        return replace(report, base=found.base, head=found.head, base_tests=old)
+        report = replace(report, base=found.base, head=found.head, base_tests=old)
+        return _with_mutants(root, found, gates, run, report, mutate_seconds)
     if git.inside_repository(root):
         with content(root, made_by(gates)) as before:
             report = _in_place(root, gates, before, run)
@@ -115,6 +118,45 @@ def _old_tests(
         return BaseTests(GateStatus.SKIPPED, paths, message=f"they cannot be run: {problem}")
 
 
+def _with_mutants(  # noqa: PLR0917  # what the caller has at hand
+    root: Path,
+    found: Change,
+    gates: Sequence[Gate],
+    run: "_RunChosen",
+    report: GateReport,
+    seconds: int,
+) -> GateReport:
+    """The report with what the gates of tests say to mutants, if those are asked for."""
+    if not seconds:
+        return report
+    if not report.passed:
+        said = "no mutant is judged: the gates did not pass"
+        return replace(report, mutants=(), notes=(*report.notes, said))
+    # Only who asks for mutants needs the parser.
+    from hornbook.gates.mutation.operators import added_lines, chosen, mutations  # noqa: PLC0415
+    from hornbook.gates.mutation.trial import try_mutants  # noqa: PLC0415
+
+    head = commit_at(root, found.head)
+    code = (each.path for each in found.files if not is_test(each.path))
+    candidates = [
+        mutation
+        for path in code
+        for data in [head.text(path)]
+        if data is not None
+        for mutation in mutations(path, data, added_lines(found.patches[path]))
+    ]
+    logs = Places(root).gate_logs / "mutants"
+    trial = try_mutants(
+        chosen(candidates),
+        gates_of_tests(gates, lambda gate: below(gate, head.text)),
+        lambda: copy_of(root, tree_of(root, found.head), commit=found.head),
+        lambda copy, some: run(copy, some, logs),
+        seconds=seconds,
+    )
+    notes = (*report.notes, trial.note) if trial.note else report.notes
+    return replace(report, mutants=trial.mutants, notes=notes)
+
+
 def old_tests(
     root: Path, found: Change, gates: Sequence[Gate]
 ) -> tuple[tuple[Touched, ...], tuple[Gate, ...]]:
@@ -133,6 +175,7 @@ def run_listed(
     *,
     span: str | None = None,
     constraints: Constraints | None = None,
+    mutate: bool = False,
     in_place: bool = False,
     progress: Progress = silent,
     bounds: GateBounds | None = None,
@@ -151,6 +194,7 @@ def run_listed(
         constraints=constraints,
         tests=listed.tests,
         base_tests=listed.base_tests,
+        mutate_seconds=listed.mutate_seconds if mutate else 0,
         in_place=in_place,
         progress=progress,
         bounds=bounds,

@@ -105,7 +105,7 @@ RUN_KINDS: Mapping[str, EventKind] = {
             GATED,
             "The gates were run over a tree.",
             f"{_AT} tree base head passed gates",
-            "notes warnings fingerprint confined_by base_tests",
+            "notes warnings fingerprint confined_by base_tests mutants",
         ),
         _kind(
             ASSEMBLED,
@@ -250,6 +250,7 @@ class GatesData(AtStep):
     fingerprint: NotRequired[str]
     confined_by: NotRequired[str | None]
     base_tests: NotRequired[dict[str, object] | None]
+    mutants: NotRequired[list[dict[str, object]]]
 
 
 class PacketData(TypedDict):

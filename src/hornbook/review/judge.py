@@ -390,6 +390,9 @@ def _of_no_rule(case: Case) -> Iterator[Finding]:
             severity = "error" if gate.required else "warning"
             said = f"gate {gate.name}: {gate.message or gate.status}"
             yield Finding("", severity, str(gate.status), None, None, said)
+    for mutant in case.gates.survivors if case.gates is not None else ():
+        said = f"A mutant survived: {mutant.change} ({mutant.operator}), and no test noticed."
+        yield Finding("", "warning", "survived", mutant.path, mutant.line, said)
     for path in case.edited:
         said = f"The change edits {path}, which judges changes: is that meant?"
         yield Finding("", "warning", "edited", path, None, said)

@@ -187,6 +187,11 @@ def _check_gate_run(gates: GateSettings, reading: FileReading) -> None:
         valid=gates.base_tests in {"auto", "off"},
     )
     reading.check(
+        "gates.mutate_seconds",
+        "`gates.mutate_seconds` must be above 0.",
+        valid=gates.mutate_seconds > 0,
+    )
+    reading.check(
         "gates.confine",
         f"`gates.confine` is {gates.confine!r}: write {', '.join(Confine)}.",
         valid=gates.confine in list(Confine),

@@ -93,6 +93,13 @@ class GateSettings:
             "meaning": "Whether BASE's tests run over HEAD where tests were edited: `auto`, `off`."
         },
     )
+    mutate: bool = field(
+        default=False,
+        metadata={"meaning": "Whether runs try faults in added lines; `gates run --mutate` does."},
+    )
+    mutate_seconds: int = field(
+        default=300, metadata={"meaning": "How many seconds all such faults may take together."}
+    )
     confine: str = field(
         default="runs",
         metadata={

@@ -29,6 +29,9 @@ _STYLE = {"passed": "green", "warned": "yellow", "skipped": "dim"}
     "--in-place", is_flag=True, help="With --diff: run where HEAD's files lie, not in a copy."
 )
 @click.option(
+    "--mutate", is_flag=True, help="With --diff: does a test notice faults in added lines?"
+)
+@click.option(
     "--confine/--no-confine",
     default=None,
     help="Confine the gates as a run does: no network, no writing beside the tree.",
@@ -49,6 +52,7 @@ def run_command(
     form: str,
     *,
     in_place: bool,
+    mutate: bool,
     confine: bool | None,
     as_json: bool,
 ) -> None:
@@ -62,7 +66,12 @@ def run_command(
         raise UsageError("--in-place says where a change is run: add --diff BASE..HEAD.")
     with Workspace.open(root) as work, live_gates() as progress:
         report = work.run_gates(
-            diff=span, plan=slug, in_place=in_place, confined=confine, progress=progress
+            diff=span,
+            plan=slug,
+            in_place=in_place,
+            mutate=mutate,
+            confined=confine,
+            progress=progress,
         )
     show(report, "json" if as_json else form)
     sys.exit(0 if report.passed else 1)
@@ -70,8 +79,10 @@ def run_command(
 
 def show(report: "GateReport", form: str) -> None:
     """Print a report on stdout in one of the forms."""
+    from hornbook.gates.gate import without_unasked
+
     if form == "json":
-        print_json(report)
+        print_json(without_unasked(report))
     elif form == "junit":
         from hornbook.gates.reports import junit
 
@@ -97,6 +108,11 @@ def _print_report(report: "GateReport") -> None:
         note(f"the gates were confined by {report.confined_by}")
     for words in report.notes:
         note(words)
+    if report.mutants:
+        killed = len(report.mutants) - len(report.survivors)
+        write(f"{killed} of {counted(len(report.mutants), 'mutant')} killed\n")
+    for each in report.survivors:
+        write(f"  survived {harmless(each.told)}\n")
     write(_verdict(report) + "\n")
 
 

@@ -1,6 +1,6 @@
 """The steps that no agent takes part in: sizing a task, and running the gates over its tree."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -9,7 +9,7 @@ import msgspec
 from hornbook.commits.change import change
 from hornbook.context.budget import RoomAsked
 from hornbook.context.sizing import Sizing, size_task
-from hornbook.gates.gate import GateReport, GateResult, GateStatus
+from hornbook.gates.gate import GateReport, GateResult, GateStatus, without_unasked
 from hornbook.gates.gate_confinement import bounds_in_run
 from hornbook.gates.gate_list import GateList, GateState, gates_for_change
 from hornbook.gates.gate_run import run_for
@@ -83,7 +83,7 @@ def run_gates(step: StepRun) -> Result:
         report = _report(step, kinds.attempt(work))
         if isinstance(report, Erred):
             return report
-        facts = asdict(report)
+        facts = without_unasked(report)
         red = [each.message for each in report.gates if each.name == RED]
         facts["warnings"] = [*report.warnings, *red]
         data = step.note(kinds.GATED, "gates", facts)
@@ -110,6 +110,7 @@ def _report(step: StepRun, work: kinds.AttemptData) -> GateReport | Erred:
         constraints=services.plan(step.run.plan).plan.constraints,
         tests=listed.tests,
         base_tests=listed.base_tests,
+        mutate_seconds=listed.mutate_seconds if listed.mutate else 0,
         bounds=bounds,
     )
     broken = [each for each in report.gates if each.required and each.status is GateStatus.REFUSED]
@@ -157,5 +158,15 @@ def _floors(work: kinds.AttemptData) -> list[GateResult]:
 
 def report_of(data: Data) -> GateReport:
     """The report that an event tells of."""
-    names = ("passed", "gates", "tree", "base", "head", "notes", "confined_by", "base_tests")
+    names = [
+        "passed",
+        "gates",
+        "tree",
+        "base",
+        "head",
+        "notes",
+        "confined_by",
+        "base_tests",
+        "mutants",
+    ]
     return msgspec.convert({name: data[name] for name in names if name in data}, GateReport)
