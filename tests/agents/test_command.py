@@ -74,13 +74,31 @@ cat <<'END'
 END"""
 AIDER = """while [ $# -gt 0 ]; do [ "$1" = --message-file ] && cat "$2" > "$HOME/prompt"; echo "$1" >> "$HOME/arguments"; shift; done
 printf 'Aider v1\\n\\033[32mEdited a.py\\033[0m\\nTokens: 2.3k sent, 1.1k cache hit, 150 received. Cost: $0.02 message, $0.02 session.\\n'"""
+QWEN = """cat > "$HOME/prompt"; printf '%s\\n' "$@" > "$HOME/arguments"
+cat <<'END'
+{"type":"system","subtype":"init","tools":["read_file"],"model":"m1"}
+{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"thinking"}],"usage":{"input_tokens":120,"output_tokens":7}}}
+{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"Hello","usage":{"input_tokens":240,"output_tokens":14,"cache_read_input_tokens":0,"total_tokens":254},"permission_denials":[]}
+END"""
+MINI = """while [ $# -gt 0 ]; do [ "$1" = --task ] && printf '%s' "$2" > "$HOME/prompt"; echo "$1" >> "$HOME/arguments"; shift; done
+printf 'Task: do it\\n\\nExit:\\nHello\\n\\nSaved trajectory to here\\n'"""
+GOOSE = """while [ $# -gt 0 ]; do [ "$1" = --instructions ] && cat "$2" > "$HOME/prompt"; echo "$1" >> "$HOME/arguments"; shift; done
+echo Hello"""
+CRUSH = """cat > "$HOME/prompt"; printf '%s\\n' "$@" > "$HOME/arguments"
+echo Hello"""
 STAND_INS = {
     "claude": CLAUDE,
     "codex": CODEX,
     "opencode": OPENCODE,
     "gemini": GEMINI,
     "aider": AIDER,
+    "qwen-code": QWEN,
+    "mini-swe-agent": MINI,
+    "goose": GOOSE,
+    "crush": CRUSH,
 }
+ONLY_CONFINED = {"crush", "mini-swe-agent"}
+"""Those that have no mode that only reads."""
 
 
 @pytest.fixture
@@ -145,7 +163,7 @@ def test_a_profile_has_known_keys_and_placeholders_only(name: str) -> None:
     ]
     used = {part for argument in arguments for part in _fields(argument)}
     assert used <= set(PLACEHOLDERS)
-    assert profile.developer != profile.reviewer
+    assert (profile.developer == profile.reviewer) is (name in ONLY_CONFINED)
     assert profile.text or profile.output == "text"
 
 
@@ -157,7 +175,7 @@ def _fields(argument: str) -> list[str]:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_each_command_line_gets_the_whole_prompt_and_is_read(place: Path, name: str) -> None:
-    install(place, name, STAND_INS[name])
+    install(place, shipped(name).program, STAND_INS[name])
     prompt = "Line one.\n'quotes' \"and\" $HOME `date` \\ ünïcode\n" * 500
     task = assignment(place, prompt=prompt, system="You develop.", files=("a.py",))
     answer = ask(agent(place, shipped(name)), task)
@@ -165,18 +183,29 @@ def test_each_command_line_gets_the_whole_prompt_and_is_read(place: Path, name: 
     got = (place / "home/prompt").read_text()
     arguments = (place / "home/arguments").read_text()
     whole = "You develop.\n\n" + prompt
-    assert got == (prompt if name == "claude" else whole)
-    assert ("You develop." in arguments) is (name == "claude")
+    apart = name in {"claude", "qwen-code"}
+    assert got == (prompt if apart else whole)
+    assert ("You develop." in arguments.replace(got, "")) is apart
     expected = {
         "claude": (100, 7, 3, 0.0125),
         "codex": (100, 5, 0, None),
         "opencode": (16, 5, 0, 0.75),
         "gemini": (22, 8, 3, None),
         "aider": (2300, 150, 0, 0.02),
+        "qwen-code": (240, 14, 2, None),
     }
     usage = answer.usage
-    assert (usage.input_tokens, usage.output_tokens, usage.steps, usage.cost) == expected[name]
-    said = {"codex": "last", "opencode": "Hello there", "gemini": "Hello"}
+    assert (usage.input_tokens, usage.output_tokens, usage.steps, usage.cost) == expected.get(
+        name, (0, 0, 0, None)
+    )
+    said = {
+        "qwen-code": "Hello",
+        "goose": "Hello",
+        "mini-swe-agent": "Hello",
+        "codex": "last",
+        "opencode": "Hello there",
+        "gemini": "Hello",
+    }
     if name in said:
         assert answer.text == said[name]
     claimed = {"claude": ("made.py",), "codex": ("a.py", "b.py")}
@@ -198,11 +227,9 @@ def test_an_exit_code_is_recorded_and_not_believed(place: Path) -> None:
 
 def test_a_reviewer_is_called_for_reading_only_with_schema_and_model(place: Path) -> None:
     task = assignment(place, role=Role.REVIEWER, schema='{"type": "object"}', model="m-1")
-    for name in SHIPPED:
-        install(place, name, STAND_INS[name])
-        ask(replace(agent(place, shipped(name)), provider="p"), task)
     by_name = {}
     for name in SHIPPED:
+        install(place, shipped(name).program, STAND_INS[name])
         (place / "home/arguments").unlink(missing_ok=True)
         ask(replace(agent(place, shipped(name)), provider="p"), task)
         by_name[name] = (place / "home/arguments").read_text().splitlines()
@@ -215,12 +242,58 @@ def test_a_reviewer_is_called_for_reading_only_with_schema_and_model(place: Path
     assert by_name["gemini"][:4] == ["--output-format", "json", "--approval-mode", "plan"]
     assert json.loads((place / "home/permission").read_text())["edit"] == "deny"
     assert "--dry-run" in by_name["aider"]
-    assert [name for name, found in by_name.items() if "p/m-1" in found] == ["opencode", "aider"]
-    assert [name for name, found in by_name.items() if "m-1" in found] == [
-        "claude",
-        "codex",
-        "gemini",
+    assert [name for name, found in by_name.items() if "p/m-1" in found] == [
+        *("opencode", "aider", "mini-swe-agent", "crush")
     ]
+    assert [name for name, found in by_name.items() if "m-1" in found] == [
+        *("claude", "codex", "gemini", "qwen-code", "goose")
+    ]
+    assert "edit,write_file,run_shell_command" in by_name["qwen-code"]
+
+
+def test_a_schema_is_passed_on_without_the_name_of_its_dialect(place: Path) -> None:
+    install(place, "claude", CLAUDE)
+    schema = '{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}'
+    ask(agent(place, shipped("claude")), assignment(place, role=Role.REVIEWER, schema=schema))
+    arguments = (place / "home/arguments").read_text().splitlines()
+    assert arguments[-2:] == ["--json-schema", '{"type": "object"}']
+
+
+def test_an_error_on_stderr_is_told_where_no_json_was_printed(place: Path) -> None:
+    install(place, "codex", "echo 'stream disconnected before completion' >&2; exit 1")
+    answer = ask(agent(place, shipped("codex")), assignment(place))
+    assert answer.error == "it printed no JSON: stream disconnected before completion"
+    assert answer.retry_after == SERVER_DOWN
+
+
+def test_one_that_names_no_file_claims_nothing(place: Path) -> None:
+    said = '{"type":"item.completed","item":{"type":"agent_message","text":"done"}}'
+    install(place, "codex", f"echo '{said}'")
+    answer = ask(agent(place, shipped("codex")), assignment(place))
+    assert (answer.text, answer.claimed_files) == ("done", None)
+
+
+def test_an_error_that_is_called_a_success_is_none(place: Path) -> None:
+    said = '{"type":"result","is_error":false,"result":"[API Error: 429 Rate limit, try again in 20s]"}'
+    install(place, "qwen", f"echo '{said}'")
+    answer = ask(agent(place, shipped("qwen-code")), assignment(place))
+    assert answer.error is not None
+    assert (answer.text, answer.retry_after) == ("", 20.0)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "stream disconnected before completion: Transport error: timeout",
+        "stream error: connection closed; retrying",
+        "error sending request for url (https://example.org/v1/responses)",
+        "TypeError: fetch failed",
+        "socket hang up",
+        "getaddrinfo EAI_AGAIN example.org",
+    ],
+)
+def test_a_network_that_fails_is_waited_for(words: str) -> None:
+    assert retry_after(words, 0.0) == SERVER_DOWN
 
 
 def test_a_constrained_answer_is_taken_before_prose(place: Path) -> None:
@@ -231,10 +304,8 @@ def test_a_constrained_answer_is_taken_before_prose(place: Path) -> None:
         "structured_output": {"a": 1},
     }
     assert read_printed(shipped("claude"), json.dumps(printed), "/w").text == '{"a": 1}'
-    assert (
-        read_printed(shipped("claude"), json.dumps([{"type": "system"}, printed]), "/w").text
-        == '{"a": 1}'
-    )
+    lines = "\n".join(map(json.dumps, [{"type": "system"}, printed]))
+    assert read_printed(shipped("claude"), lines, "/w").text == '{"a": 1}'
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """An agent that is a command line: called by its profile, confined by its role, never believed."""
 
+import json
 import os
 import re
 import shlex
@@ -263,15 +264,16 @@ class _Call:
         task = self._assignment
         prompt = self._scratch / "prompt.md"
         prompt.write_text(self._prompt(), encoding="utf-8")
+        form = _plain_schema(task.schema)
         schema = self._scratch / "schema.json"
-        schema.write_text(task.schema, encoding="utf-8")
+        schema.write_text(form, encoding="utf-8")
         values = {
             "prompt": self._prompt() if self._profile.prompt is PromptBy.ARGUMENT else "",
             "prompt_file": str(prompt),
             "model": task.model or "",
             "provider": self._agent.provider,
             "system": task.system,
-            "schema": task.schema,
+            "schema": form,
             "schema_file": str(schema),
             "scratch": str(self._scratch / "own"),
             "role": task.role.value,
@@ -294,7 +296,10 @@ class _Call:
         own = self._scratch / "own"
         own.mkdir()
         program = Path(command[0])
-        shown = (program.parent, program.resolve().parent, self._scratch, *self._named_files())
+        prefix = program.parent.parent
+        # a program of a virtual environment is nothing without the rest of it
+        installed = (prefix,) if (prefix / "pyvenv.cfg").is_file() else (program.parent,)
+        shown = (*installed, program.resolve().parent, self._scratch, *self._named_files())
         confinement = confinement_of(
             self._assignment.role,
             self._folder,
@@ -349,7 +354,10 @@ class _Call:
 
     def _read(self, finished: Finished) -> tuple[Answer, list[str]]:
         printed = read_printed(
-            self._profile, self._log.read_text("utf-8", errors="replace"), str(self._folder)
+            self._profile,
+            self._log.read_text("utf-8", errors="replace"),
+            str(self._folder),
+            errors=self._printed_errors(),
         )
         failure = self._failure(finished, printed)
         if failure is not None:
@@ -359,8 +367,11 @@ class _Call:
         return _answered(printed, forms), forms.problems
 
     def _last_words(self, printed: PrintedAnswer) -> str:
-        errors = self._errors.read_text("utf-8", errors="replace") if self._errors.exists() else ""
+        errors = self._printed_errors()
         return tail(errors if errors.strip() else printed.text)
+
+    def _printed_errors(self) -> str:
+        return self._errors.read_text("utf-8", errors="replace") if self._errors.exists() else ""
 
     def _failure(self, finished: Finished, printed: PrintedAnswer) -> str | None:
         """Why there is no answer. An exit code alone says nothing where the output says more."""
@@ -371,7 +382,9 @@ class _Call:
             )
         if finished.timed_out:
             seconds = self._assignment.limits.seconds
-            return f"not done after {seconds} s: it was ended with all that it had started."
+            errors = self._printed_errors().strip().splitlines()
+            last = f" The last that it told of: {tail(errors[-1])}" if errors else ""
+            return f"not done after {seconds} s: it was ended with all that it had started.{last}"
         if printed.error is not None:
             return printed.error
         if printed.text and not (self._profile.output is Output.TEXT and finished.code != 0):
@@ -391,6 +404,15 @@ def _answered(printed: PrintedAnswer, forms: AnswerForms) -> Answer:
 def _worktree(folder: Path) -> Path:
     """The worktree that the folder lies in: a linked one has a file named `.git`."""
     return next((each for each in (folder, *folder.parents) if (each / ".git").is_file()), folder)
+
+
+def _plain_schema(schema: str) -> str:
+    """A schema without the name of its dialect: Claude Code ignores one that has it."""
+    if not schema:
+        return schema
+    found = json.loads(schema)
+    found.pop("$schema", None)
+    return json.dumps(found, ensure_ascii=False)
 
 
 def _short(argument: str) -> str:

@@ -40,19 +40,26 @@ def _dollars(costs: Sequence[float]) -> tuple[float | None, str | None]:
     return (sum(costs), "USD") if costs else (None, None)
 
 
-def read_printed(profile: Profile, printed: str, folder: str) -> PrintedAnswer:
-    """What a command's output says, by its profile; paths are made relative to the folder."""
+def read_printed(profile: Profile, printed: str, folder: str, *, errors: str = "") -> PrintedAnswer:
+    """What a command's output says, by its profile; paths are made relative to the folder.
+
+    `errors` is what it printed on stderr, which tells why where there is no output.
+    """
     if profile.output is Output.TEXT:
         return _plain(profile, printed)
     objects = list(_objects(printed, profile.output))
     if not objects:
-        return PrintedAnswer("", f"it printed no JSON: {tail(printed)}", Usage(), None)
+        said = [tail(each) for each in (printed, errors) if each.strip()]
+        return PrintedAnswer(
+            "", f"it printed no JSON: {'; on stderr: '.join(said) or 'nothing'}", Usage(), None
+        )
     usage = _usage(profile, objects)
     named = [str(each) for reading in profile.files for each in _values_at(objects, reading)]
-    files = tuple(sorted({_relative(path, folder) for path in named})) if profile.files else None
-    return PrintedAnswer(
-        _first(objects, profile.text), _first(objects, profile.error) or None, usage, files
-    )
+    # one that names no file claims nothing, which is not the same as claiming to change none
+    files = tuple(sorted({_relative(path, folder) for path in named})) if named else None
+    text = _first(objects, profile.text)
+    error = _first(objects, profile.error) or _failure_in(profile, text)
+    return PrintedAnswer(text, error or None, usage, files)
 
 
 def tail(text: str) -> str:
@@ -70,8 +77,17 @@ def _plain(profile: Profile, printed: str) -> PrintedAnswer:
         0,
         *_dollars(cost),
     )
+    error = _failure_in(profile, text) or None
+    if profile.answer:
+        found = re.search(profile.answer, text)
+        text = found[1].strip() if found is not None else ""
+    return PrintedAnswer(text, error, usage, None)
+
+
+def _failure_in(profile: Profile, text: str) -> str:
+    """What in an answer is none, though the command says that all went well."""
     failed = re.findall(profile.failure, text, re.MULTILINE) if profile.failure else []
-    return PrintedAnswer(text, "\n".join(failed) or None, usage, None)
+    return "\n".join(failed)
 
 
 def _matched(pattern: str, text: str) -> list[float]:
@@ -283,7 +299,10 @@ _RATE = re.compile(
 _SERVER = re.compile(
     r"(?:status|code|http|error|api)\W.{0,12}\b50[0234]\b|internal server error|bad gateway"
     r"|service (?:is |temporarily )?unavailable"
-    r"|gateway time-?out|server_error|\bECONNRE(?:SET|FUSED)\b|\bETIMEDOUT\b",
+    r"|gateway time-?out|server_error|\bECONNRE(?:SET|FUSED)\b|\bETIMEDOUT\b|\bEAI_AGAIN\b"
+    r"|stream (?:disconnected|closed|ended) (?:before|unexpectedly)|stream (?:disconnected|error)\b"
+    r"|error sending request|fetch failed|socket hang ?up|connection (?:error|reset|closed|refused)"
+    r"|network (?:error|is unreachable)|premature close|(?:request|connection) timed out",
     re.IGNORECASE,
 )
 _AFTER = re.compile(

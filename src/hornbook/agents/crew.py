@@ -103,7 +103,7 @@ def choose_agents(
 
     def chosen(name: str, best: Endpoint | None, able: Mapping[str, Endpoint]) -> ChosenAgent:
         # a command knows models, one of ours the endpoints themselves
-        by_model = _profile(own, name) is not None
+        by_model = profile_of(own, name) is not None
         called = {each: found.model if by_model else each for each, found in able.items()}
         model = next((called[each] for each, found in able.items() if found is best), None)
         return ChosenAgent(_agent(own, name, workplace, best), model, called)
@@ -128,7 +128,7 @@ def choose_reviewer(
         only = Models({name: models.endpoints[name]}, {})
         return replace(choose_reviewer(own, EMBEDDED, only, workplace), model=name)
     able = _candidates(own, name, models, "reviewing")
-    by_model = _profile(own, name) is not None
+    by_model = profile_of(own, name) is not None
     named = {each: found.model if by_model else each for each, found in able.items()}
     best = next(iter(able), None)
     agent = _agent(own, name, workplace, able[best] if best is not None else None)
@@ -150,7 +150,7 @@ def _candidates(
     own: Mapping[str, OwnCommand], name: str, models: Models, capability: str
 ) -> dict[str, Endpoint]:
     """Every endpoint that an agent can ask for, by name, best first."""
-    profile = _profile(own, name)
+    profile = profile_of(own, name)
     ordered = dict.fromkeys((*models.capabilities.get(capability, ()), *models.endpoints))
     known = {each: models.endpoints[each] for each in ordered if each in models.endpoints}
     if profile is None:
@@ -168,7 +168,8 @@ def _takes_model(profile: Profile) -> bool:
     return any("{model}" in part for part in parts)
 
 
-def _profile(own: Mapping[str, OwnCommand], name: str) -> Profile | None:
+def profile_of(own: Mapping[str, OwnCommand], name: str) -> Profile | None:
+    """How the command of a name is called; None for an agent that is no command line."""
     if name in own:
         return own_profile(name, own[name])
     return shipped(name) if name in SHIPPED else None
@@ -199,7 +200,7 @@ def _agent(
         return builders[name]()
     if name == SCRIPTED:
         return ScriptedAgent(workplace.script or Script(), workplace.logs)
-    profile = _profile(own, name)
+    profile = profile_of(own, name)
     if profile is None:
         raise _no_agent(name, {*RESERVED, *own, *builders} - ({EMBEDDED} - builders.keys()))
     if shutil.which(profile.program) is None:

@@ -33,8 +33,9 @@ class Profile:
     `inherits` are globs of environment variables that it gets from ours; `home` is what it finds of
     the user's home, its log-in above all; `network` are the hosts that it may reach, with ports.
     Where we confine it, its own sandbox would only get in the way: then `developer_confined` and
-    `reviewer_confined` are its arguments, if there are any. `failure` finds, in plain text, what
-    is an error and no answer.
+    `reviewer_confined` are its arguments, if there are any. `answer` finds, in plain text, what of
+    it is the answer, by default all; `failure` what of an answer's text is an error. `untried` says
+    that nobody has driven the program with it yet.
     """
 
     name: str
@@ -66,7 +67,9 @@ class Profile:
     input_pattern: str = ""
     output_pattern: str = ""
     cost_pattern: str = ""
+    answer: str = ""
     failure: str = ""
+    untried: bool = False
 
     def arguments(self, role: Role, *, confined: bool = False) -> tuple[str, ...]:
         """What a role is called with; a planner reads, as a reviewer does."""

@@ -29,6 +29,7 @@ _MODULES = {
     "memory": ("checkpoint", "recover", "invariants"),
     "execute": ("execute", "resume", "auto", "fix", "worker"),
     "runs": ("runs", "answer"),
+    "agents": ("agents",),
     "definition_checks": ("template", "workflow"),
     "graph": ("show", "history", "query", "sparql", "export"),
     "serve": ("serve", "mcp"),
@@ -41,7 +42,8 @@ GROUPS = {
     "Changes": ("context", "gates", "review", "reviews", "replay"),
     "Plans": (
         *("explore", "plan", "promote", "plans", "decide", "risk", "tasks", "size"),
-        *("execute", "auto", "fix", "runs", "answer", "resume", "worker", "template", "workflow"),
+        *("execute", "auto", "fix", "runs", "answer", "resume", "worker", "agents"),
+        *("template", "workflow"),
     ),
     "Memory": ("checkpoint", "recover", "invariants", "conventions"),
     "Graph": ("show", "history", "query", "sparql", "export"),

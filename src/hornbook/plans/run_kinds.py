@@ -172,11 +172,13 @@ class AtStep(TypedDict):
 
 
 class UsageData(TypedDict):
-    """What a call of an agent cost; `cost` in dollars, if it was told."""
+    """What a call of an agent cost; `cost` in `currency`, dollars in old events, if it is known."""
 
     input_tokens: int
     output_tokens: int
     cost: float | None
+    steps: NotRequired[int]
+    currency: NotRequired[str | None]
 
 
 class StepResultData(AtStep):

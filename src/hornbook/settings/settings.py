@@ -404,7 +404,10 @@ class ServeSettings:
     )
 
 
-SHIPPED = ("claude", "codex", "opencode", "gemini", "aider")
+SHIPPED = (
+    *("claude", "codex", "opencode", "gemini", "aider"),
+    *("qwen-code", "mini-swe-agent", "goose", "crush"),
+)
 SCRIPTED, EMBEDDED = "scripted", "embedded"
 RESERVED = (*SHIPPED, SCRIPTED, EMBEDDED)
 PLACEHOLDERS = (

@@ -218,8 +218,10 @@ def _file(record: str | None) -> str:
 
 def _print_attempt(attempt: "Attempt") -> None:
     share = attempt.tokens * 100 // attempt.window if attempt.window else 0
+    used = f"{attempt.used} tokens, " if attempt.used else ""
     changed = ", ".join(attempt.files) or "nothing"
-    write(f"\nattempt {attempt.number} by {attempt.agent}, {share} % of its window\n")
+    who = f"attempt {attempt.number} by {attempt.agent}"
+    write(f"\n{who}, {used}a prompt of {share} % of the window\n")
     write(f"  changed {harmless(changed)}\n")
     for said in (attempt.error, attempt.gates, attempt.review):
         if said:

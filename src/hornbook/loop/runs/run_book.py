@@ -106,13 +106,17 @@ _PLAN = "plan."
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt of a developer, and what gates and reviewers said to it."""
+    """One attempt of a developer, and what gates and reviewers said to it.
+
+    `tokens` are those of its prompt, `used` all that the agent says it read and wrote.
+    """
 
     number: int
     agent: str
     files: tuple[str, ...]
     tokens: int
     window: int
+    used: int
     error: str | None
     gates: str = ""
     review: str = ""
@@ -442,6 +446,7 @@ def _attempt(work: kinds.AttemptData, after: Sequence[Event]) -> Attempt:
         files=tuple(work["files"]),
         tokens=work["tokens"],
         window=work["window"],
+        used=work["usage"]["input_tokens"] + work["usage"]["output_tokens"],
         error=work.get("error"),
         gates=event_summary(gated) if gated else "",
         review=event_summary(checked) if checked else "",

@@ -165,11 +165,20 @@ def _pressure(run: RunState, work: kinds.AttemptData) -> Pressure:
     gates = run.newest(kinds.GATED)
     window = work["window"] or 1
     return Pressure(
-        utilisation_percent=work["tokens"] * 100 // window,
+        utilisation_percent=min(100, _most_at_once(work) * 100 // window),
         steps=spent(run.events).steps,
         attempts=run.attempt,
         gate_warnings=tuple(kinds.gates(gates).get("warnings") or ()) if gates is not None else (),
     )
+
+
+def _most_at_once(work: kinds.AttemptData) -> int:
+    """How many tokens stood in the developer's window: its prompt, or a step of what it read.
+
+    Agents that do not tell their steps are taken to have read all at once, which is the most.
+    """
+    usage = work["usage"]
+    return max(work["tokens"], usage["input_tokens"] // max(1, usage.get("steps", 0)))
 
 
 def earlier(run: RunState) -> str:
