@@ -766,3 +766,17 @@ def test_where_we_confine_it_an_agent_has_no_sandbox_of_its_own() -> None:
     profile = shipped("codex")
     assert "danger-full-access" in profile.arguments(Role.DEVELOPER, confined=True)
     assert "danger-full-access" not in profile.arguments(Role.DEVELOPER)
+
+
+def test_the_value_of_a_secret_is_neither_sent_nor_written(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINE_API_KEY", "sk-0123456789")
+    body = "cat >/dev/null; echo key $MINE_API_KEY; echo $MINE_API_KEY >&2"
+    mine = own(place, body, inherits=("MINE_*",))
+    answer = ask(mine, assignment(place))
+    assert answer.text == "key [masked]"
+    assert [b"sk-0" in path.read_bytes() for path in (place / "logs").iterdir()] == [False, False]
+    refused = ask(mine, assignment(place, prompt="one\nuse sk-0123456789\n"))
+    assert refused.error is not None
+    assert refused.error.startswith("secret_in_prompt: the prompt holds the value of MINE_API_KEY")

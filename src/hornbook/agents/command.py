@@ -25,7 +25,7 @@ from hornbook.agents.command_output import (
 from hornbook.agents.profile import Profile
 from hornbook.commits.trees import top_of
 from hornbook.commits.writer import common_folder
-from hornbook.disk import temporary_folder
+from hornbook.disk import temporary_folder, write_whole
 from hornbook.process.confinement import (
     Confined,
     Confinement,
@@ -38,6 +38,7 @@ from hornbook.process.confinement import (
     use_limits,
 )
 from hornbook.process.own_home import own_home, tools_below
+from hornbook.process.secret_mask import SecretMask, secrets_among
 from hornbook.process.shell_command import (
     Finished,
     UseLimits,
@@ -191,6 +192,10 @@ class _Call:
         record: Record,
         refused: list[str],
     ) -> Answer:
+        mask = SecretMask(secrets_among(self._own_environment()))
+        told = sorted(set(mask.found_in(self._prompt())))
+        if told:
+            return Answer(error=_secret_in_prompt(told))
         command = self._command(confined)
         if len(command.encode()) > LONGEST_COMMAND:
             said = f"the prompt does not fit in an argument of {arguments[0]}: pass it by stdin."
@@ -216,7 +221,10 @@ class _Call:
             timeout=self._assignment.limits.seconds,
             log=self._log,
             limits=self._limits(),
+            mask=mask,
         )
+        if self._errors.exists():
+            write_whole(self._errors, mask.masked(self._errors.read_bytes()), durable=False)
         answer, problems = self._read(finished)
         record(
             {
@@ -399,6 +407,14 @@ def _answered(printed: PrintedAnswer, forms: AnswerForms) -> Answer:
     answer = forms.answer(printed.text, printed.usage, claimed)
     asked = [each for each in forms.problems if "continuation" in each]
     return replace(answer, error=" ".join(asked)) if asked and forms.subtask is None else answer
+
+
+def _secret_in_prompt(told: Sequence[tuple[str, int]]) -> str:
+    places = ", ".join(f"{name} in line {line}" for name, line in told)
+    return (
+        f"secret_in_prompt: the prompt holds the value of {places}. It was not sent: take the "
+        "value out of the plan, rule or file that has it, and give it another one."
+    )
 
 
 def _worktree(folder: Path) -> Path:

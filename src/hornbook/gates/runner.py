@@ -16,6 +16,7 @@ from hornbook.errors import ConfigError
 from hornbook.gates.coverage import Coverage, measured, named_places, places, stamps
 from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.test_output import plain, problem_with_tests
+from hornbook.process.secret_mask import SecretMask, secrets_among
 from hornbook.process.shell_command import (
     Finished,
     UseLimits,
@@ -313,6 +314,7 @@ def _run_logged(
             log=own,
             stop=stop,
             limits=None if wrap is None else wrap.limits,
+            mask=SecretMask(secrets_among(given)),
         )
         output = own.read_text(encoding="utf-8", errors="replace")
         own.replace(log)

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from hornbook.process.secret_mask import SecretMask
+
 KEEPER = Path(__file__).with_name("keeper.py")
 MARK = "HORNBOOK_GATE_RUN"
 HEAD = 64 * 1024
@@ -81,10 +83,12 @@ def run_command(
     log: Path,
     stop: int | None = None,
     limits: UseLimits | None = None,
+    mask: SecretMask | None = None,
 ) -> Finished:
     """Run a command in a folder with exactly this environment, and wait for its end.
 
-    It is ended early once the pipe `stop` can be read or its other end is closed.
+    It is ended early once the pipe `stop` can be read or its other end is closed. What `mask`
+    knows is written nowhere.
 
     Nothing that it started runs on afterwards: not when its time is up, not when we are
     interrupted, and not when this process is killed.
@@ -113,7 +117,7 @@ def run_command(
     with os.fdopen(told, "rb") as answer:
         try:
             _say(keeper, word)
-            kept = _read(keeper, answer, log, stop, started + timeout + _LATE)
+            kept = _read(keeper, answer, log, stop, started + timeout + _LATE, mask)
         finally:
             _let_go(keeper)
         ended = _answer(answer, word)
@@ -221,8 +225,13 @@ def _end_left(mark: bytes, pipe: str) -> None:
             continue
 
 
-def _read(
-    keeper: "subprocess.Popen[bytes]", answer: BinaryIO, log: Path, stop: int | None, end: float
+def _read(  # noqa: PLR0917  # of one call alone
+    keeper: "subprocess.Popen[bytes]",
+    answer: BinaryIO,
+    log: Path,
+    stop: int | None,
+    end: float,
+    mask: SecretMask | None,
 ) -> "_Kept":
     """Read the output until the keeper has ended, whoever still holds the pipe.
 
@@ -233,7 +242,7 @@ def _read(
     pipe = keeper.stdout.fileno()
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as written:
-        kept = _Kept(written)
+        kept = _Kept(written, mask or SecretMask({}))
         watched = [pipe, answer.fileno(), *([] if stop is None else [stop])]
         while pipe in watched:
             over = answer.fileno() not in watched
@@ -257,13 +266,17 @@ def _read(
 class _Kept:
     """Output as it comes: the first and last bytes in memory, and a log with a limit."""
 
-    def __init__(self, log: BinaryIO) -> None:
+    def __init__(self, log: BinaryIO, mask: SecretMask) -> None:
         self._log = log
+        self._stream = mask.stream()
         self._head = bytearray()
         self._tail = bytearray()
         self.total = 0
 
     def add(self, piece: bytes) -> None:
+        self._add(self._stream.add(piece))
+
+    def _add(self, piece: bytes) -> None:
         room = max(0, LOG - self.total)
         self._log.write(piece[:room])
         self.total += len(piece)
@@ -275,6 +288,7 @@ class _Kept:
 
     def finish(self) -> None:
         """Cut the tail to its size; a log that is full gets it after a word on what is missing."""
+        self._add(self._stream.finish())
         del self._tail[: max(0, len(self._tail) - TAIL)]
         missing = self.total - LOG
         if missing <= 0:
