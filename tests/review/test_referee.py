@@ -7,6 +7,7 @@ import pytest
 
 from hornbook.commits.change import change
 from hornbook.review.check import briefs, recompute_case
+from hornbook.review.evidence.prohibitions import banned_code
 from hornbook.review.judge import Case, judge
 from hornbook.review.judgement import Judgement
 from hornbook.review.printed_review import PrintedReview
@@ -96,3 +97,20 @@ def test_a_deletion_needs_no_line_to_be_waved_away(tmp_path: Path) -> None:
     entry = cases.answer("e", "The only file is deleted.", "not_applicable")
     review = {**cases.review(), "sop_review": [entry]}
     assert judged((receipts, case), json.dumps(review).encode()).outcome == "approved"
+
+
+@pytest.mark.parametrize(
+    ("text", "banned"),
+    [
+        ("Code MUST NOT call `eval` or `exec`: they run it.", ("eval", "exec")),
+        ("Do not print with `System.out.println`; log instead.", ("System.out.println",)),
+        ("`rescue Exception` is forbidden.", ("rescue Exception",)),
+        ("Never use `!!`.", ("!!",)),
+        ("Without a `title` it does not raise `TypeError`.", ()),
+        ("Never commit directly to `main`.", ()),
+        ("Avoid section comments, especially with `=` or `#`.", ()),
+        ("Always suffix with `uuid4()` to avoid conflicts.", ()),
+    ],
+)
+def test_only_an_order_not_to_use_code_bans_it(text: str, banned: tuple[str, ...]) -> None:
+    assert banned_code(text) == banned

@@ -16,8 +16,8 @@ from hornbook.errors import BadGlob
 from hornbook.gates.test_files import is_test
 from hornbook.review.evidence.changed_files import PROSE, Reviewed, kind_of
 from hornbook.review.evidence.prohibitions import (
+    banned_code,
     forbidden_calls,
-    forbidden_code,
     is_called,
     stands_in,
 )
@@ -104,7 +104,7 @@ def _excused(excuses: Iterable[Excuse], files: Sequence[str]) -> Iterator[str]:
 def added_forbidden(reviewed: Reviewed, unit: JudgedUnit) -> str | None:
     """The first piece of code that a rule forbids by name and the change adds, with its place."""
     text = reviewed.rules.get(unit.id, "")
-    shown = forbidden_code(text)
+    shown = banned_code(text)
     for code in dict.fromkeys((*shown, *forbidden_calls(text))):
         is_there = stands_in if code in shown else is_called
         for path in to_cover(unit.files, reviewed):

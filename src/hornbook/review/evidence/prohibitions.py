@@ -27,6 +27,30 @@ _IN_WORDS = re.compile(
     r"calls?|functions?|statements?)\b|\s*$)|\s*[.,;:!?)])",
     re.IGNORECASE | re.MULTILINE,
 )
+_VERBS = (
+    "us(?:e|ing)|call(?:ing)?|invok(?:e|ing)|import(?:ing)?|writ(?:e|ing)|add(?:ing)?|"
+    "introduc(?:e|ing)|print|log|block|rais(?:e|ing)|throw(?:ing)?|catch(?:ing)?|swallow|declare|"
+    "define|silence"
+)
+_FILLERS = (
+    "with|by|the|any|bare|raw|plain|a|an|it|them|errors?|exceptions?|method|function|type|directly"
+)
+_PIECE = r"(?:`+[^`]+`+|\b[\w.]+\(\))"
+_LIST = rf"(?P<list>{_PIECE}(?:\s*(?:,|/|\bor\b|\band\b|\bnor\b|\s)+{_PIECE})*)"
+# "Never use `any`", "Do not print with `print`", "never `panic`", "No `TODO`".
+_ORDERED = re.compile(
+    r"(?:(?:\b(?:must not|mustn['’]t|shall not|never|do not|don['’]t|should not|shouldn['’]t|"
+    rf"may not)\s+(?:(?:ever|directly)\s+)?(?:(?:{_VERBS})\s+)?)|"
+    rf"\bavoid\s+(?:{_VERBS})\s+|^\W*no\s+)(?:(?:{_FILLERS})\s+)*{_LIST}",
+    re.IGNORECASE,
+)
+# "`eval` is forbidden", "`latest` must not be used".
+_DECLARED = re.compile(
+    rf"{_LIST}\s+(?:\w+\s+)?(?:(?:is|are)\s+(?:\w+ly\s+)?(?:forbidden|prohibited|banned|"
+    r"disallowed|not (?:allowed|permitted|acceptable))|"
+    r"(?:must|should|may|shall) (?:not|never) be (?:used|called))",
+    re.IGNORECASE,
+)
 _OR = re.compile(r"\s+(?:or|nor)\s+", re.IGNORECASE)
 _TURNS = re.compile(r"\b(?:use|prefer|call|write|but|with)\b|\binstead\b(?! of)", re.IGNORECASE)
 _BAD = re.compile(
@@ -77,6 +101,27 @@ def forbidden_code(text: str) -> tuple[str, ...]:
 def forbidden_pieces(text: str) -> tuple[Forbidden, ...]:
     """The same, each with where the rule shows it."""
     return tuple(dict.fromkeys(each for each in _forbidden(text) if each.code.strip()))
+
+
+def banned_code(text: str) -> tuple[str, ...]:
+    """The code that a rule's sentences order not to use: what is told of it besides is none.
+
+    "`signal()` does not return `False`" and "no page without `title`" forbid no code, though they
+    say no. A sign alone is no name of anything.
+    """
+    found = []
+    for piece in forbidden_pieces(text):
+        spans = _listed(piece.sentence) if piece.fence is None else ()
+        if piece.code in spans and len(piece.code) > 1:
+            found.append(piece.code)
+    return tuple(dict.fromkeys(found))
+
+
+def _listed(sentence: str) -> set[str]:
+    """The pieces of code that stand in a list which a sentence forbids."""
+    lists = [*_ORDERED.finditer(sentence), *_DECLARED.finditer(sentence)]
+    spans = (span for found in lists for span in _SPAN.finditer(found["list"]))
+    return {(span[2] or span[3]).strip() for span in spans}
 
 
 def forbidden_calls(text: str) -> tuple[str, ...]:
