@@ -23,6 +23,7 @@ from tests.kit.waiting import SAFETY
 
 PLAN = "alpha"
 SITS_OUT = "sits-out"
+NOBODY_DIES = "nobody-dies"
 
 
 def main(state: Path, database: str, what: str, *rest: str) -> int:
@@ -30,6 +31,8 @@ def main(state: Path, database: str, what: str, *rest: str) -> int:
     scope = {"execute": EngineScope(plan=PLAN), "resume": EngineScope(run=rest[0] if rest else "")}
     parallel = int(rest[0]) if what == "execute" and rest else 2
     dead_after = float(rest[1]) if what == "execute" and len(rest) > 1 else 3.0
+    if (state / NOBODY_DIES).exists():
+        dead_after = SAFETY  # whoever is starved by a busy machine is none the less alive
     options = Options(state, database, parallel=parallel, heartbeat=0.2, dead_after=dead_after)
     if (state / SITS_OUT).exists():
         run_leg.SHORT = SAFETY  # a wait of any length is slept within the leg
@@ -40,7 +43,11 @@ def main(state: Path, database: str, what: str, *rest: str) -> int:
             ended = threading.Event()
             signal.signal(signal.SIGTERM, lambda *_: ended.set())
             ended.wait()
-            engine.close(patience=30)
+            closing = threading.Thread(target=engine.close, kwargs={"patience": SAFETY})
+            closing.start()
+            engine._legs._stopping.wait()
+            say("engine", "begins no step any more")
+            closing.join()
             os._exit(0)  # threads that wait for something else are left to it
         try:
             act(engine, state, what, rest)

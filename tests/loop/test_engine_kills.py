@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.engine_process import SITS_OUT
+from tests.kit.engine_process import NOBODY_DIES, SITS_OUT
 from tests.kit.engines import (
     DATABASES,
     RUN,
@@ -70,7 +70,7 @@ def test_a_living_worker_finishes_what_a_killed_one_began(tmp_path: Path, databa
 
 
 def test_a_worker_paused_between_steps_does_nothing_more(tmp_path: Path, database: str) -> None:
-    longer = (tmp_path / f"wait-{seconds}" for seconds in (2, 8, 30))
+    longer = (tmp_path / f"wait-{seconds}" for seconds in (2, 8, 30, 120))
     assert any(paused_between_steps(state, database) for state in longer)
 
 
@@ -123,6 +123,7 @@ def test_a_worker_that_is_told_to_end_finishes_its_step_and_hands_the_run_on(
     with engine_process(state, database, "work") as first:
         first.until(f"effect {RUN} 1")
         first.signal(signal.SIGTERM)
+        first.until("engine: begins no step any more")
         (tmp_path / "pipe").write_bytes(b"go")
         assert first.process.wait(SAFETY) == 0
     assert [number for _, number, _ in effects(state, database)] == [0, 1]
@@ -133,6 +134,7 @@ def test_a_worker_that_is_told_to_end_finishes_its_step_and_hands_the_run_on(
 
 def test_the_second_who_executes_a_plan_is_told_who_holds_it(tmp_path: Path, database: str) -> None:
     state = blocking(tmp_path)
+    (state / NOBODY_DIES).touch()
     with engine_process(state, database, "execute") as first:
         first.until(f"effect {RUN} 1")
         with engine_process(state, database, "execute") as second:
