@@ -10,6 +10,8 @@ DOCS := .venv/docs
 PORT ?= 8765
 RUNS ?= 10
 LOAD ?= 20
+# A quarter of the time tests wait for processes that they started: three share two cores.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) '*' 3 / 2)
 
 .PHONY: setup test quick repeat lint types contracts layers pytest fuzz test-kills test-model demo docs bench conformance realworld soak lock clean mutants
 
@@ -49,7 +51,7 @@ layers: setup
 # no bytecode would have each of them compile the package anew.
 pytest: setup
 	$(BIN)/python -m compileall -q src
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # Every second run is beside a load: none may be red.
 repeat: setup

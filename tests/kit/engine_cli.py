@@ -28,14 +28,15 @@ def loop_of(work: Workspace) -> ScriptedLoop:
     return ScriptedLoop(work.places.state, "limits", work.settings.engine.database)
 
 
-def planner_of(work: Workspace) -> Planner | None:
+def planner_of(work: Workspace, agent: str | None = None) -> Planner | None:
+    del agent
     path = work.root / "planned.md"
     return Planner(path) if path.exists() else None
 
 
 def run() -> None:
     """The command of the arguments."""
-    import_module("hornbook.loop.configured_agents")
+    import_module("hornbook.loop.planner")
     for name, module in sorted(sys.modules.items()):  # those that took the real ones by name, too
         if name.startswith("hornbook."):
             ours = {"loop_of": loop_of, "planner_of": planner_of}

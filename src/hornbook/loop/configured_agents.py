@@ -1,9 +1,8 @@
 """The agents that settings and `--agent` name, set up to work in a loop, and the loop itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 from hornbook.agents.assignment import (
     Agent,
@@ -13,19 +12,15 @@ from hornbook.agents.assignment import (
     Record,
     Role,
     Usage,
-    nowhere,
 )
 from hornbook.agents.command import AgentSurroundings
 from hornbook.agents.crew import ChosenAgent, Crew, Workplace, choose_agents, choose_reviewer
 from hornbook.agents.script import Script, parse_script
-from hornbook.context.templates.roles import instructions
 from hornbook.disk import now
-from hornbook.errors import UsageError
 from hornbook.gates.gate_list import gates_now
 from hornbook.gates.gate_run import made_by
 from hornbook.graph.repository import Repository
 from hornbook.loop.loop import open_loop
-from hornbook.loop.planner import PlanDraft, planning_prompt
 from hornbook.loop.protocol import Loop
 from hornbook.loop.task_worktrees import TaskWorktrees
 from hornbook.process.confinement import this_machine
@@ -201,36 +196,6 @@ class WorkspaceStaff:
         return EmbeddedAgent(self._root, self._places.state / "embedded", self._settings)
 
 
-@dataclass(frozen=True, slots=True)
-class AgentPlanner:
-    """Writes plans with whoever plans."""
-
-    agent: _WithModel
-    root: Path
-
-    def write(self, topic: str, drafts: Sequence[PlanDraft] = ()) -> str:
-        """A plan for a topic, as Markdown with its five sections; better than the drafts.
-
-        Raises:
-            UsageError: The planner did not answer.
-        """
-        attempt = len(drafts) + 1
-        assignment = Assignment(
-            key=f"plan:{topic}:{attempt}",
-            role=Role.PLANNER,
-            task_id="plan",
-            attempt=attempt,
-            folder=str(self.root),
-            prompt=planning_prompt(topic, drafts),
-            system=instructions("planner", self.root),
-            phase="plan",
-        )
-        answer = self.agent.work(assignment, nowhere)
-        if answer.error is not None or not answer.text.strip():
-            raise UsageError(f"{self.agent.name} wrote no plan: {answer.error or 'no answer'}.")
-        return answer.text
-
-
 def loop_of(work: Repository) -> Loop:
     """The loop of a workspace with the agents that its settings name."""
     made = made_by(gates_now(work.root).ready)
@@ -241,13 +206,3 @@ def loop_of(work: Repository) -> Loop:
         now,
         worktrees=TaskWorktrees(work.root, made),
     )
-
-
-def planner_of(work: Repository, agent: str | None = None) -> AgentPlanner | None:
-    """Who plans: the agent of that name, else by the settings; None if nobody does.
-
-    Raises:
-        UsageError: Nobody has that name, or its command is not installed.
-    """
-    found = WorkspaceStaff(work.places, work.settings).worker(Role.PLANNER, agent)
-    return AgentPlanner(found, work.root) if found is not None else None

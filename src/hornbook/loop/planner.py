@@ -3,9 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
-from hornbook.errors import ConfigError
+from hornbook.agents.assignment import Agent, Assignment, Role, nowhere
+from hornbook.context.templates.roles import instructions
+from hornbook.errors import ConfigError, UsageError
+from hornbook.graph.repository import Repository
+from hornbook.loop.configured_agents import WorkspaceStaff
 from hornbook.loop.plan_book import PlanBook, PlanCheck
 from hornbook.plans.text import SECTIONS
 from hornbook.rules.document import Problem
@@ -89,3 +94,43 @@ def _errors_of(found: PlanCheck) -> tuple[str, ...]:
     """What keeps a plan from being carried out, a line each."""
     errors = (each for each in found.problems if each.level is Level.ERROR)
     return tuple(f"line {each.line or 1}: {each.message}" for each in errors)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPlanner:
+    """Writes plans with whoever plans."""
+
+    agent: Agent
+    root: Path
+
+    def write(self, topic: str, drafts: Sequence[PlanDraft] = ()) -> str:
+        """A plan for a topic, as Markdown with its five sections; better than the drafts.
+
+        Raises:
+            UsageError: The planner did not answer.
+        """
+        attempt = len(drafts) + 1
+        assignment = Assignment(
+            key=f"plan:{topic}:{attempt}",
+            role=Role.PLANNER,
+            task_id="plan",
+            attempt=attempt,
+            folder=str(self.root),
+            prompt=planning_prompt(topic, drafts),
+            system=instructions("planner", self.root),
+            phase="plan",
+        )
+        answer = self.agent.work(assignment, nowhere)
+        if answer.error is not None or not answer.text.strip():
+            raise UsageError(f"{self.agent.name} wrote no plan: {answer.error or 'no answer'}.")
+        return answer.text
+
+
+def planner_of(work: Repository, agent: str | None = None) -> AgentPlanner | None:
+    """Who plans: the agent of that name, else by the settings; None if nobody does.
+
+    Raises:
+        UsageError: Nobody has that name, or its command is not installed.
+    """
+    found = WorkspaceStaff(work.places, work.settings).worker(Role.PLANNER, agent)
+    return AgentPlanner(found, work.root) if found is not None else None

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hornbook.commits import git
 from hornbook.disk import now
 from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository
-from hornbook.loop.configured_agents import loop_of, planner_of
+from hornbook.loop.configured_agents import loop_of
 from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
 from hornbook.loop.engine.engine_runs import (
     APPROVED,
@@ -22,12 +23,14 @@ from hornbook.loop.engine.engine_runs import (
 )
 from hornbook.loop.engine.run_leg import Tell, nobody
 from hornbook.loop.plan_book import PlanBook, PlanCheck
-from hornbook.loop.planner import Planner, planned
 from hornbook.loop.protocol import Loop
 from hornbook.loop.runs.log import LazyEventLog, Progress, progress_of
 from hornbook.plans.log import EventLog
 from hornbook.plans.state import PLAN_KINDS, project
 from hornbook.plans.tasks import ledger_of
+
+if TYPE_CHECKING:
+    from hornbook.loop.planner import Planner
 
 LOOK_SECONDS = 0.2
 
@@ -37,8 +40,10 @@ def configured_loop(work: Repository) -> Loop:
     return loop_of(work)
 
 
-def configured_planner(work: Repository, agent: str | None) -> Planner | None:
+def configured_planner(work: Repository, agent: str | None) -> "Planner | None":
     """Who plans: the agent of that name, else by the settings; None if nobody does."""
+    from hornbook.loop.planner import planner_of  # noqa: PLC0415  # only `auto` plans
+
     return planner_of(work, agent)
 
 
@@ -161,7 +166,7 @@ class PlanEngine:
         *,
         agent: str | None = None,
         look: Look = _nobody_looks,
-        open_planner: Callable[[Repository, str | None], Planner | None] = configured_planner,
+        open_planner: "Callable[[Repository, str | None], Planner | None]" = configured_planner,
     ) -> Execution | PlanCheck:
         """Have a topic planned, checked, committed to and executed; the check, if it fails.
 
@@ -170,6 +175,8 @@ class PlanEngine:
         Raises:
             UsageError: Nobody is configured who plans.
         """
+        from hornbook.loop.planner import planned  # noqa: PLC0415  # only `auto` plans
+
         planner = open_planner(self._work, agent)
         if planner is None:
             raise UsageError(
