@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -24,10 +23,6 @@ def _check_gates(settings: GateSettings) -> tuple[str, ...]:
     return check_gates(settings)
 
 
-def _no_progress(_name: str, _ended: GateStatus | None) -> None:
-    """Run gates without telling anybody."""
-
-
 if TYPE_CHECKING:
     from hornbook.context.plan_brief import Brief
     from hornbook.context.prompt import Context, Pressure
@@ -35,7 +30,7 @@ if TYPE_CHECKING:
     from hornbook.context.sizing import Sizing
     from hornbook.doctor.finding import Health
     from hornbook.doctor.replay import Replay
-    from hornbook.gates.gate import GateReport, GateStatus
+    from hornbook.gates.gate import GateReport
     from hornbook.gates.gate_list import GateList
     from hornbook.gates.proof import GateProof
     from hornbook.gates.runner import Progress as GateProgress
@@ -94,7 +89,7 @@ class Workspace(Repository):
             NotFound: Files are not followed and nothing is ingested yet.
             UsageError: The reserve is none.
         """
-        paths = [clean_path(self._inside(str(file))) for file in files]
+        paths = self._relative(files)
         if at is None:
             return self._catalog_view().why(paths, self.reserve(reserve=reserve))
         from hornbook.commits import git  # noqa: PLC0415  # start-up
@@ -148,7 +143,7 @@ class Workspace(Repository):
         accepted = Path(baseline) if baseline is not None else None
         today = datetime.now(UTC).date()
         health = examine(self.places, self.settings, baseline=accepted, today=today)
-        wanted = [clean_path(self._inside(str(path))) for path in paths]
+        wanted = self._relative(paths)
         return health.among(wanted) if wanted else health
 
     def size(
@@ -179,7 +174,7 @@ class Workspace(Repository):
         return size_task(
             self.root,
             self.ingested(),
-            [clean_path(self._inside(str(file))) for file in files],
+            self._relative(files),
             description=description,
             criteria=criteria,
             room=RoomAsked(model, window, reserve),
@@ -206,13 +201,8 @@ class Workspace(Repository):
 
         if against is not None and worktree:
             raise UsageError("judge against a revision or against the work tree, not both.")
-        judge = partial(
-            replay,
-            self.root,
-            last=None if span is not None else last,
-            span=span,
-            progress=progress,
-        )
+        newest = None if span is not None else last
+        judge = partial(replay, self.root, last=newest, span=span, progress=progress)
         if not worktree:
             return judge(against=against)
         from hornbook.graph.work_tree_graph import work_tree_graph  # noqa: PLC0415  # loads the readers
@@ -271,7 +261,7 @@ class Workspace(Repository):
             contexts = Contexts(self.root, self.snapshot(), pressure, brief, refute=refute)
             return contexts.for_change(diff, model, reserve)
         contexts = Contexts(self.root, self.ingested(), pressure, brief, refute=refute)
-        return contexts.for_files([clean_path(self._inside(str(f))) for f in files], model, reserve)
+        return contexts.for_files(self._relative(files), model, reserve)
 
     def develop_context(
         self,
@@ -291,22 +281,19 @@ class Workspace(Repository):
         Raises:
             UsageError: There is neither a description nor a task.
         """
-        from hornbook.context.developer_packet import (  # noqa: PLC0415  # loads a parser
-            Situation,
-            development_context,
-        )
+        from hornbook.context import developer_packet  # noqa: PLC0415  # loads a parser
 
         brief = self._brief(plan, task, with_files=not files)
         commands = tuple(gate.command for gate in self.gates().ready if gate.required)
-        made = development_context(
+        made = developer_packet.development_context(
             self.root,
             self.settings,
-            [clean_path(self._inside(str(file))) for file in files],
+            self._relative(files),
             description=description,
             criteria=criteria,
             model=model,
             brief=brief,
-            situation=Situation(gates=commands),
+            situation=developer_packet.Situation(gates=commands),
         )
         if made.due and brief is not None:
             self.memory().checkpoint_at_boundary(brief.plan.slug)
@@ -490,6 +477,7 @@ class Workspace(Repository):
         """
         from hornbook.gates.gate_confinement import bounds_by_hand  # noqa: PLC0415  # loads a parser
         from hornbook.gates.gate_run import limits, run_listed  # noqa: PLC0415  # the same
+        from hornbook.gates.runner import silent as unseen  # noqa: PLC0415  # the same
 
         if mutate and diff is None:
             raise UsageError("mutants are made of a change's added lines: add --diff BASE..HEAD.")
@@ -504,7 +492,7 @@ class Workspace(Repository):
             constraints=scope,
             in_place=in_place,
             mutate=mutate,
-            progress=progress or _no_progress,
+            progress=progress or unseen,
             bounds=bounds_by_hand(listed, confined=confined),
         )
         return replace(report, notes=(*notes, *report.notes))
@@ -603,17 +591,10 @@ class Workspace(Repository):
 
     def record_receipt(self, facts: dict[str, object]) -> Path:
         """Keep a receipt as a record: the next ingest makes it part of the graph."""
-        name = str(facts["receipt_sha256"])[:16]
-        path = self.places.records / "receipts" / f"{name}.json"
-        self.places.prepare()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(facts, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        return path
+        from hornbook.review.review_record import keep_receipt  # noqa: PLC0415  # start-up
 
-    def _inside(self, file: str) -> str:
-        """A path relative to the root.
+        return keep_receipt(self.places, facts)
 
-        Raises:
-            UsageError: It lies outside.
-        """
-        return relative_to_root(self.root, file)
+    def _relative(self, files: Sequence[str | Path]) -> list[str]:
+        """Paths relative to the root; one that lies outside is refused."""
+        return [clean_path(relative_to_root(self.root, str(file))) for file in files]

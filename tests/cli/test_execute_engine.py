@@ -154,7 +154,7 @@ def test_a_run_that_asks_is_left_to_a_person(root: Path) -> None:
     done = hornbook(root, "execute", "limits")
     assert done.returncode == 1
     assert "Which one?" in done.stdout
-    assert "hornbook answer limits-1 --text" in done.stderr
+    assert "limits-1 asks: `hornbook runs show limits-1` says what" in done.stderr
 
 
 def test_a_worker_goes_on_with_what_was_left_and_ends_when_told(root: Path) -> None:

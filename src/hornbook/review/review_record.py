@@ -177,3 +177,13 @@ def _together(statuses: Sequence[Sequence[str]]) -> list[str]:
         return list(statuses[0])
     said = {each for some in statuses for each in some}
     return [str(status) for status in WORST_FIRST if status in said][:1]
+
+
+def keep_receipt(places: Places, facts: Mapping[str, object]) -> Path:
+    """The record in which a receipt is kept: the next ingest makes it part of the graph."""
+    name = str(facts["receipt_sha256"])[:16]
+    path = places.records / "receipts" / f"{name}.json"
+    places.prepare()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(facts, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    return path
