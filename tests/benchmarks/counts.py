@@ -1,7 +1,7 @@
 """`python -m tests.benchmarks.counts [--against DIR]`: what commands do, in counts and CPU ratios.
 
-With another checkout, which has a `.venv` of its own, one scripted task is executed in turns by this
-one and by that one, and the CPU time of all processes is compared. `why`, `plans` and `runs` are
+With another checkout, which has a `.venv` of its own, one scripted task is executed and one review
+is checked in turns by this one and by that one, and the CPU time of all processes is compared. `why`, `plans` and `runs` are
 compared with `import typer` in the same run.
 """
 
@@ -17,6 +17,9 @@ from statistics import median
 from tests.frozen.counting import counted, repository, table
 from tests.frozen.stories import environment
 from tests.frozen.test_budgets import BUDGETS
+from tests.kit import review_cases
+from tests.kit.git import commit, start
+from tests.kit.reviews import GOOD
 
 EXECUTE = ("execute", "add-tax", "--task", "1", "--agent", "scripted", "--json")
 STARTED = {"why": ("why", "shop/price.py"), "plans": ("plans",), "runs": ("runs",)}
@@ -90,6 +93,28 @@ def show_execution(against: Path, rounds: int) -> None:
     print(f"| {against} | {found['there']:.2f} |\n| ratio | {found['here'] / found['there']:.2f} |")
 
 
+def show_check(against: Path, rounds: int) -> None:
+    """Print what checking one review costs here and there, each with a packet of its own."""
+    with tempfile.TemporaryDirectory(prefix="hornbook-check-") as name:
+        root = Path(name) / "repo"
+        root.mkdir()
+        start(root, {**review_cases.RULES, "README.md": "# It\n"})
+        commit(root, review_cases.CHANGED)
+        (root.parent / "review.json").write_bytes(GOOD)
+        pythons = {"here": sys.executable, "there": python_of(against.resolve())}
+        measured: dict[str, Callable[[], float]] = {}
+        for side, python in pythons.items():
+            packet = root.parent / side
+            prepare = ("review", "prepare", "--diff", "main..work", "--output", str(packet))
+            cpu([python, "-m", "hornbook", *prepare], root)
+            given = ("review", "check", "../review.json", "--receipt", f"{packet}/receipt.json")
+            command = [python, "-m", "hornbook", *given]
+            measured[side] = lambda command=command: cpu(command, root)  # type: ignore[misc]  # bound now
+        found = in_turns(rounds, **measured)
+    print(f"\n| `review check` | CPU s |\n|---|---|\n| here | {found['here']:.2f} |")
+    print(f"| {against} | {found['there']:.2f} |\n| ratio | {found['here'] / found['there']:.2f} |")
+
+
 def main() -> None:
     """Print everything that was asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.counts", description=__doc__)
@@ -100,6 +125,7 @@ def main() -> None:
     show_start_up(given.rounds)
     if given.against is not None:
         show_execution(given.against, given.rounds)
+        show_check(given.against, given.rounds)
 
 
 if __name__ == "__main__":
