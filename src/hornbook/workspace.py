@@ -24,6 +24,7 @@ def _check_gates(settings: GateSettings) -> tuple[str, ...]:
 
 
 if TYPE_CHECKING:
+    from hornbook.context.developer_packet import DevelopmentContext
     from hornbook.context.plan_brief import Brief
     from hornbook.context.prompt import Context, Pressure
     from hornbook.context.review_packet import Packet
@@ -275,6 +276,30 @@ class Workspace(Repository):
     ) -> Context:
         """What a developer of a task must see: the task and its files, no rule's text.
 
+        Raises:
+            UsageError: There is neither a description nor a task.
+        """
+        return self.develop_packet(
+            files,
+            description=description,
+            criteria=criteria,
+            model=model,
+            plan=plan,
+            task=task,
+        ).context
+
+    def develop_packet(
+        self,
+        files: Sequence[str | Path] = (),
+        *,
+        description: str = "",
+        criteria: Sequence[str] = (),
+        model: str | None = None,
+        plan: str | None = None,
+        task: str | None = None,
+    ) -> DevelopmentContext:
+        """What a developer of a task must see, with what the graph was asked for it.
+
         A task of a plan brings its own description, criteria and files; what is given beside it
         is added to them. A plan whose tiers fill up is checkpointed by this.
 
@@ -297,7 +322,7 @@ class Workspace(Repository):
         )
         if made.due and brief is not None:
             self.memory().checkpoint_at_boundary(brief.plan.slug)
-        return made.context
+        return made
 
     def check_review(
         self,

@@ -13,16 +13,18 @@ from hornbook.context.templates.roles import instructions
 from hornbook.context.tier_sources import core_tier, recent_units
 from hornbook.context.tiers import Tier
 from hornbook.errors import UsageError
+from hornbook.graph.store import AskedQuery
 from hornbook.settings.settings import Settings
 from hornbook.text.tokens import counter
 
 
 @dataclass(frozen=True, slots=True)
 class DevelopmentContext:
-    """A developer's context, and whether its plan is due for a checkpoint."""
+    """A developer's context, whether its plan is due for a checkpoint, and what was asked."""
 
     context: Context
     due: bool = False
+    queries: tuple[AskedQuery, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ def development_context(
     tiers = with_left_out(context.tiers, Tier.CORE, core.left_out)
     made = replace(context, left_out=(*context.left_out, *core.left_out), tiers=tiers)
     due = is_due(context.sections, space.growing, settings.checkpoint.percent)
-    return DevelopmentContext(made, due=brief is not None and due)
+    asked = brief.queries if brief is not None else ()
+    return DevelopmentContext(made, due=brief is not None and due, queries=asked)
 
 
 def _file_text(path: Path) -> str | None:

@@ -1,11 +1,12 @@
 """What a step is told of its plan and task."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from hornbook.context.prompt import LeftOut, Unit
 from hornbook.errors import UsageError
+from hornbook.graph.store import AskedQuery
 from hornbook.plans.files import records_of, render_task, risk_id
 from hornbook.plans.plan import Plan, PlanDecision, PlanTask, Risk
 from hornbook.plans.state import PlanState, PlanStatus
@@ -25,6 +26,8 @@ class Brief:
     task: PlanTask | None = None
     files: tuple[str, ...] = ()
     """The files of the task, or all that the plan may change."""
+    queries: tuple[AskedQuery, ...] = ()
+    """What the plan's graph was asked."""
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -67,11 +70,14 @@ class Brief:
 
 def brief_of(
     state: PlanState,
-    standing: Iterable[PlanDecision],
+    stands: Collection[str],
     task: PlanTask | None = None,
     files: Sequence[str] = (),
+    queries: Sequence[AskedQuery] = (),
 ) -> Brief:
-    """What there is to be said of a plan whose decisions `standing` stand, and of a task of it.
+    """What there is to be said of a plan whose decisions `stands` stand, and of a task of it.
+
+    `queries` are those by which the plan's graph was asked for the decisions.
 
     Raises:
         UsageError: The plan is not committed.
@@ -81,7 +87,6 @@ def brief_of(
             f"plan {state.plan.slug} is not committed and no step may see it: "
             f"`hornbook promote {state.plan.slug}` commits it."
         )
-    stands = {each.id for each in standing}
     records = records_of(state)
     return Brief(
         plan=state.plan,
@@ -90,6 +95,7 @@ def brief_of(
         risks=tuple(_risk(each, state.plan, records) for each in state.risks),
         task=task,
         files=tuple(files),
+        queries=tuple(queries),
     )
 
 

@@ -38,6 +38,7 @@ from hornbook.context.tiers import Tier
 from hornbook.errors import UsageError
 from hornbook.graph.commit_graph import graph_at, settings_of_base
 from hornbook.graph.snapshot import Snapshot
+from hornbook.graph.store import AskedQuery
 from hornbook.rules.binding import related
 from hornbook.rules.catalog import Entry
 from hornbook.rules.code.file import code_id
@@ -51,7 +52,7 @@ from hornbook.settings.settings import Settings
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import TokenCounter, counter
 from hornbook.text.visible import as_text
-from hornbook.vocabulary.terms import Activation, Category, Severity
+from hornbook.vocabulary.terms import Severity
 
 SUPERSEDED = ("superseded", "superceded", "deprecated", "rejected")
 
@@ -67,7 +68,7 @@ def decisions_about(
             past.append(LeftOut(unit.id, f"it is superseded by {later[unit.id]}"))
         else:
             current.append(unit)
-    for entry in _about(snapshot, Category.DECISION, paths):
+    for entry in _about(snapshot.decisions_by_pattern(paths), paths):
         document = snapshot.document(entry.id)
         status = document.decision.status if document.decision is not None else ""
         gone = _superseded(status, later.get(entry.id))
@@ -92,7 +93,7 @@ def conventions_about(
 ) -> tuple[tuple[Unit, ...], tuple[LeftOut, ...]]:
     """The conventions about these files, and those that no review stands behind any more."""
     found, doubted = [], []
-    about = _about(snapshot, Category.CONVENTION, paths)
+    about = _about(snapshot.conventions_by_pattern(paths), paths)
     taught: dict[str, set[str | None]] = {}
     for convention, _review, outcome in snapshot.store.rows("convention_reviews") if about else ():
         taught.setdefault(convention, set()).add(outcome)
@@ -108,14 +109,13 @@ def conventions_about(
     return tuple(found), tuple(doubted)
 
 
-def _about(snapshot: Snapshot, category: Category, paths: Sequence[str]) -> list[Entry]:
-    """The documents of a category whose patterns fit one of the files."""
+def _about(entries: Iterable[Entry], paths: Sequence[str]) -> list[Entry]:
+    """Documents that a pattern leads to, without those that exclude all of the files."""
     found = []
-    for entry in snapshot.catalog.entries:
-        if entry.category is category and entry.activation is Activation.GLOB:
-            globs = parse_set(pattern.glob for pattern in entry.patterns)
-            if any(globs.match(path) is not None for path in paths):
-                found.append(entry)
+    for entry in entries:
+        globs = parse_set(pattern.glob for pattern in entry.patterns)
+        if any(globs.match(path) is not None for path in paths):
+            found.append(entry)
     return found
 
 
@@ -125,12 +125,13 @@ BASE = ""
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A context with what it was made for and from."""
+    """A context with what it was made for and from, and what the graph was asked for it."""
 
     context: Context
     made_for: Circumstances
     review: ReviewMaterial
     room: ReviewRoom
+    queries: tuple[AskedQuery, ...] = ()
 
     def parts(self) -> "list[Packet]":
         """What reviewers are given: the packet itself, or its passes where the rules overflow."""
@@ -156,7 +157,7 @@ class Packet:
         review = replace(self.review, rules=rules)
         context = assemble(review, self.room, counter(self.context.counter))
         made_for = replace(self.made_for, whole_set=self.context.sop_ids)
-        return Packet(context, made_for, review, self.room)
+        return Packet(context, made_for, review, self.room, self.queries)
 
 
 class Contexts:
@@ -183,6 +184,7 @@ class Contexts:
         self._counters = counters
         self._told = told or replace(_reviewer_brief(pressure, brief, earlier), refute=refute)
         self._superseded = brief.superseded if brief else ()
+        self._asked_of_plan = brief.queries if brief else ()
         self._snapshot = snapshot
 
     def for_files(
@@ -301,6 +303,7 @@ class Contexts:
         seen: "_Seen",
         asked: RoomAsked,
     ) -> Packet:
+        snapshot, queries = snapshot.recording()
         settings = snapshot.settings
         name, chosen = endpoint(settings, asked.model)
         rules = bound_rules(snapshot, made_for.files)
@@ -349,7 +352,8 @@ class Contexts:
         context = assemble(review, space, count)
         tiers = with_left_out(context.tiers, Tier.CORE, core.left_out)
         context = replace(context, left_out=(*context.left_out, *left_out), tiers=tiers)
-        return Packet(context, replace(made_for, model=name), review, space)
+        every = (*self._asked_of_plan, *queries)
+        return Packet(context, replace(made_for, model=name), review, space, every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,10 +385,10 @@ def without(context: Context, missing: Sequence[str]) -> Context:
     )
 
 
-def bound_rules(snapshot: Snapshot, paths: Iterable[str]) -> tuple[Rule, ...]:
-    """Every rule that binds one of the files, whole, in id order."""
+def bound_rules(snapshot: Snapshot, paths: Sequence[str]) -> tuple[Rule, ...]:
+    """Every rule that binds one of the files, whole, in id order: as the graph answers."""
     found = []
-    for binding, files in snapshot.rules.bind_all(paths):
+    for binding, files in snapshot.applicable(paths):
         document = snapshot.document(binding.rule.id)
         included = tuple(_part(snapshot, each) for each in binding.includes)
         units = snapshot.units(document, included)

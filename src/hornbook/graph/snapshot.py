@@ -5,6 +5,7 @@ What the catalog alone can answer stands in `catalog_view`, which loads nothing 
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -15,12 +16,15 @@ from hornbook.graph import documents
 from hornbook.graph.catalog_view import CatalogView
 from hornbook.graph.extracts import Extracts, Pairs, in_order
 from hornbook.graph.selection import Filter, Selection
-from hornbook.graph.statements import entity, iri
-from hornbook.graph.store import GraphStore
-from hornbook.rules.catalog import Catalog
+from hornbook.graph.statements import entity, iri, literal
+from hornbook.graph.store import AskedQuery, GraphStore, RecordingStore, Rows
+from hornbook.rules.binding import Binding, RuleBook
+from hornbook.rules.catalog import Catalog, Entry
 from hornbook.rules.code.file import CodeFile, code_id
 from hornbook.rules.document import Document
 from hornbook.settings.settings import Settings
+from hornbook.text.glob_index import GlobIndex
+from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.names import META_GRAPH, within
@@ -64,6 +68,8 @@ class Snapshot(CatalogView):
         self._open_store = open_store
         self._extracts = extracts
         self._units: dict[tuple[str, ...], tuple[RuleUnit, ...]] = {}
+        self._indexes: dict[tuple[str, ...], GlobIndex[str]] = {}
+        self._matched: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     @classmethod
     def empty(cls, settings: Settings) -> "Snapshot":
@@ -106,6 +112,56 @@ class Snapshot(CatalogView):
             limit = self.settings.review.section_tokens
             self._units[key] = units_of(document, counter(self.settings.counter), limit, included)
         return self._units[key]
+
+    def recording(self) -> tuple["Snapshot", list["AskedQuery"]]:
+        """The same graph, and the list in which it notes what it is asked from now on."""
+        store = RecordingStore(self.store)
+        other = copy(self)
+        other.__dict__ |= {"store": store, "_matched": {}}
+        return other, store.asked
+
+    def matching_patterns(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """The patterns of documents that match one of the files; one that excludes matches none."""
+        asked = tuple(paths)
+        if asked not in self._matched:
+            index = self._index(tuple(sorted(row[0] for row in self.store.rows("patterns"))))
+            found = {pattern for path in asked for pattern, _ in index.match(path)}
+            self._matched[asked] = tuple(sorted(found))
+        return self._matched[asked]
+
+    def _index(self, patterns: tuple[str, ...]) -> GlobIndex[str]:
+        """Patterns, compiled once."""
+        if patterns not in self._indexes:
+            including = (each for each in patterns if not each.startswith("!"))
+            self._indexes[patterns] = GlobIndex((each, parse_set([each])) for each in including)
+        return self._indexes[patterns]
+
+    def applicable(self, paths: Sequence[str]) -> list[tuple[Binding, frozenset[str]]]:
+        """The rules that bind some of the files, as the graph has them, each with those files.
+
+        The graph says which documents a pattern that matches leads to; what excludes a file, which
+        of several texts counts and what is part of it is told by the rules themselves.
+        """
+        rows = self.store.rows("rules_by_pattern", patterns=self._terms(paths))
+        found = self._entries(rows)
+        nearest = self.settings.agents_merge == "nearest"
+        return RuleBook(found, nearest=nearest).bind_all(paths)
+
+    def decisions_by_pattern(self, paths: Sequence[str]) -> list[Entry]:
+        """The decisions with a pattern that matches one of the files, in id order."""
+        patterns = self._terms(paths)
+        return self._entries(self.store.rows("decisions_by_pattern", patterns=patterns))
+
+    def conventions_by_pattern(self, paths: Sequence[str]) -> list[Entry]:
+        """The conventions with a pattern that matches one of the files, in id order."""
+        patterns = self._terms(paths)
+        return self._entries(self.store.rows("conventions_by_pattern", patterns=patterns))
+
+    def _terms(self, paths: Sequence[str]) -> str:
+        return " ".join(map(literal, self.matching_patterns(paths)))
+
+    def _entries(self, rows: Rows) -> list[Entry]:
+        return [self.by_id[row[0]] for row in sorted(rows) if row[0] in self.by_id]
 
     def code(self, path: str, data: bytes) -> CodeFile | None:
         """What the graph knows of a source file, if it knows this very content."""

@@ -1,9 +1,10 @@
 """What Hornbook asks of a graph: a small interface, and the named queries behind it."""
 
 import re
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -65,6 +66,48 @@ class GraphStore(Protocol):
 
     def canonical(self) -> list[bytes]:
         """Every quad as a line of canonical N-Quads, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuery:
+    """One question to the graph: the query's name, its parameters as terms, and the answer."""
+
+    name: str
+    parameters: Mapping[str, str]
+    rows: int
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingStore:
+    """A store that notes each query in `asked`, in the order in which they were asked."""
+
+    store: GraphStore
+    asked: list[AskedQuery] = field(default_factory=list)
+
+    def rows(self, name: str, /, **terms: str) -> Rows:
+        """The rows of a named query, which is noted."""
+        start = time.perf_counter()
+        found = self.store.rows(name, **terms)
+        spent = round((time.perf_counter() - start) * 1000, 3)
+        self.asked.append(AskedQuery(name, terms, len(found), spent))
+        return found
+
+    def replace(self, graphs: Iterable[NamedGraph]) -> None:
+        """Replace the content of some named graphs."""
+        self.store.replace(graphs)
+
+    def load(self, nquads: Path | bytes) -> None:
+        """Add the many quads of an N-Quads file at once."""
+        self.store.load(nquads)
+
+    def statements(self, graph: str) -> list[str]:
+        """The content of one named graph."""
+        return self.store.statements(graph)
+
+    def canonical(self) -> list[bytes]:
+        """Every quad as a line of canonical N-Quads."""
+        return self.store.canonical()
 
 
 @contextmanager

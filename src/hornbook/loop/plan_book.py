@@ -238,7 +238,14 @@ class PlanBook(PlanReader):
         state = self.view(plan).state
         meant = self.task(state, task) if task is not None else None
         files = self.files_for(state.plan, meant) if with_files else ()
-        return brief_of(state, self.decisions(state.plan.slug), meant, files)
+        from hornbook.graph.plan_graph import PlanGraph  # noqa: PLC0415  # start-up: opens a store
+
+        accepted = {each.id for each in self.decisions(state.plan.slug)}
+        graph = PlanGraph(
+            state.plan.id,
+            {d.id: "accepted" if d.id in accepted else "superseded" for d in state.decisions},
+        )
+        return brief_of(state, graph.standing(), meant, files, graph.store.asked)
 
     def check(self, given: str | None = None) -> PlanCheck:
         """Whether a plan is fit to be carried out, and every reason why not."""

@@ -10,6 +10,7 @@ import click
 from hornbook.cli.options import FILE_NAME, inside, json_option, opened, reserve_option, root_of
 from hornbook.cli.output import (
     counted,
+    harmless,
     note,
     plain_facts,
     print_json,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from hornbook.context.prompt import Context
     from hornbook.context.review_packet import Packet
     from hornbook.context.sizing import Sizing
+    from hornbook.graph.store import AskedQuery
     from hornbook.workspace import Workspace
 
 files_option = click.option(
@@ -101,6 +103,11 @@ def _print_sizing(answer: "Sizing") -> None:
     write_lines(lines)
 
 
+explain_option = click.option(
+    "--explain", is_flag=True, help="List what the graph was asked in the place of the text."
+)
+
+
 @click.group()
 def context() -> None:
     """Assemble what a reviewer must see, whole or not at all."""
@@ -114,6 +121,7 @@ def context() -> None:
 @model_option
 @reserve_option
 @click.option("--passes", is_flag=True, help="If the rules overflow, one packet for each pass.")
+@explain_option
 @click.option(
     "--output",
     metavar="DIR",
@@ -133,6 +141,7 @@ def review(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     output: Path | None,
     *,
     passes: bool,
+    explain: bool,
     as_json: bool,
 ) -> None:
     """Assemble the reviewer's context. Exit 1 unless it is complete."""
@@ -151,8 +160,26 @@ def review(  # noqa: PLR0913, PLR0917  # click passes every argument by name
         complete = all(each.context.text is not None for each in packets)
         if output is not None and complete:
             write_packets(work, packets, output)
-    print_context(packet, packets, as_json=as_json, quiet=output is not None)
+    if explain and not as_json:
+        _print_queries(packet.queries)
+    queries = packet.queries if explain else None
+    quiet = output is not None or explain
+    print_context(packet, packets, as_json=as_json, quiet=quiet, queries=queries)
     sys.exit(0 if complete else 1)
+
+
+def _print_queries(queries: "Sequence[AskedQuery]") -> None:
+    """What the graph was asked: the named queries with their parameters, rows and times."""
+    rows = [
+        (
+            each.name,
+            ", ".join(f"{name}={harmless(term)}" for name, term in each.parameters.items()),
+            str(each.rows),
+            f"{each.milliseconds:.1f}",
+        )
+        for each in queries
+    ]
+    write_lines(screen().records(rows, ("query", "parameters", "rows", "ms")))
 
 
 def write_packets(
@@ -179,7 +206,9 @@ def write_packets(
     return written
 
 
-def _packets_answer(packet: "Packet", packets: "list[Packet]") -> dict[str, object]:
+def _packets_answer(
+    packet: "Packet", packets: "list[Packet]", queries: "Sequence[AskedQuery] | None"
+) -> dict[str, object]:
     made_for = packet.made_for
     shown = packets[0] if len(packets) == 1 else packet
     answer: dict[str, object] = {
@@ -192,13 +221,22 @@ def _packets_answer(packet: "Packet", packets: "list[Packet]") -> dict[str, obje
     }
     if len(packets) > 1:
         answer["packets"] = [plain_facts(each.context) for each in packets]
+    if queries is not None:
+        answer["queries"] = queries
     return answer
 
 
-def print_context(packet: "Packet", packets: "list[Packet]", *, as_json: bool, quiet: bool) -> None:
+def print_context(
+    packet: "Packet",
+    packets: "list[Packet]",
+    *,
+    as_json: bool,
+    quiet: bool,
+    queries: "Sequence[AskedQuery] | None" = None,
+) -> None:
     """Print what was assembled, or why it was not; `quiet` keeps the text itself back."""
     if as_json:
-        print_json(_packets_answer(packet, packets))
+        print_json(_packets_answer(packet, packets, queries))
         return
     if not packet.made_for.files:
         note("nothing changed: there is nothing to review")
@@ -255,9 +293,10 @@ def _summary(packet: "Packet") -> str:
 @plan_option
 @task_option
 @model_option
+@explain_option
 @json_option
 @root_of
-def develop(  # noqa: PLR0917  # click passes every argument by name
+def develop(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     root: str | None,
     files: tuple[str, ...],
     description: str,
@@ -266,6 +305,7 @@ def develop(  # noqa: PLR0917  # click passes every argument by name
     task: str | None,
     model: str | None,
     *,
+    explain: bool,
     as_json: bool,
 ) -> None:
     """Assemble the developer's context.
@@ -273,7 +313,7 @@ def develop(  # noqa: PLR0917  # click passes every argument by name
     It holds the task and its files, and no text of a rule.
     """
     with opened(root) as work:
-        found = work.develop_context(
+        made = work.develop_packet(
             inside(work.root, files),
             description=description,
             criteria=criteria,
@@ -281,8 +321,11 @@ def develop(  # noqa: PLR0917  # click passes every argument by name
             plan=plan,
             task=task,
         )
+    found = made.context
     if as_json:
-        print_json(found)
+        print_json({**plain_facts(found), "queries": made.queries} if explain else found)
+    elif explain:
+        _print_queries(made.queries)
     elif found.text is not None:
         write(found.text)
     else:
