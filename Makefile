@@ -13,7 +13,7 @@ LOAD ?= 20
 # A quarter of the time tests wait for processes that they started: three share two cores.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) '*' 3 / 2)
 
-.PHONY: setup test quick repeat lint types contracts layers pytest fuzz test-kills test-model demo docs bench conformance realworld soak lock clean mutants
+.PHONY: setup test quick repeat lint types contracts layers pytest fuzz test-kills test-model demo docs bench conformance realworld presets soak lock clean mutants
 
 setup: $(STAMP)
 
@@ -102,6 +102,10 @@ soak: setup
 # The rules and last changes of clones, by path: make realworld REPOS="../langfuse ../airflow"
 realworld: setup
 	$(BIN)/python -m tests.tools.realworld $(REPOS)
+
+# The presets of gates, each on three small projects, with the tools that are installed here.
+presets: setup
+	$(BIN)/python -m tests.tools.presets
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks

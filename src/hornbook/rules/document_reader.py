@@ -32,11 +32,12 @@ def is_rule_file(path: str | PurePosixPath, setup: ToolSetup = NO_SETUP) -> bool
 
     The setup of its tree may make it one where its place does not.
     """
-    place = PurePosixPath(path)
-    if setup.names(place) is not None:
+    # A walk asks this of every text: most of them are told by their names alone.
+    if setup.names_any and setup.names(PurePosixPath(path)) is not None:
         return True
     if _HINT.search(str(path)) is None:
         return False
+    place = PurePosixPath(path)
     return any(reader.claims(place) for reader in NATIVE)
 
 

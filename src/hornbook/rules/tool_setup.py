@@ -76,6 +76,11 @@ class ToolSetup:
         parts = (self.present, self.context_names, self.aider_reads)
         return json.dumps([sorted(part) for part in parts])
 
+    @property
+    def names_any(self) -> bool:
+        """Whether some tool's settings make rules of other files."""
+        return bool(self.aider_reads or self.context_names)
+
     def names(self, path: PurePosixPath) -> str | None:
         """The tool whose settings make a rule file of one that is none by its place."""
         if str(path) in self.aider_reads:
