@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hornbook.workspace import Workspace
-from tests.doctor.planted import DEFECTS, RULE, Defect, instead, more, sound
+from tests.doctor.planted import DEFECTS, RULE, Defect, file, instead, more, sound
 from tests.kit.git import start
 
 
@@ -57,6 +57,16 @@ def test_a_list_of_endings_or_an_exclusion_is_no_defect(
 ) -> None:
     root = Path(shutil.copytree(base, tmp_path / "kept"))
     instead(path, "globs: src/api/**", line)(root)
+    assert serious(root) == []
+
+
+def test_a_file_of_examples_and_what_rulesync_makes_are_no_defects(
+    base: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(base, tmp_path / "kept"))
+    body = (root / RULE).read_text("utf-8").split("---\n")[2]
+    file(".rulesync/rules/api.md", f"---\nglobs: ['src/api/**']\n---\n{body}")(root)
+    file(".roo/rules/5_examples.xml", "<example>See `src/orders/login.ts`.</example>\n")(root)
     assert serious(root) == []
 
 

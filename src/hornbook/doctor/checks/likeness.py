@@ -21,14 +21,22 @@ _COMMON = 20
 
 
 def duplicates(rules: RuleSet) -> list[Finding]:
-    """Copies of a text in several files, and near copies; a link is no copy."""
+    """Copies of a text in several files, and near copies; a link is no copy.
+
+    What rulesync makes of its sources it makes anew after every edit: that is no copy either.
+    """
     groups: dict[str, list[Rule]] = defaultdict(list)
     for rule in rules.texts:
         words = " ".join(_words(rule))
         if len(words) >= _SHORTEST_COPY:
             groups[words].append(rule)
-    found = [_copy(rule, same[0]) for same in groups.values() for rule in same[1:]]
-    return [*found, *_near_copies([same[0] for same in groups.values()])]
+    by_hand = [same for same in groups.values() if not any(map(_is_source, same))]
+    found = [_copy(rule, same[0]) for same in by_hand for rule in same[1:]]
+    return [*found, *_near_copies([same[0] for same in by_hand])]
+
+
+def _is_source(rule: Rule) -> bool:
+    return rule.document.tool == "rulesync"
 
 
 def _words(rule: Rule) -> list[str]:

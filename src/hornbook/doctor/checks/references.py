@@ -25,6 +25,8 @@ from hornbook.rules.document_reader import is_rule_file
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _RULE_NAME = re.compile(r"@?((?:[\w.-]+/)*[\w.-]+\.mdc)")
 _RULE_ID = re.compile(r"source\.doc\.[a-z0-9-]+\.[a-z0-9][a-z0-9.-]*[a-z0-9]")
+_OF_EXAMPLES = re.compile(r"(?:^|[_.-])(?:examples?|templates?)(?=[_.-])", re.IGNORECASE)
+"""The name of a file whose paths are made up."""
 _NO_TARGET = re.compile(r"[<>{}*$|…]|\.\.\.|^(?:url|link|path|href|file)$", re.IGNORECASE)
 
 
@@ -71,6 +73,9 @@ class References:
 
     def _paths(self, rule: Rule, named: Mentions) -> Iterator[tuple[set[str], Finding]]:
         named_paths = (*named.spans, *scripts_run(named.commands))
+        if _OF_EXAMPLES.search(rule.path.rpartition("/")[2]):
+            self._unclear += len(named_paths)
+            return
         claims = wrong_claims(named_paths, rule.folder, self._places, self._endings)
         self._unclear += claims.unclear
         lists_formats = self._lists_formats(named)
