@@ -208,6 +208,7 @@ class _Call:
                 "program": program,
                 "arguments": [_short(each) for each in arguments[1:]],
                 "confined_by": confined.means.value,
+                "log": str(self._log),
                 "network": confined.reach.value,
                 "hosts": sorted(map(str, self._hosts(given))),
                 "warnings": list(confined.warnings),

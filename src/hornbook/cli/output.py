@@ -25,6 +25,11 @@ def print_json(value: object) -> None:
     write(json.dumps(_plain(value), ensure_ascii=False, indent=2) + "\n")
 
 
+def print_line(value: object) -> None:
+    """One JSON object on a line of its own."""
+    write(json.dumps(_plain(value), ensure_ascii=False) + "\n")
+
+
 def plain_facts(value: object) -> dict[str, object]:
     """A dataclass as the JSON object that is printed of it."""
     facts: dict[str, object] = _plain(value)

@@ -1,7 +1,7 @@
 """Commands about runs: list them, show one, its audit trail, and answer what it asks."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,9 +9,21 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.cli.options import FILE_NAME, json_option, root_of
-from hornbook.cli.output import Styled, columns, console, counted, harmless, note, print_json, write
+from hornbook.cli.output import (
+    Styled,
+    columns,
+    console,
+    counted,
+    harmless,
+    note,
+    print_json,
+    print_line,
+    table_of,
+    write,
+)
 
 if TYPE_CHECKING:
+    from hornbook.loop.runs.overview import LogLine, RunRow
     from hornbook.loop.runs.run_book import Attempt, RunBook, RunReport
     from hornbook.loop.runs.state import RunLine
     from hornbook.plans.events import Event
@@ -46,23 +58,145 @@ def _subject(line: "RunLine") -> str:
 
 
 @click.group(invoke_without_command=True)
+@click.option("--watch", is_flag=True, help="Show them until you end it; a JSON line a change.")
 @json_option
 @click.pass_context
-def runs(here: click.Context, *, as_json: bool) -> None:
-    """List the runs, show one, or print its audit trail."""
+def runs(here: click.Context, *, watch: bool, as_json: bool) -> None:
+    """List the runs, show one, what it printed, or its audit trail."""
     if here.invoked_subcommand is not None:
         return
-    with _book(here.obj) as book:
-        lines = book.lines()
-    if as_json:
-        print_json({"runs": lines})
+    if watch:
+        _watch(here.obj, as_json=as_json)
         return
+    with _book(here.obj) as book:
+        if as_json:
+            print_json({"runs": book.rows()})
+            return
+        lines = book.lines()
     if not lines:
         note("no run yet: begin one with `hornbook execute SLUG`")
         return
     rows = [_run_row(line) for line in lines]
     columns(rows, heads=("status", "run", "about", "next step", "why"), whole=1)
     _note_asking(lines)
+
+
+WATCH_SECONDS = 1.0
+WATCHED = ("status", "run", "about", "phase", "attempt", "time", "tokens", "cost", "last action")
+
+
+def _watch(root: str | None, *, as_json: bool) -> None:
+    """Show all runs until somebody ends it: a table on a terminal, else a JSON line a change."""
+    import time
+    from contextlib import suppress
+
+    from hornbook.loop.runs.overview import news, people_first
+
+    told: dict[str, RunRow] = {}
+    with _book(root) as book, suppress(KeyboardInterrupt), _redrawn(as_json=as_json) as redraw:
+        while True:
+            rows = people_first(book.rows())
+            if redraw is not None:
+                redraw(rows)
+            else:
+                for row in news(told, rows):
+                    print_line(row)
+            told = {row.id: row for row in rows}
+            time.sleep(WATCH_SECONDS)
+
+
+@contextmanager
+def _redrawn(*, as_json: bool) -> "Iterator[Callable[[list[RunRow]], None] | None]":
+    if as_json or not sys.stdout.isatty():
+        yield None
+        return
+    from rich.live import Live
+
+    with Live(console=console(), refresh_per_second=4) as live:
+        yield lambda rows: live.update(table_of([_watched(row) for row in rows], heads=WATCHED))
+
+
+def _watched(row: "RunRow") -> tuple[str, ...]:
+    cost = "" if row.cost is None else f"{row.cost:.2f} {row.currency or ''}".rstrip()
+    minutes, seconds = divmod(row.elapsed_seconds, 60)
+    return (
+        Styled(row.status, STYLES.get(row.status, "")),
+        row.id,
+        row.task or f"plan.{row.plan}",
+        row.step,
+        str(row.attempt or ""),
+        f"{minutes}:{seconds:02}",
+        str(row.tokens or ""),
+        cost,
+        harmless((row.message or row.last_action or " ").splitlines()[0]),
+    )
+
+
+@runs.command("logs")
+@click.argument("run_id", metavar="ID")
+@click.option("--step", metavar="NAME", help="Only what was printed in this step.")
+@click.option("--follow", is_flag=True, help="Go on with what is printed, until the run ends.")
+@json_option
+@root_of
+def logs(root: str | None, run_id: str, step: str | None, *, follow: bool, as_json: bool) -> None:
+    """Show what the agents of a run print, as they print it."""
+    import time
+
+    from hornbook.disk import now
+
+    offsets: dict[Path, int] = {}
+    seen: str | None = None
+    with _book(root) as book:
+        while True:
+            over = book.line(run_id).status not in {"running", "waiting"}
+            for line in _printed_since(book, run_id, offsets, seen):
+                if step not in {None, line.step}:
+                    continue
+                if as_json:
+                    print_line(line)
+                else:
+                    write(f"{line.step or '-'} {line.stream}: {harmless(line.text)}\n")
+            if over or not follow:
+                return
+            time.sleep(WATCH_SECONDS)
+            seen = now()
+
+
+@runs.command("stop")
+@click.argument("run_id", metavar="ID")
+@click.option("--reason", metavar="T", default="", help="Why, for the record.")
+@json_option
+@root_of
+def stop(root: str | None, run_id: str, reason: str, *, as_json: bool) -> None:
+    """End a run, and those that it began.
+
+    A step that is under way comes to its end; nothing follows it. Exit 1 if the run had ended.
+    """
+    from hornbook.workspace import Workspace
+
+    with Workspace.open(root) as work, work.run_book() as book:
+        ended = book.stop(run_id, reason)
+        for each in ended:
+            work.wake(each)
+        status = book.line(run_id).status
+    if as_json:
+        print_json({"run": run_id.removeprefix("run."), "status": status, "ended": ended})
+    elif ended:
+        write("".join(f"{each}: stopped\n" for each in ended))
+    else:
+        write(f"{run_id} had ended: {status}\n")
+    sys.exit(0 if ended else 1)
+
+
+def _printed_since(
+    book: "RunBook", run_id: str, offsets: dict[Path, int], seen: str | None
+) -> "Iterator[LogLine]":
+    """What agents printed since the last look; what was there at the first has its call's time."""
+    from hornbook.loop.runs.overview import log_files, read_lines
+
+    for file in log_files(book.events(run_id)):
+        lines, offsets[file.path] = read_lines(file, offsets.get(file.path, 0), seen)
+        yield from lines
 
 
 def _note_asking(lines: "list[RunLine]") -> None:

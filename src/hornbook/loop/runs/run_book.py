@@ -19,6 +19,7 @@ from hornbook.loop.runs.state import (
     gate_feedback,
     project_run,
 )
+from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
 from hornbook.plans.log import Clock, EventLog
@@ -29,6 +30,7 @@ from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 
 if TYPE_CHECKING:
+    from hornbook.loop.runs.overview import RunRow
     from hornbook.loop.steps.answer import Word
 
 
@@ -188,6 +190,20 @@ class RunBook:
         ]
         return sorted(found, key=lambda line: (line.started_at, line.id), reverse=True)
 
+    def rows(self) -> "list[RunRow]":
+        """All runs at a glance, the newest first, each with what its events add up to."""
+        from hornbook.loop.runs.overview import run_row  # noqa: PLC0415  # start-up
+
+        log = self._log.synced()
+        if log is None:
+            return []
+        moment, found = now(), []
+        for plan in log.plans():
+            events = log.events(plan)
+            mine = by_run(events)
+            found += [run_row(line, mine.get(line.id, []), moment) for line in self._lines(events)]
+        return sorted(found, key=lambda row: (row.started_at, row.id), reverse=True)
+
     def line(self, run_id: str) -> RunLine:
         """One run in a line.
 
@@ -263,6 +279,28 @@ class RunBook:
         write_run_records(self._places.state, self._run_of(run_id)[1].events)
         return GivenAnswer(outcome.run_id, outcome.status, outcome.message, said.action, by)
 
+    def stop(self, run_id: str, reason: str) -> tuple[str, ...]:
+        """End a run and those that it began; the ids of all that were not over.
+
+        A step that is under way comes to its end, and nothing follows it.
+
+        Raises:
+            NotFound: There is none with this id.
+        """
+        log, run = self._run_of(run_id)
+        by = self._principal or at_command_line(self._places.state)
+        live = {line.id for line in self._lines(log.events(run.plan)) if not _is_over(line)}
+        family = [each for each in _family(run.id, log.events(run.plan)) if each in live]
+        for each in family:
+            data = {
+                "run": each,
+                "status": "stopped",
+                "reason": f"{by.id} stopped it: {reason}" if reason else f"{by.id} stopped it",
+                "spawned": [],
+            }
+            log.append(run.plan, kinds.ENDED, data, key=event_keys.run_ended(each), by=by)
+        return tuple(family)
+
     def _amend(self, plan: str, said: "Word") -> None:
         """Change sections of a plan; the tasks that were fixed stay as they are."""
         from hornbook.hooks.compiler import guarded  # noqa: PLC0415  # only this needs it
@@ -313,6 +351,19 @@ class RunBook:
         if log is None or run is None:
             raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
         return log, run
+
+
+def _is_over(line: RunLine) -> bool:
+    return line.status not in {"running", "waiting", "asking", "unreadable"}
+
+
+def _family(run_id: str, events: Iterable[Event]) -> list[str]:
+    """A run and all that it began, and these, the youngest first."""
+    family = [run_id]
+    for event in events:
+        if event.kind == kinds.STARTED and kinds.started(event).get("parent") in family:
+            family.append(str(event.data["run"]))
+    return family[::-1]
 
 
 def _answers(run: RunState, kind: str) -> tuple[str, ...]:

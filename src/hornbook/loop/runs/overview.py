@@ -1,0 +1,163 @@
+"""All runs at a glance: what each is at, what it took, and whether it needs a person."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from hornbook.loop.runs.state import RunLine
+from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Event
+
+_GOES_ON = frozenset({"running", "waiting"})
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run in a row; `cost` is None where no agent told one and no price is known."""
+
+    id: str
+    plan: str
+    task: str | None
+    workflow: str
+    status: str
+    step: str
+    attempt: int
+    agent: str | None
+    elapsed_seconds: int
+    tokens: int
+    cost: float | None
+    currency: str | None
+    last_action: str
+    needs_person: bool
+    message: str
+    started_at: str
+    updated_at: str
+
+
+def run_row(line: RunLine, events: Sequence[Event], now: str) -> RunRow:
+    """A run's line with what its own events add; one that goes on takes time until now."""
+    until = now if line.status in _GOES_ON else line.updated_at
+    took = datetime.fromisoformat(until) - datetime.fromisoformat(line.started_at)
+    usages = [
+        event.data["usage"] for event in events if isinstance(event.data.get("usage"), Mapping)
+    ]
+    costs = [each["cost"] for each in usages if each.get("cost") is not None]
+    told = [event.data.get("told") or event.data for event in events]
+    named = [str(each["agent"]) for each in told if each.get("agent")]
+    # the run of a plan asks when all of its tasks do: they are answered
+    person = line.status == "asking" and line.workflow != "plan"
+    return RunRow(
+        id=line.id,
+        plan=line.plan,
+        task=line.task,
+        workflow=line.workflow,
+        status=line.status,
+        step=line.step,
+        attempt=line.attempt,
+        agent=named[-1] if named else None,
+        elapsed_seconds=max(0, int(took.total_seconds())),
+        tokens=sum(each["input_tokens"] + each["output_tokens"] for each in usages),
+        cost=sum(costs) if costs else None,
+        currency=next((each.get("currency") or "USD" for each in usages if each.get("cost")), None),
+        last_action=_last_action(events),
+        needs_person=person,
+        message=line.message,
+        started_at=line.started_at,
+        updated_at=line.updated_at,
+    )
+
+
+def _last_action(events: Sequence[Event]) -> str:
+    """The newest thing that a run's events tell of, in a few words."""
+    for event in reversed(events):
+        told = event.data.get("told")
+        if isinstance(told, Mapping):
+            said = told.get("action") or told.get("kind") or told.get("note")
+            who = told.get("agent")
+            if said:
+                return f"{who}: {said}" if who else str(said)
+        step = event.data.get("step")
+        if step:
+            return f"{step}: {event.kind.rpartition('.')[2]}"
+    return events[-1].kind if events else ""
+
+
+def people_first(rows: Iterable[RunRow]) -> list[RunRow]:
+    """Rows by plan; plans and runs that need a person come first, then those that go on."""
+    listed = list(rows)
+    urgent = {row.plan for row in listed if row.needs_person}
+    live = {row.plan for row in listed if row.status in _GOES_ON}
+
+    def place(row: RunRow) -> tuple[object, ...]:
+        own = (not row.needs_person, row.status not in _GOES_ON, row.started_at, row.id)
+        return (row.plan not in urgent, row.plan not in live, row.plan, *own)
+
+    return sorted(listed, key=place)
+
+
+def news(before: Mapping[str, RunRow], rows: Iterable[RunRow]) -> list[RunRow]:
+    """The rows that are new or tell something new; time that passes alone is none."""
+    return [row for row in rows if _told(before.get(row.id)) != _told(row)]
+
+
+def _told(row: RunRow | None) -> tuple[object, ...] | None:
+    if row is None:
+        return None
+    return (row.status, row.step, row.attempt, row.tokens, row.cost, row.last_action, row.message)
+
+
+# What agents print
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line that an agent printed; `at` is when its call began, or when the line was seen."""
+
+    at: str
+    step: str
+    stream: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file that an agent prints into, and which step of which call it is of."""
+
+    path: Path
+    at: str
+    step: str
+    stream: str
+
+
+def log_files(events: Sequence[Event]) -> Iterator[LogFile]:
+    """The files of a run's calls in order, stdout and stderr each."""
+    steps: dict[tuple[object, object], str] = {}
+    seen: set[str] = set()
+    for event in events:
+        place = (event.data.get("round"), event.data.get("number"))
+        if event.data.get("step"):
+            steps[place] = str(event.data["step"])
+        told = event.data.get("told")
+        log = told.get("log") if isinstance(told, Mapping) else None
+        if event.kind == kinds.TOLD and isinstance(log, str) and log not in seen:
+            seen.add(log)
+            path, step = Path(log), steps.get(place, "")
+            yield LogFile(path, event.at, step, "stdout")
+            yield LogFile(path.with_suffix(".err"), event.at, step, "stderr")
+
+
+def read_lines(file: LogFile, start: int, at: str | None = None) -> tuple[list[LogLine], int]:
+    """The whole lines of a file behind an offset, and the offset behind them."""
+    if not file.path.is_file():
+        return [], start
+    with file.path.open("rb") as opened:
+        opened.seek(start)
+        data = opened.read()
+    whole, newline, _ = data.rpartition(b"\n")
+    if not newline:
+        return [], start
+    lines = whole.decode("utf-8", "replace").split("\n")
+    return [LogLine(at or file.at, file.step, file.stream, line) for line in lines], start + len(
+        whole
+    ) + 1
