@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.commits.change import Touched, links, touched
-from hornbook.commits.hidden import LINK, SUBMODULE
+from hornbook.commits.content import LINK, SUBMODULE
 from hornbook.errors import BadGlob
 from hornbook.gates import floors
 from hornbook.gates.floors import Strictness

@@ -15,7 +15,15 @@ from pathlib import Path
 from unicodedata import category
 
 from hornbook.commits.commit import commit_at
-from hornbook.commits.content import Content, content_of
+from hornbook.commits.content import (
+    LINK,
+    SUBMODULE,
+    Content,
+    FileChange,
+    Hidden,
+    content_of,
+    hidden_in,
+)
 from hornbook.commits.git import (
     blobs,
     commit,
@@ -29,7 +37,6 @@ from hornbook.commits.git import (
     run,
     whereabouts,
 )
-from hornbook.commits.hidden import LINK, SUBMODULE, FileChange, Hidden, hidden_in
 from hornbook.commits.isolated_git import run_on_objects
 from hornbook.errors import UsageError
 from hornbook.text.visible import as_text

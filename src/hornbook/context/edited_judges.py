@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hornbook.commits.change import Change, is_empty_tree
 from hornbook.commits.commit import commit_at
-from hornbook.commits.hidden import LINK, FileChange
+from hornbook.commits.content import LINK, FileChange
 from hornbook.graph.commit_graph import tree_of
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.binding import is_broken_link, of_no_tool

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hornbook.commits import git
 from hornbook.commits.change import Change, change
-from hornbook.commits.hidden import Hidden
+from hornbook.commits.content import Hidden
 from hornbook.context.budget import ReviewRoom, RoomAsked, endpoint, review_room
 from hornbook.context.edited_judges import edited_judges
 from hornbook.context.named_files import expanded

@@ -19,8 +19,7 @@ import msgspec
 from hornbook.commits import git
 from hornbook.commits.change import Change, change
 from hornbook.commits.commit import commit_at
-from hornbook.commits.content import Content, content_of
-from hornbook.commits.hidden import FileChange, Hidden
+from hornbook.commits.content import Content, FileChange, Hidden, content_of
 from hornbook.context.edited_judges import edited_judges
 from hornbook.context.prompt import Context, ReviewerBrief
 from hornbook.context.receipt import NO_UNITS, SCHEMA, asked_in

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.commits.change import ABSENT, Touched, touched
+from hornbook.commits.content import SUBMODULE
 from hornbook.commits.git import blob_sizes, blobs
-from hornbook.commits.hidden import SUBMODULE
 from hornbook.disk import write_whole
 from hornbook.errors import EventLogError, UsageError
 from hornbook.loop.runs.state import RunState, advance_run, by_run, project_run

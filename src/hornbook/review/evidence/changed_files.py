@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from hornbook.commits.change import Change
-from hornbook.commits.hidden import FileChange
+from hornbook.commits.content import FileChange
 from hornbook.review.evidence.places import meant
 from hornbook.review.evidence.quotes import squeezed
 from hornbook.review.judgement import Citation
