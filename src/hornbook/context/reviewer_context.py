@@ -199,7 +199,11 @@ class _Assembly:
             ),
         )
         return [
-            Reason(code, f"{what} need {needed} tokens, {given} are reserved{self._remedy(code)}.")
+            Reason(
+                code,
+                f"{what} {'need' if what.endswith('s') else 'needs'} {needed} tokens, "
+                f"{given} are reserved{self._remedy(code)}.",
+            )
             for code, what, needed, given in needs
             if needed > given
         ]
