@@ -231,3 +231,20 @@ def test_what_was_sent_and_answered_is_kept_and_recorded(changed: Path, tmp_path
     (record,) = (changed / ".hornbook/records/reviews").glob("*.json")
     assert json.loads(record.read_text())["reviews"][0]["name"] == "scripted"
     assert "scripted: 1 call" in done.stderr
+
+
+def test_a_second_opinion_is_asked_for_where_the_base_wants_one(tmp_path: Path) -> None:
+    config = {".hornbook/config.yaml": "review: {reviewers: 2}\n"}
+    start(tmp_path, {**cases.RULES, **config})
+    commit(tmp_path, cases.CHANGED)
+    first = Told(Answer(text=GOOD))
+    second = Told(Answer(text=json.dumps({**cases.GOOD, "feedback": "I found nothing."})))
+    ran = reviewed(tmp_path, reviewer(first), reviewer(second))
+    assert ran.judged.judgement.outcome == "approved"
+    assert "Try to refute that approval" not in first.asked[0].prompt
+    assert "Try to refute that approval" in second.asked[0].prompt
+    assert [each.name for each in ran.judged.reviews] == ["told", "told-refuting"]
+    assert len(ran.judged.receipts) == 2
+    with Workspace.open(tmp_path) as work:
+        alone = work.plan_review("main..work", agents=["scripted"])
+    assert [each.name for each in alone.reviewers] == ["scripted", "scripted"]

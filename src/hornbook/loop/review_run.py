@@ -30,6 +30,7 @@ from hornbook.graph.commit_graph import graph_at, settings_of
 from hornbook.loop.configured_agents import Reviewer, WorkspaceStaff
 from hornbook.review.check import check_reviews, judge_without_review, recompute_case
 from hornbook.review.judgement import Judgement, ReviewProblem, Route, Ruling
+from hornbook.review.opinions import REFUTING
 from hornbook.review.printed_review import PrintedReview
 from hornbook.review.review_record import JudgedReview
 from hornbook.rules.document_reader import is_rule_file
@@ -63,21 +64,27 @@ class ReviewerBill:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPlan:
-    """A review that could be asked for: the packets, whole or refused, and who is asked."""
+    """A review that could be asked for: the packets, whole or refused, and who is asked.
+
+    Where the base asks for a second opinion, all but the first reviewer get the packets of the
+    `second`, to refute by.
+    """
 
     change: Change
     packets: tuple[Packet, ...]
     reviewers: tuple[Reviewer, ...]
+    second: tuple[Packet, ...] = ()
 
     @property
     def complete(self) -> bool:
         """Whether there is something to send."""
-        return all(each.context.text is not None for each in self.packets)
+        return all(each.context.text is not None for each in (*self.packets, *self.second))
 
     @property
     def tokens(self) -> int:
-        """What one reviewer is sent, over all passes."""
-        return sum(each.context.tokens for each in self.packets) if self.complete else 0
+        """What one reviewer is sent at most, over all passes."""
+        both = (sum(e.context.tokens for e in some) for some in (self.packets, self.second))
+        return max(both) if self.complete else 0
 
     def most_cost(self, reviewer: Reviewer) -> float | None:
         """The most that a model takes for one answer to each packet; None without its prices."""
@@ -103,6 +110,7 @@ class _Asked:
     name: str
     bill: ReviewerBill
     answers: list[Answer]
+    packets: tuple[Packet, ...]
 
     @property
     def failed(self) -> str | None:
@@ -135,9 +143,16 @@ def plan_review(
     smallest = min(known, key=lambda each: each.window, default=None)
     snapshot = graph_at(staff.root, found.base)
     asked = smallest.endpoint_name if smallest is not None else None
-    contexts = Contexts(staff.root, snapshot)
-    packet = contexts.of_change(found, snapshot, asked, reserve)
-    return ReviewPlan(found, tuple(packet.parts()), reviewers)
+
+    def packets(*, refute: bool) -> tuple[Packet, ...]:
+        contexts = Contexts(staff.root, snapshot, refute=refute)
+        return tuple(contexts.of_change(found, snapshot, asked, reserve).parts())
+
+    first = packets(refute=False)
+    if snapshot.settings.review.reviewers < 2:
+        return ReviewPlan(found, first, reviewers)
+    both = reviewers if len(reviewers) > 1 else reviewers * 2
+    return ReviewPlan(found, first, both, packets(refute=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +180,7 @@ class ReviewStaff:
         commit = commit_at(self.root, found.base)
         base = settings_of(commit) if CONFIG.as_posix() in commit.files else None
         default = (base and base.engine.agent) or self.settings.engine.agent
-        names = list(agents) or list(filter(None, (default.rpartition(",")[2].strip(),)))
+        names = list(agents) or _reviewers_in(default)
         if not names:
             raise UsageError("nobody is named to review: use --agent, or set `engine.agent`.")
         for name in names:
@@ -175,6 +190,12 @@ class ReviewStaff:
             reviewer = WorkspaceStaff(self.places, settings).reviewer(name)
             _refuse_edited(found, name, settings.agents.get(name))
             yield reviewer
+
+
+def _reviewers_in(agents: str) -> list[str]:
+    """Who reviews where `engine.agent` names a developer and reviewers, or one for both."""
+    names = list(filter(None, (each.strip() for each in agents.split(","))))
+    return names[1:2] or names[:1]
 
 
 def _refuse_edited(found: Change, name: str, own: OwnCommand | None) -> None:
@@ -206,7 +227,8 @@ def review_change(
     Raises:
         UsageError: Git does not have the commits any more.
     """
-    receipts = [receipt(each.context, each.made_for) for each in plan.packets]
+    both = (*plan.packets, *plan.second)
+    receipts = [receipt(each.context, each.made_for) for each in both]
     if not plan.complete:
         rules = recompute_case(root, receipts, today=today).rules
         return RunReview(JudgedReview(replace(_refused(plan), rules=rules), [], [], gates), ())
@@ -280,17 +302,16 @@ def _ask_all(
     wait: Callable[[float], None],
 ) -> list[_Asked]:
     """Every reviewer's newest answers; they work side by side and know nothing of each other."""
-    names = _names(plan.reviewers)
-    asked = [
-        _Asked(each, name, ReviewerBill(name, each.model), [])
-        for each, name in zip(plan.reviewers, names, strict=True)
-    ]
+    asked = []
+    for place, (reviewer, name) in enumerate(zip(plan.reviewers, _names(plan), strict=True)):
+        packets = plan.second if place and plan.second else plan.packets
+        asked.append(_Asked(reviewer, name, ReviewerBill(name, reviewer.model), [], packets))
     with _files_of(root, plan.change.head) as folder, ThreadPoolExecutor(len(asked)) as pool:
         problems: dict[str, Sequence[Mapping[str, object]]] = {each.name: () for each in asked}
         ask = 1
         while problems:
             wanted = [each for each in asked if each.name in problems]
-            calls = [_Calls(plan, folder, ask, problems[each.name], tell, wait) for each in wanted]
+            calls = [_Calls(folder, ask, problems[each.name], tell, wait) for each in wanted]
             list(pool.map(_Calls.ask, calls, wanted))
             problems = {}
             for each in wanted:
@@ -306,9 +327,10 @@ def _ask_all(
     return asked
 
 
-def _names(reviewers: Sequence[Reviewer]) -> list[str]:
+def _names(plan: ReviewPlan) -> list[str]:
     """What the reviewers are called: an agent that is named twice gets a number."""
-    names = [each.name for each in reviewers]
+    refuting = REFUTING if plan.second else ""
+    names = [f"{each.name}{refuting if n else ''}" for n, each in enumerate(plan.reviewers)]
     return [
         f"{name}-{names[: place + 1].count(name)}" if names.count(name) > 1 else name
         for place, name in enumerate(names)
@@ -319,7 +341,6 @@ def _names(reviewers: Sequence[Reviewer]) -> list[str]:
 class _Calls:
     """The calls of one round: each packet once."""
 
-    plan: ReviewPlan
     folder: Path
     number: int
     problems: Sequence[Mapping[str, object]]
@@ -329,7 +350,7 @@ class _Calls:
     def ask(self, asked: _Asked) -> None:
         """Ask a reviewer for each packet, until one call fails; what it took goes on its bill."""
         asked.answers = []
-        for place, packet in enumerate(self.plan.packets, 1):
+        for place, packet in enumerate(asked.packets, 1):
             answer = self._answer(asked, packet, place)
             asked.answers.append(answer)
             if asked.failed is not None:

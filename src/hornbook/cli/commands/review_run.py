@@ -111,6 +111,8 @@ def _keep(work: "Workspace", plan: "ReviewPlan", ran: "RunReview", output: Path)
     """Write what the review was made from and what came of it."""
     output.mkdir(parents=True, exist_ok=True)
     folders = write_with_schemas(work, plan.packets, output) if plan.complete else []
+    if plan.complete and plan.second:
+        write_with_schemas(work, plan.second, output / "refute")
     if ran.judged.gates is not None:
         _write(output / "gates.json", ran.judged.gates)
     for each in ran.judged.reviews:
