@@ -318,7 +318,7 @@ class Workspace(Repository):
             criteria=criteria,
             model=model,
             brief=brief,
-            situation=developer_packet.Situation(gates=commands),
+            situation=developer_packet.Situation(gates=commands, graph=self.ingested),
         )
         if made.due and brief is not None:
             self.memory().checkpoint_at_boundary(brief.plan.slug)

@@ -155,10 +155,10 @@ def test_a_collision_names_both_values_and_where_each_came_from() -> None:
         "script", {"fresh_context": "enabled"}, lines={"fresh_context": 4}
     ).errors
     assert "fresh_context is `enabled` (line 4)" in default.message
-    assert "inherit_context is `full` (the default of script)" in default.message
+    assert "inherit_context is `full` (default for script)" in default.message
     assert default.line == 4
     (subtask,) = effective("atomic.subtask", {"inherit_context": "subset"}).errors
-    assert "fresh_context is `enabled` (the default of atomic.subtask)" in subtask.message
+    assert "fresh_context is `enabled` (default for atomic.subtask)" in subtask.message
     assert "inherit_context is `subset` (given)" in subtask.message
     both = {"inherit_context": "subset", "fresh_context": "enabled"}
     (explicit,) = effective("reduce", both, lines={"inherit_context": 7, "fresh_context": 3}).errors
@@ -186,7 +186,7 @@ def test_messages_name_the_nearest_value() -> None:
         ("script", None, "script"),
         ("atomic", "other", None),
         ("atomic", "", None),
-        ("reduce", "inner_task", None),
+        ("reduce", "inner_task", "reduce"),
         ("reduce.inner_task", None, None),
         ("atomic.subtask", None, None),
         ("", None, None),

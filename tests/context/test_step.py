@@ -1,59 +1,122 @@
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
 from hornbook import Workspace
 from hornbook.context.budget import DevelopRoom
 from hornbook.context.developer_context import Development, FileText, assemble_development
-from hornbook.context.prompt import Outcome, Part, Unit
-from hornbook.context.step_parts import StepOutput, step_parts
-from hornbook.context.templates.context_settings import DEFAULTS, Operator, effective
+from hornbook.context.prompt import Outcome, Unit
+from hornbook.context.step_parts import StepOutput, StepView, names_one_of
+from hornbook.context.templates.roles import StepTemplate
+from hornbook.context.templates.template import require_template
 from hornbook.text.tokens import counter
 from tests.kit.workspaces import with_the_example_sop, write
 
 COUNT = counter("cl100k")
-PARENT = [Part("sops", "Rules", (Unit("a", "1", "A\n"), Unit("b", "1", "B\n")), 9)]
-OUTPUTS = [StepOutput("develop", "short\n", "short and long\n")]
 
 
-def names(operator: Operator, **given: str) -> list[tuple[str, tuple[str, ...]]]:
-    settings = effective(operator, given).effective
-    assert settings is not None
-    parts = step_parts(
-        settings,
-        inherited=PARENT,
-        outputs=OUTPUTS,
-        fresh=lambda: [Part("fresh", "Fresh", (Unit("f", "1", "F\n"),), 9)],
-        concerns=lambda unit: unit.id == "b",
-    )
-    return [(part.name, tuple(unit.text for unit in part.units)) for part in parts]
+def view(*files: str, loop: str = "", **given: str) -> StepView:
+    """A step with these settings in a loop with those."""
+    block = "".join(f"<{key}>{value}</{key}>" for key, value in given.items())
+    d = "<description>d</description>"
+    step = f'<task type="atomic">{d}<context_management>{block}</context_management></task>'
+    around = f'<task type="sequential">{d}<context_management>{loop}</context_management></task>'
+    made = [
+        StepTemplate(name, f"{name}.xml", "0", require_template(text, name))
+        for name, text in (("developer", step), ("loop", around))
+    ]
+    return StepView(made[0], made[1], files)
 
 
-def test_a_standard_step_inherits_and_asks_nothing() -> None:
-    assert names(Operator.ATOMIC) == [("sops", ("A\n", "B\n"))]
+UNITS = (Unit("a", "1", "See `src/a.py`.\n"), Unit("b", "1", "Look into src/lib/ first.\n"))
+OUTPUTS = (
+    StepOutput("developer 1", "done", ("src/a.py",), "short", "short\nand long"),
+    StepOutput("gates 1", "failed", ("src/b.py",), "check failed", "check failed\noutput"),
+)
+SUBSET = {"inherit_context": "subset"}
+NONE = {"inherit_context": "none", "fresh_context": "enabled"}
 
 
-def test_a_subtask_inherits_nothing_and_asks_anew() -> None:
-    assert names(Operator.SUBTASK) == [("fresh", ("F\n",))]
+def test_a_standard_step_inherits_all_and_asks_nothing() -> None:
+    found = view()
+    assert found.inherited(UNITS) == (UNITS, ())
+    assert not found.asks_graph
+    assert found.inherits_because == "inherit_context: full (default for atomic.standard)"
 
 
-def test_a_subset_keeps_what_concerns_the_files() -> None:
-    given = {"inherit_context": "subset", "fresh_context": "disabled"}
-    assert names(Operator.SUBTASK, **given) == [("sops", ("B\n",))]
+def test_a_step_that_inherits_nothing_says_what_it_leaves_and_by_which_setting() -> None:
+    found = view(**NONE)
+    kept, gone = found.inherited(UNITS)
+    assert kept == ()
+    assert [(each.id, each.reason) for each in gone] == [
+        ("a", "not taken over (inherit_context: none (developer.xml, line 1))"),
+        ("b", "not taken over (inherit_context: none (developer.xml, line 1))"),
+    ]
+    assert found.asks_graph
+    assert found.outputs(OUTPUTS)[0] == ()
 
 
-def test_a_sequence_passes_notes_on_or_everything() -> None:
-    assert ("earlier", ("short\n",)) in names(Operator.SEQUENTIAL)
-    whole = names(Operator.SEQUENTIAL, accumulation_format="full_output")
-    assert ("earlier", ("short and long\n",)) in whole
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [("src/a.py", ["a"]), ("src/lib/x.py", ["b"]), ("src/other.py", [])],
+)
+def test_a_subset_is_what_names_the_files(file: str, expected: list[str]) -> None:
+    kept, gone = view(file, **SUBSET).inherited(UNITS)
+    assert [unit.id for unit in kept] == expected
+    assert len(kept) + len(gone) == 2
 
 
-@given(st.sampled_from(list(Operator)))
-def test_nobody_inherits_and_asks_anew_at_once(operator: Operator) -> None:
-    assert operator in DEFAULTS
-    found = {name for name, _ in names(operator)}
-    assert not {"sops", "fresh"} <= found
+@pytest.mark.parametrize(
+    ("text", "concerned"),
+    [
+        ("in `src/a.py:12`", True),
+        ("in src/a.py.", True),
+        ("all of `src`", True),
+        ("all of src", False),
+        ("every `src/*.py`", True),
+        ("every src/**", True),
+        ("only `src/b.py`", False),
+        ("a [link](src/a.py)", False),
+        ("`[`", False),
+    ],
+)
+def test_words_that_name_a_file(text: str, *, concerned: bool) -> None:
+    assert names_one_of(text, ["src/a.py"]) is concerned
+
+
+def test_a_subset_of_a_text_keeps_whole_paragraphs_below_their_headings() -> None:
+    text = "## Situation\n\nAbout `src/a.py`.\n\nAbout b.\n\n## Mission\n\nGreet.\n"
+    kept, gone = view("src/a.py", **SUBSET).inherited_text("plan.p", text)
+    assert kept == "## Situation\n\nAbout `src/a.py`.\n"
+    assert gone[0].id == "plan.p"
+    assert view().inherited_text("plan.p", text) == (text, ())
+
+
+def test_the_loop_passes_on_notes_or_everything_or_nothing() -> None:
+    def told(loop: str = "", **given: str) -> list[str]:
+        return [unit.text for unit in view("src/a.py", loop=loop, **given).outputs(OUTPUTS)[0]]
+
+    assert told() == [
+        "- gates 1: failed, src/b.py: check failed\n",
+        "- developer 1: done, src/a.py: short\n",
+    ]
+    whole = told("<accumulation_format>full_output</accumulation_format>")
+    assert whole[1] == "## developer 1: done, src/a.py\n\nshort\nand long\n"
+    assert told("<accumulate_data>false</accumulate_data>") == []
+    assert told(**SUBSET) == ["- developer 1: done, src/a.py: short\n"]
+
+
+def test_the_narrower_of_loop_and_step_counts() -> None:
+    found = view(loop="<inherit_context>none</inherit_context>")
+    assert found.inherited(UNITS)[0] == ()
+    assert found.inherits_because == "of the loop, inherit_context: none (loop.xml, line 1)"
+
+
+def test_a_step_that_inherits_sees_what_the_loop_asked_the_graph() -> None:
+    anew = "<inherit_context>none</inherit_context><fresh_context>enabled</fresh_context>"
+    assert view(loop=anew).asks_graph
+    assert view(loop=anew).graph_because.startswith("of the loop, fresh_context: enabled")
+    assert not view(loop=anew, inherit_context="none").asks_graph
 
 
 ROOM = DevelopRoom(9999, 500, 100, 200, 100, 60)

@@ -191,7 +191,7 @@ def test_what_is_not_known_is_refused(inner: str, expected: list[str]) -> None:
         ('type="atomic.subtask"', ["unknown_operator:atomic.subtask"]),
         ('type="reduce.inner_task"', ["unknown_operator:reduce.inner_task"]),
         ('type="atomic" subtype="other"', ["unknown_operator:atomic.other"]),
-        ('type="sequential" subtype="standard"', ["unknown_operator:sequential.standard"]),
+        ('type="sequential" subtype="standard"', ["not_applicable:subtype"]),
         ('type="atomic" id="x"', ["unknown_attribute:id"]),
         ('type="atomic" xmlns="http://example.org"', ["unknown_attribute:xmlns"]),
         ('type=" script "', []),
@@ -293,7 +293,7 @@ def test_a_collision_names_the_default_and_the_line() -> None:
     text = f'<task type="atomic">{D}\n{block(fresh_context="enabled")}</task>'
     (error,) = load_template(text).errors
     assert "`enabled` (line 2)" in error.message
-    assert "`full` (the default of atomic.standard)" in error.message
+    assert "`full` (default for atomic.standard)" in error.message
 
 
 def test_the_first_of_two_values_is_judged() -> None:

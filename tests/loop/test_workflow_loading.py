@@ -141,7 +141,7 @@ def by_name(of: Definition) -> Definition:
     return {**of, "steps": {each["name"]: each for each in of["steps"]}}
 
 
-def test_the_shipped_loop_is_the_sources_with_exactly_two_edits() -> None:
+def test_the_shipped_loop_is_the_sources_with_exactly_three_edits() -> None:
     source = json.loads(SOURCE.read_text(encoding="utf-8"))
     found = differences(by_name(source), by_name(definition()))
     failing_context = {path: value for path, value in found.items() if "context" in path}
@@ -171,6 +171,10 @@ def test_the_shipped_loop_is_the_sources_with_exactly_two_edits() -> None:
             "steps.max_retries_exceeded.action.payload.last_feedback": (
                 "${steps.reviewer.output.feedback}",
                 "${steps.last_check.output.feedback}",
+            ),
+            "steps.structural_gates.action.payload.preset": (
+                "${trigger.payload.gate_preset:-go}",
+                "${trigger.payload.gate_preset}",
             ),
             "steps.retry_developer_feedback.output_as": (None, "developer"),
             "steps.retry_developer_gates.output_as": (None, "developer"),

@@ -43,6 +43,7 @@ TASK: dict[str, Json] = {
     "task_id": "task.users.1",
     "slug": "users",
     "model": "some-model",
+    "gate_preset": "go",
     "task_description": "Add a handler.",
     "acceptance_criteria": ["it answers", "it is tested"],
     "constraints": "IN: handlers/**",
@@ -500,6 +501,7 @@ def test_a_trigger_that_lacks_something_does_not_start_and_all_of_it_is_told() -
         "trigger.payload.model",
         "trigger.payload.acceptance_criteria",
         "trigger.payload.constraints",
+        "trigger.payload.gate_preset",
     ]
 
 

@@ -87,10 +87,10 @@ def test_what_no_commit_has_is_carried_by_the_receipt(root: Path, told: Receipt)
     assert found.outcome == "approved", found.problems
     (warning,) = found.warnings
     assert warning.code == "told_besides"
-    assert "decisions, plan, situation, task" in warning.message
+    assert "decisions, situation, task" in warning.message
 
 
-@pytest.mark.parametrize("key", ["situation", "plan", "task", "decisions"])
+@pytest.mark.parametrize("key", ["situation", "task", "decisions"])
 def test_what_the_receipt_carries_is_what_was_told(root: Path, told: Receipt, key: str) -> None:
     def forge(plain: dict[str, Any]) -> None:
         plain["told"][key] = "" if key == "situation" else [] if key == "decisions" else None
@@ -99,7 +99,7 @@ def test_what_the_receipt_carries_is_what_was_told(root: Path, told: Receipt, ke
 
 
 @pytest.mark.parametrize(
-    "forged", [{"told": "all"}, {"told": {"plan": 3}}, {"model": "none"}, {"model": None}]
+    "forged", [{"told": "all"}, {"told": {"task": 3}}, {"model": "none"}, {"model": None}]
 )
 def test_a_prompt_that_cannot_be_made_again_is_refused(
     root: Path, facts: Receipt, forged: dict[str, object]

@@ -63,7 +63,6 @@ class ReviewRoom:
     reserve: int
     situation: int
     diff: int
-    plan: int = 0
     task: int = 0
     core: int = 0
     planned: int = 4000
@@ -129,7 +128,7 @@ def too_large(estimate: int, given: TaskRoom, *, sweet_spot: int, budget: Budget
 def review_room(
     settings: Settings, window: int, reserve: Reserve, *, planned: bool = False
 ) -> ReviewRoom:
-    """The budgets of a review in a window; plan and task share the working memory.
+    """The budgets of a review in a window; a task is part of the working memory.
 
     Raises:
         UsageError: The window leaves nothing for a change.
@@ -142,14 +141,13 @@ def review_room(
             f"a window of {window} tokens leaves {diff} for a change ({fixed} are reserved, "
             f"{budget.safety_percent} % are kept free): use a model with a larger window."
         )
-    taken = budget.plan + budget.task if planned else 0
+    taken = budget.task if planned else 0
     return ReviewRoom(
         window=window,
         instructions=budget.system_prompt,
         reserve=reserve.tokens,
         situation=max(0, budget.working_memory - taken),
         diff=diff,
-        plan=budget.plan,
         task=budget.task,
         planned=reserve.planned,
         reserve_from=reserve.source,

@@ -1,7 +1,7 @@
 """The developer's context: the plan, the task and its files, without the reviewer's rules."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from hornbook.context.bin_packing import fewest_groups
@@ -33,7 +33,11 @@ class FileText:
 
 @dataclass(frozen=True, slots=True)
 class Development:
-    """All that a developer's context is made from."""
+    """All that a developer's context is made from.
+
+    `asked` is what its workflow asks in the instructions, `because` the settings by which the
+    sections are there.
+    """
 
     instructions: str
     task: str
@@ -49,18 +53,35 @@ class Development:
     risks: tuple[Unit, ...] = ()
     recent: tuple[Unit, ...] = ()
     rules: str = ""
+    earlier: tuple[Unit, ...] = ()
+    signatures: tuple[Unit, ...] = ()
+    conventions: tuple[Unit, ...] = ()
+    asked: str = ""
+    because: Mapping[str, str] = field(default_factory=dict)
 
 
 def assemble_development(work: Development, room: DevelopRoom, count: TokenCounter) -> Context:
     """The whole context, or a refusal with a split of the files; nothing is cut.
 
-    Decisions, risks and what just happened go in item by item while their room lasts.
+    Decisions, risks, what earlier steps left, what just happened and what the graph says go in item
+    by item while their room lasts.
     """
     notes, past = _fitting(
         (("decisions", work.decisions), ("risks", work.risks)), room.notes, count
     )
-    recent, older = _fitting((("recent", work.recent),), room.recent, count)
-    parts = [part for part in _parts(work, room, {**notes, **recent}) if part.units]
+    recent, older = _fitting(
+        (("earlier", work.earlier), ("recent", work.recent)), room.recent, count
+    )
+    left = max(0, room.rules - count(work.rules)) if work.rules else room.rules
+    graph, beyond = _fitting(
+        (("signatures", work.signatures), ("conventions", work.conventions)), left, count
+    )
+    fitting = {**notes, **recent, **graph}
+    parts = [
+        replace(part, because=work.because.get(part.name, ""))
+        for part in _parts(work, room, fitting)
+        if part.units
+    ]
     sizes = {part.name: _size(part, count) for part in parts}
     over = [part for part in parts if sizes[part.name] > part.budget]
     if over:
@@ -74,9 +95,9 @@ def assemble_development(work: Development, room: DevelopRoom, count: TokenCount
         counter=count.name,
         sha256=sha256(text.encode()).hexdigest(),
         sections=sections,
-        left_out=(*past, *older),
+        left_out=(*past, *older, *beyond),
         window=room.window,
-        tiers=contributions(sections, {Tier.TASK: past, Tier.TRANSIENT: older}),
+        tiers=contributions(sections, {Tier.TASK: past, Tier.TRANSIENT: (*older, *beyond)}),
     )
 
 
@@ -106,8 +127,9 @@ def _parts(
     task = _lines(work.task, "Acceptance criteria", work.criteria)
     task = _lines(task, "Constraints", work.constraints)
     task = _lines(task, "These commands must pass", [f"`{gate}`" for gate in work.gates])
+    asked = room.task + room.feedback if work.asked else 0  # it may hold the task and its failure
     return [
-        _if_said("instructions", "Instructions", work.instructions, room.instructions),
+        _if_said("instructions", "Instructions", work.instructions, room.instructions + asked),
         Part("core", "What always holds", work.core, room.core),
         _if_said("plan", "The plan", plan, room.plan),
         Part("decisions", "Decisions that stand", fitting.get("decisions", ()), room.notes),
@@ -115,7 +137,15 @@ def _parts(
         _if_said("task", "The task", task, room.task),
         _if_said("rules", "The rules", work.rules, room.rules),
         _if_said("feedback", "What the last attempt was told", work.feedback, room.feedback),
+        Part("earlier", "What earlier steps left", fitting.get("earlier", ()), room.recent),
         Part("recent", "What just happened", fitting.get("recent", ()), room.recent),
+        Part(
+            "signatures",
+            "The files and what they declare",
+            fitting.get("signatures", ()),
+            room.rules,
+        ),
+        Part("conventions", "Conventions", fitting.get("conventions", ()), room.rules),
         _files_part(work.files, room.files),
     ]
 

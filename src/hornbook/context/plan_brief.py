@@ -50,13 +50,15 @@ class Brief:
 
     @property
     def work(self) -> Unit:
-        """The task with its criteria, and the constraints of the plan."""
+        """The task with its criteria, or else what the plan is for; and the plan's constraints."""
         lines = []
         unit, text = f"{self.plan.id}.constraints", render(self.plan)
         if self.task is not None:
             unit, text = self.task.id_in(self.plan.slug), render_task(self.plan, self.task)
             lines += [f"## {self.task.title}", "", self.task.description, ""]
             lines += ["Acceptance criteria:", *(f"- {each}" for each in self.task.criteria), ""]
+        elif self.plan.mission.strip():
+            lines += ["## Mission", "", self.plan.mission.strip(), ""]
         if self.constraints:
             lines += ["Constraints:", *(f"- {each}" for each in self.constraints), ""]
         return Unit(unit, _revision(unit, text), "\n".join(lines))

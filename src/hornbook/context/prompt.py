@@ -48,12 +48,12 @@ class Unit:
 class ReviewerBrief:
     """What a reviewer is told that no commit has: how the change came about, what it is for.
 
-    A receipt carries it, so that the whole prompt can be made again. With `refute` it is the
-    packet of a second opinion.
+    `instructions` is what its workflow asks. A receipt carries all of it, so that the whole prompt
+    can be made again. With `refute` it is the packet of a second opinion.
     """
 
     situation: str = ""
-    plan: Unit | None = None
+    instructions: str = ""
     task: Unit | None = None
     decisions: tuple[Unit, ...] = ()
     refute: bool = False
@@ -82,7 +82,8 @@ class Item:
 class Section:
     """A part of the prompt: its bytes are its heading and its items, its tokens those of its items.
 
-    The budget is for the items; headings and marks are covered by the safety share.
+    The budget is for the items; headings and marks are covered by the safety share. `because` says
+    by which setting it is there.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Section:
     length: int
     sha256: str
     items: tuple[Item, ...]
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +132,13 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """How hard the developer's context was pressed: where shortcuts are likely."""
+    """How hard the developer's context was pressed, and what the gates said: name and status."""
 
     utilisation_percent: int
     steps: int
     attempts: int
     gate_warnings: tuple[str, ...] = ()
+    gates: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,8 @@ class Part:
     """A section before it is laid out: `empty` is said in the place of units.
 
     Units that are `quoted` stand between marks with their id and hash, so that no text in them
-    can pass for a section of the prompt. `remarks` are said above units, by id.
+    can pass for a section of the prompt. `remarks` are said above units, by id; `because` is not
+    part of the prompt.
     """
 
     name: str
@@ -194,6 +198,7 @@ class Part:
     empty: str = ""
     quoted: bool = True
     remarks: Mapping[str, str] = field(default_factory=dict)
+    because: str = ""
 
     @property
     def pieces(self) -> list[tuple[str, Unit | None]]:
@@ -273,12 +278,13 @@ def lay_out(parts: Sequence[Part], count: Count) -> tuple[str, tuple[Section, ..
                 length=offset - start,
                 sha256=sha256(part.text.encode()).hexdigest(),
                 items=tuple(items),
+                because=part.because,
             )
         )
     return "".join(texts), tuple(sections)
 
 
-GROWING = ("plan", "task", "decisions", "risks", "feedback", "recent")
+GROWING = ("plan", "task", "decisions", "risks", "feedback", "earlier", "recent")
 """The sections of task and transient tier that grow with the work."""
 
 

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any  # receipts are read as they come
 
 from hornbook.context.prompt import Context, ReviewerBrief, answer_ids
+from hornbook.context.templates.roles import StepFacts
 from hornbook.rules.own_files.records import RECEIPT, seal_of
 from hornbook.rules.units import HEAD, unit_id
 
@@ -24,7 +25,7 @@ class Circumstances:
     """What a context was made for: the change, and the commits that its rules came from.
 
     `findings` are rule files that it edits, `hidden` what a reader does not see of it; `told` is
-    what else it says, if anything.
+    what else it says, if anything. `step` tells the template that the context was made by.
     """
 
     files: tuple[str, ...]
@@ -38,6 +39,7 @@ class Circumstances:
     findings: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     told: ReviewerBrief | None = None
+    step: StepFacts | None = None
 
 
 def receipt(context: Context, made_for: Circumstances) -> dict[str, object]:

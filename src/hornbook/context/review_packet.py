@@ -9,6 +9,7 @@ from hornbook.commits import git
 from hornbook.commits.change import Change, change
 from hornbook.commits.content import Hidden
 from hornbook.context.budget import ReviewRoom, RoomAsked, endpoint, review_room
+from hornbook.context.developer_packet import require_inputs
 from hornbook.context.edited_judges import edited_judges
 from hornbook.context.named_files import expanded
 from hornbook.context.plan_brief import Brief
@@ -32,7 +33,8 @@ from hornbook.context.reviewer_context import (
     RuleSection,
     assemble,
 )
-from hornbook.context.templates.roles import reviewer_instructions
+from hornbook.context.step_parts import FRAME
+from hornbook.context.templates.roles import StepTemplate, reviewer_instructions, step_templates
 from hornbook.context.tier_sources import core_tier
 from hornbook.context.tiers import Tier
 from hornbook.errors import UsageError
@@ -163,12 +165,12 @@ class Packet:
 class Contexts:
     """Makes reviewers' contexts for one workspace.
 
-    `earlier` is what reviewers said of the task before, told with what is reviewed; who is to
-    `refute` an approval gives the second opinion. `told` is all of that as a receipt carries it, to
-    make its prompt again.
+    `earlier` is what reviewers said of the task before, told with what is reviewed; `asked` is what
+    the workflow asks of them, and who is to `refute` an approval gives the second opinion. `told`
+    is all of that as a receipt carries it, to make its prompt again.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each is told by somebody else
         self,
         root: Path,
         snapshot: Snapshot,
@@ -176,13 +178,15 @@ class Contexts:
         brief: Brief | None = None,
         *,
         earlier: str = "",
+        asked: str = "",
         refute: bool = False,
         told: ReviewerBrief | None = None,
         counters: Callable[[str], TokenCounter] = counter,
     ) -> None:
         self._root = root
         self._counters = counters
-        self._told = told or replace(_reviewer_brief(pressure, brief, earlier), refute=refute)
+        brief_of_run = _reviewer_brief(pressure, brief, earlier, asked)
+        self._told = told or replace(brief_of_run, refute=refute)
         self._superseded = brief.superseded if brief else ()
         self._asked_of_plan = brief.queries if brief else ()
         self._snapshot = snapshot
@@ -305,6 +309,7 @@ class Contexts:
     ) -> Packet:
         snapshot, queries = snapshot.recording()
         settings = snapshot.settings
+        template = step_templates(self._root, at=seen.at)["reviewer"]
         name, chosen = endpoint(settings, asked.model)
         rules = bound_rules(snapshot, made_for.files)
         told = self._told
@@ -326,34 +331,39 @@ class Contexts:
         )
         review = ReviewMaterial(
             files=made_for.files,
-            instructions=reviewer_instructions(self._root, at=seen.at, refute=told.refute),
+            instructions=reviewer_instructions(template, told.instructions, refute=told.refute),
+            asked=bool(told.instructions),
             rules=rules,
             extras=(
                 Extra("decisions", "Decisions that stand", decisions),
                 Extra(
                     "signatures",
                     "The files and what they declare",
-                    _signatures(snapshot, seen.contents),
+                    signatures(snapshot, seen.contents),
                 ),
                 Extra("conventions", "Conventions", conventions),
             ),
             diffs=seen.diffs,
             situation=_situation(made_for) + _not_read(missing) + told.situation,
             subject=seen.subject,
-            plan=told.plan,
             task=told.task,
             core=core.units,
+            because=_because(template, asked=bool(told.instructions)),
         )
         reserve = reserve_for(settings, chosen.max_tokens, option=asked.reserve, base=asked.base)
-        space = review_room(settings, chosen.max_tokens, reserve, planned=told.plan is not None)
+        space = review_room(settings, chosen.max_tokens, reserve, planned=told.task is not None)
         count = self._counters(settings.counter)
         core_tokens = sum(count(unit.text) for unit in core.units)
         space = replace(space, core=settings.budget.core, diff=max(0, space.diff - core_tokens))
         context = assemble(review, space, count)
         tiers = with_left_out(context.tiers, Tier.CORE, core.left_out)
         context = replace(context, left_out=(*context.left_out, *left_out), tiers=tiers)
+        made_for = replace(made_for, model=name, step=template.facts)
+        shown = {*_INPUTS_ALWAYS, *(each.name for each in context.sections if each.items)}
+        if context.text is not None:
+            context = require_inputs(context, template, shown)
         every = (*self._asked_of_plan, *queries)
-        return Packet(context, replace(made_for, model=name), review, space, every)
+        return Packet(context, made_for, review, space, every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,7 +502,7 @@ def _file_unit(path: str, data: bytes, settings: Settings) -> Unit:
     return Unit(path, sha256(data).hexdigest()[:12], f"## {quoted_name(path)}\n\n{text}")
 
 
-def _signatures(snapshot: Snapshot, contents: dict[str, bytes]) -> tuple[Unit, ...]:
+def signatures(snapshot: Snapshot, contents: dict[str, bytes]) -> tuple[Unit, ...]:
     """What each file in a language that we know declares; the graph knows it of unchanged ones."""
     found = []
     for path in sorted(contents):
@@ -507,12 +517,28 @@ def _hidden_line(each: Hidden) -> str:
     return f"{quoted_name(each.path)}{where}: {each.what}"
 
 
-def _reviewer_brief(pressure: Pressure | None, brief: Brief | None, earlier: str) -> ReviewerBrief:
+def _because(template: StepTemplate, *, asked: bool) -> dict[str, str]:
+    """By which setting each section is there; what the parent has is never among them."""
+    fresh = template.because("fresh_context")
+    return {
+        **dict.fromkeys(("core", "situation", "task", "diff", "files"), FRAME),
+        **dict.fromkeys(("sops", "decisions", "signatures", "conventions"), fresh),
+        "instructions": f"the prompt of {template.file}" + ", then the workflow's" * asked,
+    }
+
+
+_INPUTS_ALWAYS = frozenset({"rules", "diff"})
+"""What a reviewer is given in any case: that no rule binds is told too, and files are a change."""
+
+
+def _reviewer_brief(
+    pressure: Pressure | None, brief: Brief | None, earlier: str, asked: str
+) -> ReviewerBrief:
     """What is said beside what the commits hold."""
     situation = (_pressed(pressure) if pressure is not None else "") + earlier
     if brief is None:
-        return ReviewerBrief(situation)
-    return ReviewerBrief(situation, brief.intent, brief.work, brief.decisions)
+        return ReviewerBrief(situation, asked)
+    return ReviewerBrief(situation, asked, brief.work, brief.decisions)
 
 
 def _pressed(pressure: Pressure) -> str:
@@ -521,8 +547,9 @@ def _pressed(pressure: Pressure) -> str:
         f"The developer's context was {pressure.utilisation_percent} % full, after "
         f"{pressure.steps} steps and {pressure.attempts} attempts."
     )
+    gates = (f"- Gate {name}: {status}" for name, status in pressure.gates)
     warnings = (f"- Gate warning: {warning}" for warning in pressure.gate_warnings)
-    return "\n".join(["", said, *warnings, ""])
+    return "\n".join(["", said, *gates, *warnings, ""])
 
 
 def _not_read(missing: Sequence[LeftOut]) -> str:

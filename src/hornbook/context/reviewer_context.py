@@ -1,7 +1,7 @@
 """The reviewer's context: every rule that binds the change, whole, or a refusal."""
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from typing import TypedDict
@@ -30,12 +30,9 @@ from hornbook.text.tokens import TokenCounter
 NO_RULE = "No rule binds these files."
 RULES = "Rules that bind this change"
 INSTRUCTIONS = "instructions_over_budget"
-NO_SPLIT_HELPS = frozenset(
-    {INSTRUCTIONS, "core_over_budget", "plan_over_budget", "task_over_budget"}
-)
+NO_SPLIT_HELPS = frozenset({INSTRUCTIONS, "core_over_budget", "task_over_budget"})
 SETTINGS = {
-    "situation_over_budget": "working_memory` (plan and task are taken from it)",
-    "plan_over_budget": "plan`",
+    "situation_over_budget": "working_memory` (the task is taken from it)",
     "task_over_budget": "task`",
     "core_over_budget": "core`",
     INSTRUCTIONS: "system_prompt`",
@@ -99,7 +96,11 @@ class Extra:
 
 @dataclass(frozen=True, slots=True)
 class ReviewMaterial:
-    """All that a reviewer's context is made from."""
+    """All that a reviewer's context is made from.
+
+    `asked` says that the instructions hold what the workflow asks, `because` by which setting each
+    section is there.
+    """
 
     files: tuple[str, ...]
     instructions: str
@@ -108,9 +109,10 @@ class ReviewMaterial:
     diffs: tuple[Unit, ...]
     situation: str = ""
     subject: str = "diff"
-    plan: Unit | None = None
     task: Unit | None = None
     core: tuple[Unit, ...] = ()
+    asked: bool = False
+    because: Mapping[str, str] = field(default_factory=dict)
 
 
 def assemble(review: ReviewMaterial, room: ReviewRoom, count: TokenCounter) -> Context:
@@ -142,16 +144,19 @@ class _Assembly:
         extras, left_out = self._filled()
         diff_room = room.diff_beside(self._rules_size(self._rules))
         parts = [
-            text_part("instructions", "Instructions", review.instructions, room.instructions),
+            text_part("instructions", "Instructions", review.instructions, self._told_room),
             Part("core", "What always holds", review.core, room.core),
             text_part("situation", "What is reviewed", review.situation, room.situation),
-            Part("plan", "The plan", _units_of(review.plan), room.plan),
             Part("task", "The task", _units_of(review.task), room.task),
             self._rules_part(),
             *extras,
             Part(review.subject, SUBJECTS[review.subject], review.diffs, diff_room),
         ]
-        laid = in_order(part for part in parts if part.units or part.empty)
+        laid = in_order(
+            replace(part, because=review.because.get(part.name, ""))
+            for part in parts
+            if part.units or part.empty
+        )
         text, sections = lay_out(laid, self._tokens)
         return Context(
             outcome=Outcome.COMPLETE,
@@ -188,14 +193,13 @@ class _Assembly:
                 self._tokens(review.situation),
                 room.situation,
             ),
-            ("plan_over_budget", "the plan", self._size(_units_of(review.plan)), room.plan),
             ("task_over_budget", "the task", self._size(_units_of(review.task)), room.task),
             ("core_over_budget", "the core files", self._size(review.core), room.core),
             (
                 INSTRUCTIONS,
                 "the instructions",
                 self._tokens(review.instructions),
-                room.instructions,
+                self._told_room,
             ),
         )
         return [
@@ -207,6 +211,11 @@ class _Assembly:
             for code, what, needed, given in needs
             if needed > given
         ]
+
+    @property
+    def _told_room(self) -> int:
+        """The room of the instructions; what a workflow asks may hold the task."""
+        return self._room.instructions + (self._room.task if self._review.asked else 0)
 
     def _remedy(self, code: str) -> str:
         if code == "sop_over_reserve":

@@ -39,6 +39,7 @@ TIER_OF = {
     "situation": Tier.TRANSIENT,
     "signatures": Tier.TRANSIENT,
     "feedback": Tier.TRANSIENT,
+    "earlier": Tier.TRANSIENT,
     "recent": Tier.TRANSIENT,
     "files": Tier.TRANSIENT,
     "diff": Tier.TRANSIENT,

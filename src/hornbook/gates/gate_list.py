@@ -113,6 +113,12 @@ def _gates_between(base: Commit, head: Commit) -> GateList:
     return _bound(listed, settings)
 
 
+def listed_gate(gate: Gate, base: Commit, head: Commit) -> ListedGate:
+    """A gate as it would judge a change, refused if it cannot fail there."""
+    added = head.modes.keys() - base.modes.keys()
+    return _unless_shadowed(_judged(gate, head.text), added, head)
+
+
 def _first_gates(base: Commit, message: str) -> str:
     """What to do in a change that brings the gates: its base has none that could judge it."""
     return (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hornbook.agents.assignment import Agent, Assignment, Role, nowhere
-from hornbook.context.templates.roles import instructions
+from hornbook.context.templates.roles import shipped_instructions
 from hornbook.errors import ConfigError, UsageError
 from hornbook.graph.repository import Repository
 from hornbook.loop.configured_agents import WorkspaceStaff
@@ -117,7 +117,7 @@ class AgentPlanner:
             attempt=attempt,
             folder=str(self.root),
             prompt=planning_prompt(topic, drafts),
-            system=instructions("planner", self.root),
+            system=shipped_instructions("planner"),
             phase="plan",
         )
         answer = self.agent.work(assignment, nowhere)

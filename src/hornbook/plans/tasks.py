@@ -338,6 +338,10 @@ class Ledger:
             and all(event.seq < since for event in self.runs.get(number, ()))
         ]
 
+    def is_continuation(self, task_id: str) -> bool:
+        """Whether a developer asked for the task in the middle of another one."""
+        return any(self.number(task_id) in children for children in self.continued.values())
+
     def depth(self, number: int) -> int:
         """How many tasks lie above one: those that it is a part or a subtask of."""
         above = [

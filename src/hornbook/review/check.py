@@ -105,7 +105,7 @@ class CommitTree:
         }
 
 
-def check_reviews(
+def check_reviews(  # noqa: PLR0913  # each is a fact that only the caller knows
     root: Path,
     reviews: Sequence[PrintedReview],
     receipts: Sequence[Receipt],
@@ -115,13 +115,15 @@ def check_reviews(
     today: date,
     bound: bool = False,
     chained: bool = False,
+    confidence: float = 0.0,
 ) -> Judgement:
     """The judgement of a change: reviews of the whole, or of the passes that together cover it.
 
     `today` decides which rules may still stay unread.
     With a span, the receipts must be for just that change; with `bound` there must be gate
     results, and they must name the tree, base and head. `chained` receipts are those that a run's
-    events have the hashes of.
+    events have the hashes of. Of the setting and `confidence` the stricter decides below which
+    confidence a person is asked.
 
     Raises:
         UsageError: The receipts are for different changes, or git does not have the commits.
@@ -133,7 +135,8 @@ def check_reviews(
         if strange:
             return _without_context(strange)
         case = recompute_case(root, receipts, gates, today=today, bound=bound, chained=chained)
-        case = replace(case, canary=canary)
+        least = max(case.standard.confidence, confidence)
+        case = replace(case, canary=canary, standard=replace(case.standard, confidence=least))
         said = "\n".join(each.data.decode("utf-8", "replace") for each in reviews)
         found = change(root, f"{case.base}..{case.head}")
         old = base_test_doubts(root, found, gates, said)

@@ -40,13 +40,15 @@ def template() -> None:
 def check_template(file: str, *, as_json: bool) -> None:
     """Load a template and show its settings.
 
+    A file named after a step (loop, developer, gates, reviewer, decomposition) is
+    checked as the template of that step.
     Everything that is wrong is listed at once. Exit 1 if the template is refused.
     FILE may be - for standard input.
     """
-    from hornbook.context.templates.template import load_template
+    from hornbook.context.templates.roles import load_step_template
     from hornbook.located import MAX_BYTES
 
-    loaded = load_template(_start_of(file, MAX_BYTES))
+    loaded = load_step_template(Path(file).stem, _start_of(file, MAX_BYTES))
     root = loaded.template
     tasks = [("task", root), *root.descendants()] if root else []
     if as_json:

@@ -109,9 +109,9 @@ def operator_for(
     """The operator of a task of this type and subtype; None where there is none.
 
     An atomic task is `standard` unless it says otherwise, and always a `subtask` when a
-    `continuation` of another task spawned it.
+    `continuation` of another task spawned it. What has no subtypes is itself, whatever is said.
     """
-    if subtype is not None and subtype not in SUBTYPES.get(kind, ()):
+    if subtype is not None and SUBTYPES.get(kind) and subtype not in SUBTYPES[kind]:
         return None
     if kind == "atomic":
         spawned = continuation or subtype == "subtask"
@@ -175,7 +175,7 @@ class _Asked:
 
     def origin(self, key: str) -> str:
         if key not in self.given:
-            return f"the default of {self.operator}"
+            return f"default for {self.operator}"
         return f"line {self.lines[key]}" if key in self.lines else "given"
 
     def last_line(self, *keys: str) -> int | None:

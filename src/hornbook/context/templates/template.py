@@ -261,7 +261,10 @@ class PromptPart:
 
 @dataclass(frozen=True, slots=True)
 class TaskTemplate:
-    """A loaded task; `name` is its place in its parent: `steps[0]`, `inner_task`, or `task`."""
+    """A loaded task; `name` is its place in its parent: `steps[0]`, `inner_task`, or `task`.
+
+    `path` names it in findings, and `lines` are those of its parts, of `task` itself among them.
+    """
 
     name: str
     operator: Operator
@@ -272,6 +275,9 @@ class TaskTemplate:
     prompt: tuple[PromptPart, ...] = ()
     output_schema: str | None = None
     children: tuple["TaskTemplate", ...] = ()
+    path: str = ""
+    given: tuple[str, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict)
 
     def descendants(self, prefix: str = "") -> Iterator[tuple[str, "TaskTemplate"]]:
         """Every task below this one with its path, such as `steps[1]/inner_task`."""
@@ -290,9 +296,12 @@ class LoadedTemplate:
     warnings: tuple[TemplateFinding, ...]
 
 
-def load_template(data: bytes | str, *, continuation: bool = False) -> LoadedTemplate:
+def load_template(
+    data: bytes | str, *, continuation: bool = False, subtype: str | None = None
+) -> LoadedTemplate:
     """What a template's text says; never raises. One error anywhere rejects it whole.
 
+    `subtype` is that of an atomic task which names none; without it that is `standard`.
     Findings follow the tasks in document order, those of one task their codes.
     """
     root = read_xml(data)
@@ -301,7 +310,8 @@ def load_template(data: bytes | str, *, continuation: bool = False) -> LoadedTem
     if root.name != "task":
         message = f"the root is <{root.name}>: {remedy(root.name, ['task'])}"
         return _refused(TemplateFinding(f"unknown_element:{root.name}", "", root.line, message))
-    task = _typed_task(root, "task", _kind(root) or "task", continuation=continuation)
+    place = _kind(root) or "task"
+    task = _typed_task(root, "task", place, continuation=continuation, default=subtype)
     tasks = [task, *task.descendants()]
     errors = tuple(chain.from_iterable(each.errors() for each in tasks))
     warnings = tuple(chain.from_iterable(each.warnings() for each in tasks))
@@ -346,7 +356,16 @@ class _Task:
         found += [self._located_finding(error) for error in self.outcome.errors]
         if self.operator is None and self.element.attribute("type") is not None:
             found.append(_unknown_operator(self.element, self.path))
+        if SUBTYPES.get(self.kind or "") == () and self._says_subtype:
+            message = f"`subtype` does not apply to {self.kind}, which has none: remove it."
+            found.append(
+                TemplateFinding("not_applicable:subtype", self.path, self.element.line, message)
+            )
         return sorted(found, key=lambda finding: (finding.code, finding.line))
+
+    @property
+    def _says_subtype(self) -> bool:
+        return self.element.attribute("subtype") is not None
 
     def warnings(self) -> list[TemplateFinding]:
         return [self._located_finding(warning) for warning in self.outcome.warnings]
@@ -362,9 +381,18 @@ def _kind(task: Element) -> str | None:
     return kind if kind in SUBTYPES else None
 
 
-def _typed_task(element: Element, name: str, path: str, *, continuation: bool = False) -> _Task:
+def _typed_task(
+    element: Element,
+    name: str,
+    path: str,
+    *,
+    continuation: bool = False,
+    default: str | None = None,
+) -> _Task:
     kind = _kind(element)
     subtype = element.attribute("subtype")
+    if subtype is None and kind == "atomic":
+        subtype = default
     operator = operator_for(kind, subtype, continuation=continuation) if kind else None
     children = tuple(_child_tasks(element, path, kind))
     return _Task(element, name, path, kind, operator, _outcome(element, operator), children)
@@ -434,7 +462,20 @@ def _built(task: _Task) -> TaskTemplate | None:
         prompt=tuple(map(_part, _listed(element, "prompt"))),
         output_schema=_child_text(element, "output_schema"),
         children=tuple(child for child in children if child is not None),
+        path=task.path,
+        given=tuple(key for key in KEYS if key in _settings_lines(element)),
+        lines={
+            **{child.name: child.line for child in element.children},
+            **{each.attribute("name") or "": each.line for each in _listed(element, "inputs")},
+            **_settings_lines(element),
+            "task": element.line,
+        },
     )
+
+
+def _settings_lines(task: Element) -> dict[str, int]:
+    """Where each context setting of a task stands."""
+    return {child.name: child.line for child in _listed(task, "context_management")}
 
 
 def _child_text(task: Element, name: str) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hornbook.errors import EventLogError
-from hornbook.loop.workflow.definition import Step, Workflow
+from hornbook.loop.workflow.definition import Step, Workflow, Workflows
 from hornbook.loop.workflow.interpreter import (
     Do,
     Ended,
@@ -340,7 +340,13 @@ def is_decision(said: kinds.AnswerData) -> bool:
 
 
 def _begun(state: RunState, workflows: Mapping[str, Workflow]) -> WorkflowRun:
-    """The workflow at its first step, with what people answered so far."""
+    """The workflow at its first step, with what people answered so far.
+
+    It is the one that the commit has which the plan began with, whatever the work tree says.
+    """
+    base = kinds.started(state.begun).get("base")
+    if base and isinstance(workflows, Workflows):
+        workflows = workflows.at(base)
     if state.workflow not in workflows:
         raise EventLogError(
             f"run {state.id} follows the workflow {state.workflow!r}, which is not there any more: "

@@ -12,7 +12,6 @@ from hornbook.context.developer_packet import DevelopmentContext, Situation, dev
 from hornbook.context.prompt import Context, Outcome
 from hornbook.context.review_packet import bound_rules
 from hornbook.errors import PlanHeld, UsageError
-from hornbook.gates.gate_list import gates_for_change
 from hornbook.gates.test_files import is_test
 from hornbook.graph.commit_graph import graph_at
 from hornbook.loop.protocol import StepKind
@@ -20,11 +19,11 @@ from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.attempt_type import AttemptType, attempt_type
 from hornbook.loop.steps.blindness import blind, told_to
 from hornbook.loop.steps.decompose import Child, as_tasks
+from hornbook.loop.steps.gates import gates_of
 from hornbook.loop.steps.services import HandedOver, Pending, StepRun, later
 from hornbook.loop.steps.start import begin_task_run
-from hornbook.loop.workflow.definition import SHIPPED
+from hornbook.loop.steps.step_outputs import step_outputs
 from hornbook.loop.workflow.interpreter import Erred, Result, Succeeded
-from hornbook.loop.workflow.load import shipped_workflow
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.checkpoint import write_checkpoint
 from hornbook.plans.events import Data
@@ -190,7 +189,14 @@ def _ask_developer(step: StepRun) -> Data | Pending | HandedOver | Erred:
     commands = _gate_commands(step, base)
     kind = attempt_type(step, base, commands).without(told.hidden)
     situation = Situation(
-        folder=Path(folder), feedback=told.feedback, gates=tuple(commands.values())
+        folder=Path(folder),
+        feedback=told.feedback,
+        gates=tuple(commands.values()),
+        asked="" if is_retry(step) else step.do.action.prompt or "",
+        outputs=step_outputs(run, told.hidden, blind=told.veil is not None),
+        at=base,
+        continuation=services.ledger(run.plan).is_continuation(str(run.task)),
+        graph=lambda: graph_at(services.root, base),
     )
     made = _context(step, base, situation, kind)
     context = made.context
@@ -241,7 +247,7 @@ def _gate_commands(step: StepRun, base: str) -> dict[str, str]:
     """The commands of the gates that will judge the attempt, by their names."""
     services = step.services
     begun = change(services.root, f"{services.worktrees.begin(step.run.plan)}..{base}")
-    return {gate.name: gate.command for gate in gates_for_change(services.root, begun).ready}
+    return {gate.name: gate.command for gate in gates_of(services, step.run, begun).ready}
 
 
 def _context(
@@ -261,28 +267,25 @@ def _context(
     )
 
 
+def is_retry(step: StepRun) -> bool:
+    """Whether the step tries again: its prompt tells of a failure, and stands above it."""
+    machine = step.run.machine
+    return machine is not None and machine.workflow.step(step.do.step).starts_iteration
+
+
 def _feedback(step: StepRun) -> str:
-    """The newest word: of gates, a reviewer or a person, and of a subtask that is done."""
+    """The newest word: of gates, a reviewer or a person, and of a subtask that is done.
+
+    What a retry is asked stands above it; what its prompt says already is not said again.
+    """
     run = step.run
-    told = []
-    first = run.newest(DEVELOP) is None
-    if not first or run.answers():
-        told.append(run.feedback())
-    elif run.workflow not in SHIPPED or run.machine is None or _is_own(run):
-        told.append(step.do.action.prompt or "")
+    asked = step.do.action.prompt or "" if is_retry(step) else ""
+    newest = run.feedback() if run.newest(DEVELOP) is not None or run.answers() else ""
+    told = [asked, "" if newest.strip() in asked else newest]
     told += [
         f"Subtask {each['child']} is done and is part of the files." for each in _continued(step)
     ]
     return "\n\n".join(filter(None, told))
-
-
-def _is_own(run: RunState) -> bool:
-    """Whether the team's own workflow stands in the place of the shipped one."""
-    shipped = {step.name: step.action.prompt for step in shipped_workflow(run.workflow).steps}
-    machine = run.machine
-    return machine is not None and any(
-        shipped.get(step.name) != step.action.prompt for step in machine.workflow.steps
-    )
 
 
 def _rules(step: StepRun, base: str, files: list[str]) -> str:

@@ -1,12 +1,14 @@
 """The steps that no agent takes part in: sizing a task, and running the gates over its tree."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import msgspec
 
-from hornbook.commits.change import change
+from hornbook.commits.change import Change, change
+from hornbook.commits.commit import commit_at
 from hornbook.context.budget import RoomAsked
 from hornbook.context.sizing import Sizing, size_task
 from hornbook.gates.gate import GateReport, GateResult, GateStatus, without_unasked
@@ -14,11 +16,14 @@ from hornbook.gates.gate_confinement import bounds_in_run
 from hornbook.gates.gate_list import GateList, GateState, gates_for_change
 from hornbook.gates.gate_run import run_for
 from hornbook.gates.runner import has_passed
+from hornbook.gates.workflow_gates import asked_gates, with_asked
 from hornbook.graph.commit_graph import graph_at, settings_of_base
 from hornbook.graph.snapshot import Snapshot
+from hornbook.located import Json
 from hornbook.loop.runs.state import RunState, gate_feedback
 from hornbook.loop.steps.services import LoopServices, StepRun
-from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
+from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded, payload_of
+from hornbook.loop.workflow.subjects import GATES
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.plans.plan import TaskType
@@ -98,7 +103,7 @@ def _report(step: StepRun, work: kinds.AttemptData) -> GateReport | Erred:
     span = f"{work['base']}..{work['commit']}"
     found = change(services.root, span)
     begin = services.worktrees.begin(step.run.plan)
-    listed = gates_for_change(services.root, replace(found, base=begin))
+    listed = gates_of(services, step.run, replace(found, base=begin), step.do.action.payload)
     unsound = _unsound(listed)
     if unsound:
         return Erred(unsound)
@@ -126,6 +131,26 @@ def _report(step: StepRun, work: kinds.AttemptData) -> GateReport | Erred:
     every = (*report.gates, *_floors(work))
     passed = report.passed and has_passed(every)
     return replace(report, gates=every, passed=passed, base=begin)
+
+
+def gates_of(
+    services: LoopServices, run: RunState, found: Change, payload: Mapping[str, Json] | None = None
+) -> GateList:
+    """The gates of a change: those of its base, and what the workflow of the run adds to them.
+
+    `payload` is what the step of the gates says; without one it is looked up in the workflow.
+
+    Raises:
+        ConfigError: The workflow asks for what cannot be added.
+    """
+    listed = gates_for_change(services.root, found)
+    if payload is None and run.machine is not None:
+        payload = payload_of(run.machine, GATES)
+    if not payload:
+        return listed
+    asked = asked_gates(payload.get("preset"), payload.get("overrides"))
+    base, head = commit_at(services.root, found.base), commit_at(services.root, found.head)
+    return with_asked(listed, asked, base, head)
 
 
 def _unsound(listed: GateList) -> str | None:

@@ -37,6 +37,12 @@ from hornbook.loop.steps.reviewer_call import (
     reasked_in,
     review_name,
 )
+from hornbook.loop.steps.reviewer_prompt import (
+    asked_of,
+    confidence_asked,
+    model_asked,
+    output_of_packet,
+)
 from hornbook.loop.steps.services import HandedOver, LoopServices, Pending, StepRun
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
 from hornbook.plans import run_kinds as kinds
@@ -70,12 +76,12 @@ def assemble(step: StepRun) -> Result | HandedOver:
     if not data["packets"]:
         return Erred(f"{data['outcome']}: " + " ".join(data["reasons"]))
     _plant(step, kinds.attempt(work), data)
-    where = "in the packet of the review, whole"
-    return Succeeded({"sops": where, "sop_ids": list(data["sop_ids"]), "conventions": where})
+    return Succeeded(output_of_packet(data["sop_ids"]))
 
 
 def _assembled(step: StepRun, work: kinds.AttemptData) -> Data:
-    first = reviewing_model(step.services, work.get("model") or "")
+    named = model_asked(step, work)
+    first = named or reviewing_model(step.services, work.get("model") or "")
     packet, packets = _packets(step, work, Opinion.REVIEW, first)
     whole = all(each.context.text is not None for each in packets)
     data = {
@@ -119,6 +125,7 @@ def _contexts(step: StepRun, work: kinds.AttemptData, opinion: Opinion) -> Conte
         _pressure(run, work),
         services.book.brief(run.plan, run.task),
         earlier=earlier(run),
+        asked=asked_of(step, work).prompt or "",
         refute=opinion is Opinion.REFUTE,
     )
 
@@ -163,12 +170,14 @@ def reviewing_model(services: LoopServices, *others: str) -> str:
 
 def _pressure(run: RunState, work: kinds.AttemptData) -> Pressure:
     gates = run.newest(kinds.GATED)
+    results = kinds.gates(gates)["gates"] if gates is not None else ()
     window = work["window"] or 1
     return Pressure(
         utilisation_percent=min(100, _most_at_once(work) * 100 // window),
         steps=spent(run.events).steps,
         attempts=run.attempt,
         gate_warnings=tuple(kinds.gates(gates).get("warnings") or ()) if gates is not None else (),
+        gates=tuple((str(each["name"]), str(each["status"])) for each in results),
     )
 
 
@@ -351,7 +360,7 @@ def _keep_answers(step: StepRun, papers: _Papers, asks: int) -> None:
         step.services.keep(step.run, "outputs", name, str(answer["answer"]))
 
 
-def _judged(step: StepRun, given: Sequence[_Papers]) -> Judgement:
+def _judged(step: StepRun, given: Sequence[_Papers], confidence: float = 0.0) -> Judgement:
     """What follows from the reviews and the gates; everything else is recomputed from git."""
     gates = step.run.newest(kinds.GATED)
     return check_reviews(
@@ -362,6 +371,7 @@ def _judged(step: StepRun, given: Sequence[_Papers]) -> Judgement:
         today=date.fromisoformat(step.services.clock()[:10]),
         bound=True,
         chained=True,
+        confidence=confidence,
     )
 
 
@@ -491,7 +501,7 @@ def _with_lost(facts: Mapping[str, Any], tried: Sequence[kinds.CanaryData]) -> d
 
 def _checked(step: StepRun, given: Sequence[_Papers]) -> dict[str, object]:
     services, run = step.services, step.run
-    judgement = _judged(step, given)
+    judgement = _judged(step, given, confidence_asked(step))
     gates = run.newest(kinds.GATED)
     judged = JudgedReview(
         judgement,

@@ -15,7 +15,7 @@ from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import Staff, StepKind, Worktrees
 from hornbook.loop.runs.files import Projections
 from hornbook.loop.runs.state import RunState
-from hornbook.loop.workflow.definition import Workflow
+from hornbook.loop.workflow.definition import Workflow, Workflows
 from hornbook.loop.workflow.interpreter import Do
 from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
@@ -65,7 +65,7 @@ class LoopServices:
     log: EventLog
     store: PlanStore
     book: PlanBook
-    workflows: Mapping[str, Workflow]
+    workflows: Workflows
     projections: Projections
 
     @property
@@ -134,6 +134,14 @@ class LoopServices:
             found.update(below or matched)
         return sorted(found)
 
+    def workflows_of(self, plan: str) -> Mapping[str, Workflow]:
+        """The workflows of the commit that a plan began with.
+
+        Raises:
+            ConfigError: One of the files there is wrong.
+        """
+        return self.workflows.at(self.worktrees.begin(plan))
+
     def keep(self, run: RunState, folder: str, name: str, text: str) -> Path:
         """Keep what a step saw or said with its task, for people."""
         path = self.task_folder(run) / "artifacts" / folder / name
@@ -152,8 +160,9 @@ class LoopServices:
         data: Mapping[str, object],
     ) -> Event:
         """The event that begins a run; asked for again, the one that is there."""
-        workflow = self.workflows.get(str(data["workflow"]))
-        facts = {"run": run_id, **data}
+        base = self.worktrees.begin(plan)
+        workflow = self.workflows_of(plan).get(str(data["workflow"]))
+        facts = {"run": run_id, "base": base, **data}
         if workflow is not None:
             facts["attempts"] = workflow.max_iterations
         event, _ = self.log.append(plan, kinds.STARTED, facts, key=event_keys.run_started(run_id))

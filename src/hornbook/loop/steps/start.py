@@ -1,12 +1,17 @@
 """Begins runs: of a task, of a whole plan, of the workflow that another one hands on to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from hornbook.commits.commit import commit_at
 from hornbook.context.budget import endpoint
+from hornbook.context.templates.roles import step_templates
 from hornbook.errors import NotFound, UsageError
+from hornbook.gates.workflow_gates import presets_of
 from hornbook.located import Json
+from hornbook.loop.runs.lookup import uncommitted
 from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.services import LoopServices, StepRun
+from hornbook.loop.workflow.expressions import written_out
 from hornbook.loop.workflow.interpreter import start as begun
 from hornbook.plans.plan import PlanTask
 from hornbook.plans.run_kinds import TRIGGER
@@ -37,7 +42,28 @@ def refusal(services: LoopServices, plan: str) -> str | None:
         for each in services.book.check(plan).problems
         if each.level is Level.ERROR and each.code not in LATER
     ]
+    problems += _unused_definitions(services, plan)
     return "\n".join(problems) or None
+
+
+def _unused_definitions(services: LoopServices, plan: str) -> Iterator[str]:
+    """What templates and workflows say that no run of the plan would follow."""
+    for path in uncommitted(services.root):
+        yield (
+            f"{path} is not committed as it stands, and runs follow what is committed: commit or "
+            "restore it."
+        )
+    step_templates(services.root, at=services.worktrees.begin(plan))
+    registry = services.settings.registry()
+    for workflow in services.workflows_of(plan).values():
+        for step in workflow.steps:
+            named = written_out(step.action.model)
+            if named is not None and named != "default" and registry.resolve(named) is None:
+                known = ", ".join(sorted(registry.endpoints))
+                yield (
+                    f"`{step.name}` of workflow `{workflow.id}` names the model {named!r}, and "
+                    f"there are {known}: add it under models.endpoints."
+                )
 
 
 def task_payload(services: LoopServices, state: PlanState, task: PlanTask) -> dict[str, object]:
@@ -47,6 +73,7 @@ def task_payload(services: LoopServices, state: PlanState, task: PlanTask) -> di
     return {
         "model": endpoint(services.settings, "developing")[0],
         "slug": slug,
+        "gate_preset": list(presets_of(commit_at(services.root, services.worktrees.begin(slug)))),
         "task_id": task.id_in(slug),
         "task_description": brief.description(),
         "acceptance_criteria": "\n".join(f"- {each}" for each in task.criteria) or "none",
@@ -149,7 +176,8 @@ def hand_on(
     known = run.fact(number, what)
     if known is not None:
         return str(known.data["runs"][0])
-    if workflow not in services.workflows:
+    known_workflows = services.workflows_of(run.plan)
+    if workflow not in known_workflows:
         raise NotFound(f"there is no workflow {workflow!r}: see .hornbook/workflows.")
     suffix = f"{number}" if run.round == 1 else f"r{run.round}-{number}"
     child = f"{run.id}-{_short(workflow)}-{suffix}"
@@ -160,7 +188,7 @@ def hand_on(
         numbers = [int(str(each).rpartition(".")[2]) for each in named]
         begin_plan(services, plan, child, agent=run.agent, parent=run.id, only=numbers)
     else:
-        begun(services.workflows[workflow], payload)  # refuses before anything is noted
+        begun(known_workflows[workflow], payload)  # refuses before anything is noted
         data = {
             "workflow": workflow,
             "task": payload.get("original_task_id"),

@@ -1,6 +1,7 @@
 """A workflow as it was written: steps, conditions and actions, frozen and checked."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -114,6 +115,16 @@ class Workflow:
     def step(self, name: str) -> Step:
         """The step of that name, which is there: targets were checked at load."""
         return next(step for step in self.steps if step.name == name)
+
+
+class Workflows(Mapping[str, Workflow], ABC):
+    """The workflows of a repository by their ids, as its work tree has them."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def at(self, commit: str) -> Mapping[str, Workflow]:
+        """Those that a commit has."""
 
 
 @dataclass(frozen=True, slots=True)

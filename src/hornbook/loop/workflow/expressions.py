@@ -54,6 +54,13 @@ class ExpressionTemplate:
         return only if isinstance(only, Reference) else None
 
 
+def written_out(template: ExpressionTemplate | None) -> str | None:
+    """The text of a template without any expression; None if it has one."""
+    if template is None or any(isinstance(part, Reference) for part in template.parts):
+        return None
+    return "".join(str(part) for part in template.parts)
+
+
 Templated: TypeAlias = (
     "bool | int | float | ExpressionTemplate | tuple[Templated, ...] "
     "| Mapping[str, Templated] | None"

@@ -179,6 +179,33 @@ def advance(run: WorkflowRun, result: Result) -> WorkflowRun:
     return _after_failure(told, step, checked)
 
 
+def asked_next(run: WorkflowRun, output: Mapping[str, Json], subject: str) -> ResolvedAction:
+    """What the workflow's step of a subject will be asked, once the upcoming step answered so.
+
+    Raises:
+        Unresolved: Something that it is asked is not known by then.
+        UsageError: The run has ended, or has no such step.
+    """
+    ahead = advance(run, Succeeded(output))
+    if isinstance(ahead.upcoming, Do) and ahead.upcoming.action.subject == subject:
+        return ahead.upcoming.action
+    for step in run.workflow.steps:
+        if step.action.subject == subject:
+            return _resolved(ahead, step.action)
+    raise UsageError(f"workflow `{run.workflow.id}` has no step for `{subject}`.")
+
+
+def payload_of(run: WorkflowRun, subject: str) -> Mapping[str, Json]:
+    """The payload of the first step of a subject as far as it is known; empty if it is not."""
+    for step in run.workflow.steps:
+        if step.action.subject == subject:
+            try:
+                return _resolved(run, step.action).payload
+            except Unresolved:
+                return {}
+    return {}
+
+
 def _after_failure(run: WorkflowRun, step: Step, result: Refused | Erred) -> WorkflowRun:
     why = _why(step, result)
     if isinstance(result, Erred) and step.action.rule.judges:

@@ -11,6 +11,7 @@ from hornbook.located import JsonDocument, JsonKind, Node, Refusal, read_json
 from hornbook.loop.workflow.definition import SHIPPED, Key, Notebook, Workflow, WorkflowFinding
 from hornbook.loop.workflow.flow import check_flow, check_references
 from hornbook.loop.workflow.parts import NAME, PlacedStep, StepReader, duration
+from hornbook.loop.workflow.payloads import check_payloads
 from hornbook.plans.run_kinds import TRIGGER
 from hornbook.resources import PACKAGE
 
@@ -184,6 +185,7 @@ class _Definition:
         sound = self._targets(nodes, tuple(names)) and sound
         self._aliases(placed)
         check_references(placed, self._notes, tuple(known))
+        check_payloads(placed, self._notes)
         if sound and placed and not self._unknown_names():
             check_flow(placed, self._notes)
         return placed, tuple(names)

@@ -178,7 +178,7 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         "workflow.task.split": Subject(
             _CALL,
             "proposes child tasks without a model; no: it finds no split",
-            required=("task_id", "feedback"),
+            required=("task_id",),
             outputs={"children": _LIST, **_FEEDBACK},
             judges=True,
         ),
