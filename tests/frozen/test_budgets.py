@@ -51,7 +51,7 @@ BUDGETS: Mapping[tuple[str, str], Budget] = {
     ("query", OTHERS): Budget(limit=345, goal=345),
     ("query", GIT): Budget(limit=0, goal=0),
     ("query", f"settings parses{WATCHING}"): Budget(limit=1, goal=1),
-    ("execute", OURS): Budget(limit=278, goal=265),
+    ("execute", OURS): Budget(limit=300, goal=265),
     ("execute", OTHERS): Budget(limit=424, goal=424),
     ("execute", GIT): Budget(limit=41, goal=60),
     ("execute", "whole-log reads"): Budget(limit=0, goal=9),

@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class DevelopmentContext:
-    """A developer's context and template, whether its plan is due for a checkpoint, what was asked."""
+    """A developer's context and template, whether its plan is due for a checkpoint, what it asked."""
 
     context: Context
     template: StepTemplate

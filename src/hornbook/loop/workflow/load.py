@@ -185,7 +185,8 @@ class _Definition:
         sound = self._targets(nodes, tuple(names)) and sound
         self._aliases(placed)
         check_references(placed, self._notes, tuple(known))
-        check_payloads(placed, self._notes)
+        if len(placed) == len(nodes) and not self._unknown_names():
+            check_payloads(placed, self._notes)
         if sound and placed and not self._unknown_names():
             check_flow(placed, self._notes)
         return placed, tuple(names)
