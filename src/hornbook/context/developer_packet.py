@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class DevelopmentContext:
-    """A developer's context and template, whether its plan is due for a checkpoint, what it asked."""
+    """A developer's context, its template, if its plan is due for a checkpoint, and queries."""
 
     context: Context
     template: StepTemplate
