@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
+from hornbook.cli.commands.execute import only_changes
 from tests.kit.git import commit, git
 from tests.kit.tax_plan import AGENT, CONFIG, command, hornbook, with_the_tax_plan
 
@@ -83,3 +84,11 @@ def test_the_developers_context_lists_the_commands_that_must_pass(root: Path) ->
         text = work.develop_context(task="task.add-tax.2").text
     assert text is not None
     assert "test -f shop/price.py" in text
+
+
+def test_a_worker_tells_what_changed_and_not_that_it_waits() -> None:
+    told: list[str] = []
+    hear = only_changes(told.append)
+    for what in ("taken", "waiting", "taken", "waits 5 seconds", "waiting", "ended approved"):
+        hear("a-1", what)
+    assert told == ["a-1: waiting", "a-1: ended approved"]

@@ -124,8 +124,22 @@ def worker(root: str | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, ends)
     with _engine(root) as engine:
-        engine.work(until, lambda run, what: note(f"{run}: {what}"))
+        engine.work(until, only_changes(note))
     _leave(0)
+
+
+def only_changes(tell: Callable[[str], None]) -> Callable[[str, str], None]:
+    """Tell what changed of runs: one that is looked at time and again while it waits is no news."""
+    told: dict[str, str] = {}
+
+    def hear(run: str, what: str) -> None:
+        if what == "taken" or what.startswith(("waits ", "continued")):
+            return
+        if told.get(run) != what:
+            told[run] = what
+            tell(f"{run}: {what}")
+
+    return hear
 
 
 @contextmanager
