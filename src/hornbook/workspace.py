@@ -264,30 +264,6 @@ class Workspace(Repository):
         contexts = Contexts(self.root, self.ingested(), pressure, brief, refute=refute)
         return contexts.for_files(self._relative(files), model, reserve)
 
-    def develop_context(
-        self,
-        files: Sequence[str | Path] = (),
-        *,
-        description: str = "",
-        criteria: Sequence[str] = (),
-        model: str | None = None,
-        plan: str | None = None,
-        task: str | None = None,
-    ) -> Context:
-        """What a developer of a task must see: the task and its files, no rule's text.
-
-        Raises:
-            UsageError: There is neither a description nor a task.
-        """
-        return self.develop_packet(
-            files,
-            description=description,
-            criteria=criteria,
-            model=model,
-            plan=plan,
-            task=task,
-        ).context
-
     def develop_packet(
         self,
         files: Sequence[str | Path] = (),
@@ -298,7 +274,7 @@ class Workspace(Repository):
         plan: str | None = None,
         task: str | None = None,
     ) -> DevelopmentContext:
-        """What a developer of a task must see, with what the graph was asked for it.
+        """What a developer of a task must see, no rule's text, and what the graph was asked for it.
 
         A task of a plan brings its own description, criteria and files; what is given beside it
         is added to them. A plan whose tiers fill up is checkpointed by this.
@@ -504,8 +480,6 @@ class Workspace(Repository):
         from hornbook.gates.gate_run import limits, run_listed  # noqa: PLC0415  # the same
         from hornbook.gates.runner import silent as unseen  # noqa: PLC0415  # the same
 
-        if mutate and diff is None:
-            raise UsageError("mutants are made of a change's added lines: add --diff BASE..HEAD.")
         listed = self.gates(diff=diff)
         scope, notes = limits(
             self.root, listed, plan, lambda slug: self.plan(slug).plan.constraints

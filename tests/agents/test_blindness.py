@@ -55,7 +55,7 @@ def test_a_worktree_and_the_developers_prompt_hold_no_rule(root: Path) -> None:
     tree = prepare(root, "p", "1", "main")
     with Workspace.open(root) as work:
         work.ingest()
-        context = work.develop_context(["handlers/user.go"], description="Load users")
+        context = work.develop_packet(["handlers/user.go"], description="Load users").context
     assert context.text is not None
     found = blindness(texts, {"prompt": context.text}, tree.path, is_host_file=is_rule_file)
     assert found.is_blind

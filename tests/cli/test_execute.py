@@ -81,7 +81,7 @@ def test_a_command_of_ones_own_develops_and_reviews(root: Path) -> None:
 
 def test_the_developers_context_lists_the_commands_that_must_pass(root: Path) -> None:
     with Workspace.open(root) as work:
-        text = work.develop_context(task="task.add-tax.2").text
+        text = work.develop_packet(task="task.add-tax.2").context.text
     assert text is not None
     assert "test -f shop/price.py" in text
 

@@ -276,8 +276,8 @@ def test_tasks_that_wait_for_each_other_are_refused_by_name(root: Path) -> None:
 
 def test_the_developer_sees_plan_task_criteria_and_constraints(root: Path) -> None:
     with committed(root) as work:
-        context = work.develop_context(plan="limits", task="task.limits.1")
-        again = work.develop_context(task="task.limits.1")
+        context = work.develop_packet(plan="limits", task="task.limits.1").context
+        again = work.develop_packet(task="task.limits.1").context
     text = context.text or ""
     assert again.text == text
     for said in (
@@ -327,7 +327,9 @@ def test_a_plan_that_is_too_long_is_refused_not_cut(root: Path) -> None:
         work.ingest()
         work.plan_book().commit("Limits", PLAN.replace("Limit the rate.", "Limit the rate. " * 500))
         context = work.review_context(["handlers/user.go"], plan="limits")
-        developing = work.develop_context(["handlers/user.go"], plan="limits", description="x")
+        developing = work.develop_packet(
+            ["handlers/user.go"], plan="limits", description="x"
+        ).context
     assert (context.outcome, context.text) == (Outcome.FAILED, None)
     assert [each.code for each in context.reasons] == ["plan_over_budget"]
     assert context.reasons[0].message.endswith("are reserved: raise `budget.plan`.")
@@ -342,9 +344,9 @@ def test_no_step_sees_an_exploration(root: Path) -> None:
             work.review_context(["handlers/user.go"], plan="limits")
         work.plan_book().promote()
         with pytest.raises(NotFound, match="has no task '7'"):
-            work.develop_context(plan="limits", task="7")
+            work.develop_packet(plan="limits", task="7")
         with pytest.raises(UsageError, match="no task"):
-            work.develop_context(["main.go"], plan="limits")
+            work.develop_packet(["main.go"], plan="limits")
 
 
 def test_rules_about_the_same_subject_are_listed_and_not_added(root: Path) -> None:
@@ -391,7 +393,7 @@ def test_a_teams_template_takes_the_place_of_the_instructions(root: Path) -> Non
     )
     with committed(root) as work:
         review = work.review_context(["main.go"]).text or ""
-        develop = work.develop_context(["main.go"], description="x").text or ""
+        develop = work.develop_packet(["main.go"], description="x").context.text or ""
     assert review.startswith("# Instructions\n\nLook twice.\n\nBe brief.\n\nRules, decisions")
     assert "Answer with one JSON object" in review
     assert "would I trust this in production" not in review

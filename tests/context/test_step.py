@@ -168,7 +168,7 @@ def test_no_forty_characters_of_a_rule_reach_the_developer(tmp_path: Path) -> No
     write(root, {"main.go": "package main\n"})
     with Workspace.open(root) as work:
         work.ingest()
-        context = work.develop_context(["main.go"], description="Add a flag")
+        context = work.develop_packet(["main.go"], description="Add a flag").context
         rules = [work.snapshot().document(entry.id) for entry in work.snapshot().catalog.entries]
     text = context.text or ""
     assert "package main" in text

@@ -110,7 +110,7 @@ def test_a_reviewers_context_has_the_tiers_in_order_and_nothing_twice(root: Path
 def test_nothing_bleeds_from_another_plan(root: Path, how: str) -> None:
     with Workspace.open(root) as work:
         if how == "develop":
-            text = work.develop_context(plan="limits", task="1").text or ""
+            text = work.develop_packet(plan="limits", task="1").context.text or ""
         elif how == "review":
             text = work.review_context(["main.go"], plan="limits").text or ""
         else:
@@ -135,7 +135,7 @@ def test_the_core_of_a_change_is_that_of_its_base(root: Path) -> None:
 def test_a_core_that_is_too_large_is_refused_not_cut(root: Path) -> None:
     write(root, {".hornbook/config.yaml": "budget:\n  core: 5\n"})
     with Workspace.open(root) as work:
-        developed = work.develop_context(plan="limits", task="1")
+        developed = work.develop_packet(plan="limits", task="1").context
         reviewed = work.review_context(["main.go"])
     assert developed.text is None
     assert [reason.code for reason in developed.reasons] == ["core_over_budget"]
@@ -145,7 +145,7 @@ def test_a_core_that_is_too_large_is_refused_not_cut(root: Path) -> None:
 def test_notes_that_do_not_fit_are_left_out_whole_and_told(root: Path) -> None:
     with Workspace.open(root) as work:
         work.plan_book().decide("limits", decision="long " * 4000, reason="r", impact="i")
-        made = work.develop_context(plan="limits", task="1")
+        made = work.develop_packet(plan="limits", task="1").context
     assert "decision.limits-2" in made.tiers[1].left_out
     assert "decision.limits-1" in made.tiers[1].items
     assert "long long" not in (made.text or "")

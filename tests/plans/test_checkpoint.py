@@ -301,7 +301,7 @@ def test_tiers_that_fill_up_are_checkpointed(root: Path, percent: int, due: bool
     config = root / ".hornbook" / "config.yaml"
     config.write_text(f"checkpoint:\n  percent: {percent}\n")
     with Workspace.open(root) as work:
-        work.develop_context(plan="limits", task="1")
+        work.develop_packet(plan="limits", task="1")
     assert (folder_of(root) / "checkpoint.json").exists() is due
 
 

@@ -185,8 +185,11 @@ def run_listed(
     The newest report of a work tree lies in the folder of the logs, for those who only look.
 
     Raises:
-        UsageError: The span names no change, or there is no repository to take it from.
+        UsageError: The span names no change, there is no repository to take it from, or mutants
+            are asked for without one.
     """
+    if mutate and span is None:
+        raise UsageError("mutants are made of a change's added lines: add --diff BASE..HEAD.")
     report = run_for(
         root,
         listed.ready,

@@ -159,14 +159,14 @@ def develop_context(body: DevelopBody, asking: Reading) -> Context:
     """Assemble what a developer sees: the task and its files, no rule's text."""
     with asking.updates.leases.workspace() as work:
         asking.note(work.snapshot().version)
-        return work.develop_context(
+        return work.develop_packet(
             inside(work.root, body.files),
             description=body.description,
             criteria=body.criteria,
             model=body.model,
             plan=body.plan,
             task=body.task,
-        )
+        ).context
 
 
 @router.get(
