@@ -91,4 +91,4 @@ def test_a_worker_tells_what_changed_and_not_that_it_waits() -> None:
     hear = only_changes(told.append)
     for what in ("taken", "waiting", "taken", "waits 5 seconds", "waiting", "ended approved"):
         hear("a-1", what)
-    assert told == ["a-1: waiting", "a-1: ended approved"]
+    assert told == ["a-1: taken", "a-1: waiting", "a-1: ended approved"]

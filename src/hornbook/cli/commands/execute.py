@@ -133,7 +133,8 @@ def only_changes(tell: Callable[[str], None]) -> Callable[[str, str], None]:
     told: dict[str, str] = {}
 
     def hear(run: str, what: str) -> None:
-        if what == "taken" or what.startswith(("waits ", "continued")):
+        # it is taken anew after each wait: only the first time says something
+        if what.startswith(("waits ", "continued")) or (what == "taken" and run in told):
             return
         if told.get(run) != what:
             told[run] = what
