@@ -551,3 +551,56 @@ def test_other_phases_keep_to_their_budgets(
     assert len(tokens) == 30
     assert max(tokens) <= (8000 if phase == "refine" else 6000)
     assert max(tokens[3:]) / min(tokens[3:]) <= 1.10
+
+
+def test_a_hundred_steps_are_taken_where_each_few_of_them_advance(tmp_path: Path) -> None:
+    parts = 120
+    tree = write(
+        tmp_path / "tree",
+        {"src/ledger.py": "".join(f"part_{n} = {int(n > parts)}\n" for n in range(1, 1200))},
+    )
+
+    def check(names: Sequence[str]) -> GateReport:
+        del names
+        left = (tree / "src/ledger.py").read_text().count(" = 0\n")
+        said = "".join(f"src/ledger.py:{n}: not marked\n" for n in range(1, left + 1))
+        return report(gate("check", passed=not left, output=said))
+
+    def answer(step: int) -> str:
+        if step > parts:
+            return act("complete", summary="marked")
+        text = {"search": f"part_{step} = 0\n", "replace": f"part_{step} = 1\n"}
+        return act("edit_file", path="src/ledger.py", **text)
+
+    model = Script(answer)
+    ours = developer(model, check, tmp_path / "state")
+    ended = ours.work(assignment(tree, "src/ledger.py"), lambda _: None)
+    assert (ended.text, ended.usage.steps) == ("marked", parts + 1)
+    tokens = [COUNT(system) + COUNT(context) for system, context in model.asked]
+    assert max(tokens) <= 8000
+    assert max(tokens[3:100]) <= min(tokens[3:100]) * 1.1
+
+
+def test_time_that_is_spent_goes_on_where_the_work_advances_and_else_ends(tmp_path: Path) -> None:
+    tree = write(tmp_path / "tree", {"a.py": "x = 0\ny = 0\n"})
+
+    def check(names: Sequence[str]) -> GateReport:
+        del names
+        left = (tree / "a.py").read_text().count(" = 0\n")
+        said = "".join(f"a.py:{n}: not marked\n" for n in range(1, left + 1))
+        return report(gate("check", passed=not left, output=said))
+
+    ticks = iter(range(0, 10_000, 8))
+    answers = [
+        act("edit_file", path="a.py", search="x = 0\n", replace="x = 1\n"),
+        act("read_file", path="a.py"),
+    ]
+    ours = developer(Script(answers), check, tmp_path / "state", clock=lambda: float(next(ticks)))
+    task = replace(assignment(tree, "a.py"), limits=Limits(seconds=10))
+    first = ours.work(task, lambda _: None)
+    assert (first.retry_after, first.error is not None) == (0.0, True)
+    second = ours.work(task, lambda _: None)
+    assert (second.retry_after, "seconds of this attempt are spent" in str(second.error)) == (
+        None,
+        True,
+    )

@@ -9,6 +9,7 @@ from tests.benchmarks import (
     engine,
     glob_index,
     ingest,
+    long_steps,
     mcp_calls,
     questions,
     rules,
@@ -42,6 +43,7 @@ def main() -> None:
     show("MCP calls", mcp_calls.measure())
     show("Serving", serving.measure())
     show("Steps of the embedded developer", steps.measure())
+    show("Steps by execute", long_steps.measure())
     show("Engine", engine.measure())
     show("Blindness", blindness.measure())
     for count in chosen.documents:
