@@ -53,7 +53,7 @@ BUDGETS: Mapping[tuple[str, str], Budget] = {
     ("query", f"settings parses{WATCHING}"): Budget(limit=1, goal=1),
     ("execute", OURS): Budget(limit=300, goal=265),
     ("execute", OTHERS): Budget(limit=424, goal=424),
-    ("execute", GIT): Budget(limit=41, goal=60),
+    ("execute", GIT): Budget(limit=44, goal=60),
     ("execute", "whole-log reads"): Budget(limit=0, goal=9),
     ("execute", "projections"): Budget(limit=2, goal=9),
     ("execute", "run-record writes"): Budget(limit=23, goal=23),

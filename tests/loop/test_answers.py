@@ -7,13 +7,14 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.agents.assignment import Answer, Assignment
+from hornbook.commits.writer import branch_obstacles
 from hornbook.errors import NotAPerson, UsageError
 from hornbook.loop.loop import MOST_DEATHS
 from hornbook.loop.protocol import StepKind
 from hornbook.loop.runs.run_book import breaches
 from hornbook.plans.principal import Principal, PrincipalKind, Via
 from tests.kit.fakes import git, reviews, writes
-from tests.kit.loops import BROKEN, GREET, Stage, repository
+from tests.kit.loops import BROKEN, GREET, PLAN, Stage, repository
 
 ANN = "human:ann@example.org"
 UNSURE = reviews(confidence=0.4, feedback="I am not sure.")
@@ -220,3 +221,50 @@ def test_twenty_deaths_without_an_event_are_asked_about(tmp_path: Path) -> None:
     assert f"was begun {MOST_DEATHS} times" in outcome.message
     stage.answer("run-1", "return", "There is more memory now.")
     assert stage.drive("run-1").status == "approved"
+
+
+def test_a_planned_file_that_is_missing_fails_before_any_reviewer(tmp_path: Path) -> None:
+    stage = asking(tmp_path, developer=[writes({"src/other.py": GREET})])
+    assert stage.reviewer.seen == []
+    floor = {gate["name"]: gate for gate in stage.newest("gates.ran").data["gates"]}
+    assert (
+        floor["floor:planned"]["message"] == "src/greet.py was to be made and is not there: make it"
+    )
+
+
+TOUCHES = PLAN.replace("src/greet.py (new)", "src/greet.py (new), src/app.py")
+
+
+@pytest.mark.parametrize(
+    ("said", "status"), [("done", "asking"), ("untouched: src/app.py: it calls nobody", "approved")]
+)
+def test_a_planned_file_is_touched_or_it_is_said_why_not(
+    tmp_path: Path, said: str, status: str
+) -> None:
+    developer = writes({"src/greet.py": GREET}, text=said)
+    stage = Stage(repository(tmp_path, TOUCHES), [developer])
+    assert stage.go().status == status
+
+
+def test_a_rejected_tree_is_not_offered_again(tmp_path: Path) -> None:
+    def stubborn(assignment: Assignment) -> Answer:
+        (Path(assignment.folder) / "src" / "greet.py").write_text(GREET)
+        return Answer(text="done")
+
+    stage = asking(tmp_path, developer=[stubborn], reviewer=[NO])
+    assert len(stage.reviewer.seen) == 1, "the other attempts changed nothing"
+    assert len(stage.developer.seen) == 3
+    assert "unchanged: do what the review says" in stage.developer.seen[-1].prompt
+    assert "Name the person." in stage.developer.seen[-1].prompt
+
+
+def test_a_plan_whose_branch_cannot_be_does_not_start(tmp_path: Path) -> None:
+    root = repository(tmp_path)
+    git(root, "branch", "hornbook")
+    found = branch_obstacles(root, "hornbook/hello")
+    assert "git branch -m hornbook" in found[0]
+    git(root, "branch", "-m", "hornbook", "ours")
+    assert branch_obstacles(root, "hornbook/hello") == []
+    git(root, "branch", "hornbook/hello")
+    git(root, "checkout", "-q", "hornbook/hello")
+    assert "is checked out" in branch_obstacles(root, "hornbook/hello")[0]

@@ -250,6 +250,21 @@ def move_branch(root: Path, branch: str, to: str) -> None:
     write(root, "update-ref", "-m", "hornbook", name, to)
 
 
+def branch_obstacles(root: Path, branch: str) -> list[str]:
+    """What would keep a branch of ours from being moved, each with its remedy."""
+    above = branch.partition("/")[0]
+    found = []
+    if branch_tip(root, above) is not None:
+        found.append(
+            f"the branch {above} keeps git from having {branch}: rename it "
+            f"(`git branch -m {above} another-name`)."
+        )
+    checked_out = write(root, "worktree", "list", "--porcelain").decode("utf-8", "replace")
+    if f"branch refs/heads/{branch}" in checked_out.splitlines():
+        found.append(f"{branch} is checked out: switch to another branch, it is Hornbook's.")
+    return found
+
+
 def branch_tip(root: Path, branch: str) -> str | None:
     """The commit that a branch points at; none if there is no such branch."""
     answer = run(root, "rev-parse", "--verify", "-q", f"refs/heads/{branch}^{{commit}}")

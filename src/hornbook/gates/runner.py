@@ -339,6 +339,8 @@ def run_gate(
         named = named_places(gate.command, gate.creates)
         found = measured(folder, candidates, before, output, named)
         problem, told = _below(found, gate.threshold)
+    if problem and not output.strip():
+        problem += f" (`{gate.command}` printed nothing)"
     if problem and wrap is not None:
         problem += why_confined(output, network=wrap.has_network(gate))
     result = _failed(gate, problem) if problem else _passed(gate, told or _left(finished))

@@ -122,6 +122,7 @@ class _Loop:
             why = refusal(services, slug)
             if why is None and self._agents.worker(Role.DEVELOPER, agent) is None:
                 why = "nobody develops: name an agent with --agent, or in `engine.agent`."
+            why = why or "\n".join(services.worktrees.obstacles(slug)) or None
             if why is not None:
                 return StepOutcome(StepKind.ENDED, run_id, status="refused", message=why)
             services.book.tasks(slug)

@@ -95,6 +95,10 @@ class Worktrees(Protocol):
         """The commit that a plan's work began with; fixed the first time it is asked for."""
         ...
 
+    def obstacles(self, plan: str) -> Sequence[str]:
+        """What would keep approved work from the plan's branch, found before anybody works."""
+        ...
+
     def base_for(self, plan: str, approved: Sequence[str]) -> str:
         """The commit that holds all of these, or the one that the plan began with.
 

@@ -5,7 +5,15 @@ from pathlib import Path
 
 from hornbook.commits import git, worktrees
 from hornbook.commits import git_tampering as sealing
-from hornbook.commits.writer import Conflict, advance, make_commit, start_of, write
+from hornbook.commits.writer import (
+    Conflict,
+    advance,
+    branch_obstacles,
+    branch_of,
+    make_commit,
+    start_of,
+    write,
+)
 from hornbook.errors import UsageError
 from hornbook.loop.protocol import WorktreeSnapshot
 
@@ -27,6 +35,10 @@ class TaskWorktrees:
         if plan not in self._begun:
             self._begun[plan] = self._begin(plan)
         return self._begun[plan]
+
+    def obstacles(self, plan: str) -> list[str]:
+        """What would keep approved work from the plan's branch, found before anybody works."""
+        return branch_obstacles(self._root, branch_of(plan))
 
     def _begin(self, plan: str) -> str:
         name = f"refs/hornbook/begin/{plan}"

@@ -49,6 +49,8 @@ def review() -> None:
 )
 @model_option
 @reserve_option
+@click.option("--plan", metavar="SLUG", help="The plan whose decisions are told.")
+@click.option("--task", metavar="ID", help="The task of the plan that the change is for.")
 @click.option("--passes", is_flag=True, help="If the rules overflow, a folder for each pass.")
 @click.option(
     "--output",
@@ -61,21 +63,28 @@ def review() -> None:
 @root_of
 def prepare(
     root: str | None,
+    /,
     span: str,
-    model: str | None,
-    reserve: str | None,
     output: Path | None,
     *,
     passes: bool,
     refute: bool,
     as_json: bool,
+    **asked: str | None,
 ) -> None:
     """Write the packet for a reviewer. Exit 1 if it cannot be whole.
 
     Without --output, and where the repository has no `.hornbook/`, the prompt is printed instead.
     """
     with opened(root) as work:
-        packet = work.review_packet(diff=span, model=model, reserve=reserve, refute=refute)
+        packet = work.review_packet(
+            diff=span,
+            model=asked["model"],
+            reserve=asked["reserve"],
+            refute=refute,
+            plan=asked["plan"],
+            task=asked["task"],
+        )
         packets = packet.parts() if passes else [packet]
         complete = all(each.context.text is not None for each in packets)
         if output is None and work.places.state.is_dir():

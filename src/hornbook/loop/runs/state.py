@@ -24,6 +24,8 @@ from hornbook.plans.principal import Principal
 from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE
 
 ESCALATION = "escalation"
+REJECTED_TREE = "floor:rejected"
+"""The floor that fails where a rejected tree is offered again."""
 DECISIONS = frozenset({"accept", "overrule", "split", "stop"})
 """A person's words that the run carries out and ends by; all others begin its workflow anew."""
 
@@ -197,6 +199,8 @@ class RunState:
             elif event.kind == kinds.CHECKED and kinds.checked(event)["outcome"] != "approved":
                 feedback = kinds.checked(event).get("feedback", "")
                 return "\n\n".join(filter(None, [*answers, feedback]))
+            elif event.kind == kinds.GATED and is_offered_again(kinds.gates(event)):
+                answers.append(gate_feedback(kinds.gates(event)))  # and what the review said of it
             elif event.kind == kinds.GATED and not kinds.gates(event)["passed"]:
                 return "\n\n".join(filter(None, [*answers, gate_feedback(kinds.gates(event))]))
         return "\n\n".join(answers)
@@ -232,6 +236,16 @@ def words_of(said: kinds.AnswerData) -> str:
     if said.get("action") in {"amend", "accept"}:
         return said.get("reason") or ""
     return said["text"]
+
+
+def is_offered_again(report: kinds.GatesData) -> bool:
+    """Whether gates failed for nothing but that the tree was rejected before."""
+    failed = {
+        gate["name"]
+        for gate in report["gates"]
+        if gate["required"] and gate["status"] not in {"passed", "warned"}
+    }
+    return failed == {REJECTED_TREE}
 
 
 def gate_feedback(report: kinds.GatesData) -> str:

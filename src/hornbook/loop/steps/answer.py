@@ -13,7 +13,7 @@ from enum import StrEnum
 from hornbook.errors import UsageError
 from hornbook.loop.protocol import StepOutcome
 from hornbook.loop.runs.lookup import find_run, outcome_of, spawned_by
-from hornbook.loop.runs.state import ESCALATION, RunState
+from hornbook.loop.runs.state import ESCALATION, RunState, is_offered_again
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
@@ -101,6 +101,8 @@ def judged(run: RunState) -> Judged | None:
     for event in run.of(DEVELOP, kinds.GATED, kinds.CHECKED):
         if event.kind == DEVELOP:
             work, said = kinds.attempt(event), None
+        elif event.kind == kinds.GATED and is_offered_again(kinds.gates(event)):
+            said = run.newest(kinds.CHECKED)  # of the same tree: the review is what stands
         else:
             said = event
     if work is None or said is None or not work["files"]:

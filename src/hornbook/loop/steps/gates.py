@@ -1,5 +1,6 @@
 """The steps that no agent takes part in: sizing a task, and running the gates over its tree."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +8,11 @@ from typing import cast
 
 import msgspec
 
+from hornbook.commits import git
 from hornbook.commits.change import Change, change
 from hornbook.commits.commit import commit_at
 from hornbook.context.budget import RoomAsked
+from hornbook.context.named_files import is_glob
 from hornbook.context.sizing import Sizing, size_task
 from hornbook.gates.gate import GateReport, GateResult, GateStatus, without_unasked
 from hornbook.gates.gate_confinement import bounds_in_run
@@ -20,16 +23,21 @@ from hornbook.gates.workflow_gates import asked_gates, with_asked
 from hornbook.graph.commit_graph import graph_at, settings_of_base
 from hornbook.graph.snapshot import Snapshot
 from hornbook.located import Json
-from hornbook.loop.runs.state import RunState, gate_feedback
+from hornbook.loop.runs.state import REJECTED_TREE, RunState, gate_feedback
 from hornbook.loop.steps.services import LoopServices, StepRun
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded, payload_of
 from hornbook.loop.workflow.subjects import GATES
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
-from hornbook.plans.plan import TaskType
+from hornbook.plans.plan import PlanTask, TaskType
 from hornbook.plans.run_kinds import DEVELOP
 
 WORKTREE, CHANGE, RED = "floor:worktree", "floor:change", "floor:red"
+PLANNED = "floor:planned"
+_UNTOUCHED = re.compile(
+    r"^[ \t*-]*untouched:[ \t]*`?(?P<path>[^\s`:]+)`?[ \t]*:[ \t]*\S", re.MULTILINE | re.IGNORECASE
+)
+"""How a developer says of a planned file, in a line of its answer, why it was left as it is."""
 
 
 def size(services: LoopServices, run: RunState) -> Data:
@@ -128,7 +136,7 @@ def _report(step: StepRun, work: kinds.AttemptData) -> GateReport | Erred:
         report = judged_red(
             services.root, report, listed.ready, span=span, files=task.files, bounds=bounds
         )
-    every = (*report.gates, *_floors(work))
+    every = (*report.gates, *_floors(work), *_planned(step, task, work), *_rejected(step, work))
     passed = report.passed and has_passed(every)
     return replace(report, gates=every, passed=passed, base=begin)
 
@@ -179,6 +187,52 @@ def _floors(work: kinds.AttemptData) -> list[GateResult]:
         return [whole, GateResult(CHANGE, required=True, status=GateStatus.PASSED, message=said)]
     said = "nothing was changed: do the task, or say why it cannot be done"
     return [whole, GateResult(CHANGE, required=True, status=GateStatus.FAILED, message=said)]
+
+
+def _planned(step: StepRun, task: PlanTask, work: kinds.AttemptData) -> list[GateResult]:
+    """Whether what the task declares was done: new files are there, the others were touched.
+
+    A file that need not change is excused by a line of the developer's answer. Of a task with
+    subtasks, or of a subtask, others may have touched them.
+    """
+    if not work["files"] or not task.files:
+        return []
+    ledger = step.services.ledger(step.run.plan)
+    there = git.files_at(step.services.root, work["commit"])
+    parts = ledger.continued
+    shared = task.number in parts or any(task.number in each for each in parts.values())
+    excused = {found["path"] for found in _UNTOUCHED.finditer(work["result"])}
+    done = {*work["files"], *excused, *task.creates}
+    left = [path for path in task.files if path in there and path not in done and not shared]
+    told = [
+        f"{path} was to be made and is not there: make it"
+        for path in task.creates
+        if not is_glob(path) and path not in there
+    ]
+    told += [
+        f"{path} was to be changed and is not: change it, or answer with a line "
+        f"`untouched: {path}: why`"
+        for path in left
+    ]
+    status = GateStatus.FAILED if told else GateStatus.PASSED
+    said = told[0] if told else "every planned file was touched, or it was said why not"
+    return [GateResult(PLANNED, True, status, output="\n".join(told), message=said)]
+
+
+def _rejected(step: StepRun, work: kinds.AttemptData) -> list[GateResult]:
+    """A floor that fails where a reviewer rejected exactly this tree before."""
+    before: list[str] = []
+    for event in step.run.of(kinds.CHECKED, kinds.ANSWERED):
+        if event.kind == kinds.ANSWERED:  # by another plan the same work may be right
+            before = [] if kinds.answer(event).get("action") == "amend" else before
+            continue
+        review = kinds.checked(event)
+        if review["outcome"] == "rejected" and review["tree"] == work["tree"]:
+            before.append(review["record"])
+    if not before:
+        return []
+    said = f"this is the tree that {before[-1]} rejected, unchanged: do what the review says"
+    return [GateResult(REJECTED_TREE, required=True, status=GateStatus.FAILED, message=said)]
 
 
 def report_of(data: Data) -> GateReport:
