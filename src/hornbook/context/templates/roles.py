@@ -227,6 +227,11 @@ def _loaded(own: Mapping[str, bytes]) -> StepTemplates:
         for name in own
         if PurePosixPath(name).stem not in ROLES
     ]
+    if "decomposition.xml" in own:
+        problems.append(
+            f"{TEMPLATES}/decomposition.xml: the planner who splits a task is asked by its "
+            "workflow alone, so that a template would have no effect: remove it."
+        )
     found: dict[str, StepTemplate] = {}
     for name in (*ROLES, SPAWNED):
         step = name.partition(" ")[0]
