@@ -118,7 +118,7 @@ def test_a_rejection_without_a_violated_rule_is_refined(tmp_path: Path) -> None:
     stage = Stage(repository(tmp_path), [GOOD], [rejected, reviews()])
     assert stage.go().status == "approved"
     assert types(stage) == ["implement_feature", "refine"]
-    assert stage.developer.seen[1].feedback == "Say it louder."
+    assert "Say it louder." in stage.developer.seen[1].feedback
 
 
 def test_an_attempt_that_changed_nothing_is_the_tasks_own_again(tmp_path: Path) -> None:
