@@ -117,11 +117,16 @@ def test_giving_up_needs_a_reason_and_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_an_amended_plan_is_what_the_next_attempt_sees(tmp_path: Path) -> None:
-    def reviewer(assignment: Assignment) -> Answer:
-        amended = "People are shy." in assignment.prompt
-        return (reviews() if amended else NO)(assignment)
+    told: list[str] = []
 
-    stage = asking(tmp_path, reviewer=[reviewer])
+    def developer(assignment: Assignment) -> Answer:
+        told.append(assignment.prompt)
+        return writes({"src/greet.py": GREET})(assignment)
+
+    def reviewer(assignment: Assignment) -> Answer:
+        return (reviews() if "People are shy." in told[-1] else NO)(assignment)
+
+    stage = asking(tmp_path, developer=[developer], reviewer=[reviewer])
     stage.answer("run-1", "amend", "## Situation\n\nPeople are shy.\n", "We know more now.")
     assert stage.drive("run-1").status == "approved"
     assert "People are shy." in stage.developer.seen[-1].prompt
