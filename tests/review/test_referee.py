@@ -7,7 +7,7 @@ import pytest
 
 from hornbook.commits.change import change
 from hornbook.review.check import briefs, recompute_case
-from hornbook.review.evidence.prohibitions import banned_code
+from hornbook.review.evidence.prohibitions import banned_code, stands_in
 from hornbook.review.judge import Case, judge
 from hornbook.review.judgement import Judgement
 from hornbook.review.printed_review import PrintedReview
@@ -114,3 +114,20 @@ def test_a_deletion_needs_no_line_to_be_waved_away(tmp_path: Path) -> None:
 )
 def test_only_an_order_not_to_use_code_bans_it(text: str, banned: tuple[str, ...]) -> None:
     assert banned_code(text) == banned
+
+
+@pytest.mark.parametrize("code", ["eval()", "eval(", "eval(...)", "eval(…)", "eval"])
+@pytest.mark.parametrize(
+    ("line", "there"),
+    [
+        ("def b(t): return eval(t)", True),
+        ("    x = eval (t)", True),
+        ("    x = literal_eval(t)", False),
+        ("    x = 1  # never eval(t) here", False),
+        ("    evaluate(t)", False),
+    ],
+)
+def test_a_forbidden_call_is_seen_whatever_it_is_given(
+    code: str, line: str, *, there: bool
+) -> None:
+    assert stands_in(code, line) is there

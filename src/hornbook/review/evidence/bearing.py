@@ -111,7 +111,7 @@ def added_forbidden(reviewed: Reviewed, unit: JudgedUnit) -> str | None:
             lines = reviewed.tree.lines(path)
             for number in reviewed.files[path].added:
                 line = lines[number - 1] if number <= len(lines) else ""
-                if code in line and is_there(code, line):
+                if is_there(code, line):
                     return f"`{code}` at {path}:{number}"
     return None
 

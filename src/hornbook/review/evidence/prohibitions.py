@@ -77,6 +77,7 @@ _AROUND = (
     "x {} x",
 )
 _MOST_LINES = 200
+_CALL = re.compile(r"([\w.$:]*\w)\s*\((?:\s*(?:\.\.\.|…)?\s*\))?")
 _REMARK = re.compile(r"^\s*(?:#|//|/?\*|--|<!--).*|\s(?:#|//|--)\s.*")
 
 
@@ -132,7 +133,8 @@ def forbidden_calls(text: str) -> tuple[str, ...]:
 
 def is_called(name: str, line: str) -> bool:
     """Whether a line calls something by this name, outside of remarks."""
-    return re.search(rf"(?<![\w'\"-]){re.escape(name)}\s*\(", _REMARK.sub("", line)) is not None
+    form = rf"(?<![\w'\"-]){re.escape(name)}\s*\("
+    return name in line and re.search(form, _REMARK.sub("", line)) is not None
 
 
 def forbids(text: str) -> bool:
@@ -152,7 +154,13 @@ def stands_in(code: str, line: str) -> bool:
     """Whether a line has a piece of forbidden code, as words of its own and outside of remarks.
 
     A lone word is code only where it is called or stands as a type: `any` is a word of English too.
+    `eval()`, `eval(` and `eval(...)` are any call of it, whatever it is given.
     """
+    call = _CALL.fullmatch(code)
+    if call is not None:
+        return is_called(call[1], line)
+    if code not in line:
+        return False
     said, word = _REMARK.sub("", line), re.escape(code)
     if code.isidentifier():
         form = rf"(?<![\w'\"-]){word}\s*\(|(?:[:<|&]\s*|\bas\s+){word}(?!\w)"
