@@ -11,6 +11,8 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.cli.commands.execute import only_changes
+from hornbook.errors import EngineError
+from hornbook.loop.engine.plan_engine import PlanEngine
 from tests.kit.git import commit, git
 from tests.kit.tax_plan import AGENT, CONFIG, command, hornbook, with_the_tax_plan
 
@@ -77,6 +79,19 @@ def test_a_command_of_ones_own_develops_and_reviews(root: Path) -> None:
     commit(root, {".hornbook/config.yaml": CONFIG + own, "agent.py": AGENT})
     assert executed(root, "ours")["approved"] is True
     assert "tax" in git(root, "show", "hornbook/add-tax:shop/tax.py")
+
+
+def test_an_agent_that_cannot_work_is_refused_before_anything_begins(root: Path) -> None:
+    own = "agents:\n  ours: {command: sh agent.sh, inherits: [NOBODY_HAS_THIS_KEY]}\n"
+    commit(root, {".hornbook/config.yaml": CONFIG + own})
+    before = (root / ".hornbook/plans/add-tax/events.jsonl").read_bytes()
+    with (
+        Workspace.open(root) as work,
+        pytest.raises(EngineError, match=r"developer and reviewer ours: .*NOBODY_HAS_THIS_KEY"),
+    ):
+        PlanEngine(work).execute("add-tax", agent="ours")
+    assert (root / ".hornbook/plans/add-tax/events.jsonl").read_bytes() == before
+    assert executed(root, "scripted")["approved"] is True
 
 
 def test_the_developers_context_lists_the_commands_that_must_pass(root: Path) -> None:

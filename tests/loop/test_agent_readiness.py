@@ -6,8 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from hornbook.errors import UsageError
-from hornbook.loop.agent_readiness import AgentReadiness, check_agent, list_agents
+from hornbook.agents.assignment import Role
+from hornbook.agents.command import CommandAgent
+from hornbook.agents.crew import profile_of
+from hornbook.errors import EngineError, UsageError
+from hornbook.loop.agent_readiness import (
+    AgentReadiness,
+    check_agent,
+    list_agents,
+    tell_readiness,
+)
+from hornbook.loop.configured_agents import Appointment
 from hornbook.process.confinement import Machine
 from hornbook.settings.load import parse_settings
 from hornbook.settings.places import Places
@@ -98,6 +107,56 @@ def test_a_model_needs_its_key(place: Path) -> None:
     assert "ANTHROPIC_API_KEY" in login.message
     with pytest.raises(UsageError, match="no agent and no model 'nobody'"):
         check_agent(Places(place), Settings(), "nobody", call=False)
+
+
+@pytest.mark.parametrize(("setting", "status"), [("OURS_URL", "skipped"), ("OTHER_URL", "failed")])
+def test_what_is_set_up_without_a_key_may_be_logged_in_all_the_same(
+    place: Path, monkeypatch: pytest.MonkeyPatch, setting: str, status: str
+) -> None:
+    install(place, "exit 1")
+    monkeypatch.setenv(setting, "somewhere")
+    settings = parse_settings(b"agents: {ours: {command: ours, inherits: ['OURS_*']}}")
+    found = check_agent(Places(place), settings, "ours", call=False, machine=BARE)
+    assert statuses(found)["login"] == status
+
+
+def appointed(machine: Machine, *, network: str = "") -> list[Appointment]:
+    own = f"agents: {{ours: {{command: ours, inherits: [OURS_KEY], network: [{network}]}}}}"
+    profile = profile_of(parse_settings(own.encode()).agents, "ours")
+    assert profile is not None
+    agent = CommandAgent(profile, Path("logs"), machine=machine)
+    return [
+        Appointment(Role.DEVELOPER, agent, None, blind=True),
+        Appointment(Role.REVIEWER, agent, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("machine", "network", "told"),
+    [
+        (BARE, "", "network: host: no network of its own is possible here"),
+        (Machine("bwrap", 0, apart=False), "", "network: host: "),
+        (Machine("bwrap", 0, apart=True), "open", "network: open: "),
+        (Machine("bwrap", 0, apart=True), "", None),
+    ],
+)
+def test_before_the_start_it_is_told_who_works_and_whether_blindness_is_whole(
+    place: Path, monkeypatch: pytest.MonkeyPatch, machine: Machine, network: str, told: str | None
+) -> None:
+    install(place, "echo called >called")
+    monkeypatch.setenv("OURS_KEY", "secret")
+    who, *more = tell_readiness(appointed(machine, network=network))
+    assert who.startswith(f"developer and reviewer ours: {place / 'bin/ours'}, ours 1.2, OURS_KEY")
+    assert [line.startswith(told or "-") for line in more] == [True] * (told is not None)
+
+
+def test_whoever_cannot_work_is_refused_with_everything_that_is_missing(place: Path) -> None:
+    with pytest.raises(EngineError) as refused:
+        tell_readiness(appointed(BARE))
+    first, second, last = str(refused.value).splitlines()
+    assert "ours is not on PATH" in first
+    assert "neither a key nor a log-in was found (OURS_KEY)" in second
+    assert last == "nothing was begun, and nobody was asked."
 
 
 def test_everybody_who_can_be_named_is_listed(place: Path) -> None:

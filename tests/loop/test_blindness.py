@@ -10,7 +10,7 @@ from hornbook.agents.assignment import Answer
 from hornbook.agents.embedded.model_call import withholding
 from hornbook.agents.rule_leaks import RuleTexts
 from hornbook.loop.protocol import StepKind
-from hornbook.loop.runs.run_book import RunBook
+from hornbook.loop.runs.run_book import RunBook, blindness_warnings
 from tests.kit.fakes import reviews, writes
 from tests.kit.loops import CONFIG, GREET, PLAN, RULE, Stage, repository
 
@@ -133,3 +133,10 @@ def test_a_text_without_rules_holds_no_run_of_them_and_all_the_rest(around: str)
     assert " between " in left
     assert left.endswith(" after")
     assert rules == ("a", "b")
+
+
+def test_a_network_that_nobody_watches_is_a_warning_of_the_run() -> None:
+    found: dict[str, Any] = dict.fromkeys(("leaks", "host_files", "unread", "left_out"), ())
+    (told,) = blindness_warnings({**found, "network": "host"})
+    assert told.endswith("so a blind developer is not wholly blind")
+    assert blindness_warnings({**found, "network": "listed"}) == blindness_warnings(found) == []

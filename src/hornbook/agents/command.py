@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from hornbook.agents.assignment import Answer, Assignment, Record, Role
 from hornbook.agents.command_output import (
@@ -32,6 +32,7 @@ from hornbook.process.confinement import (
     Machine,
     Means,
     OwnHome,
+    Reach,
     Route,
     confine,
     this_machine,
@@ -116,6 +117,16 @@ def _secrets(places: Places) -> list[Path]:
     return [places.canaries, places.state / "secret", places.state / "tokens"]
 
 
+@runtime_checkable
+class StartsProgram(Protocol):
+    """An agent that may start a program, whose network the machine decides."""
+
+    @property
+    def reach(self) -> Reach | None:
+        """Which network its program has here; None if it starts none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CommandAgent:
     """A command line as an agent.
@@ -137,6 +148,12 @@ class CommandAgent:
     def name(self) -> str:
         """The profile's name."""
         return self.profile.name
+
+    @property
+    def reach(self) -> Reach:
+        """Which network its program has here."""
+        machine = self.machine or this_machine()
+        return machine.reach(network=OPEN_NETWORK in self.profile.network, routed=True)
 
     def work(self, assignment: Assignment, record: Record) -> Answer:
         """Call the command once and read what it printed."""

@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -14,12 +14,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment, Limits, Role, nowhere
+from hornbook.agents.command import CommandAgent, StartsProgram
 from hornbook.agents.crew import profile_of
 from hornbook.agents.model_endpoint import INSTALL, PROVIDERS
 from hornbook.agents.profile import Profile
 from hornbook.disk import temporary_folder
-from hornbook.errors import HornbookError, UsageError
-from hornbook.loop.configured_agents import WorkspaceStaff
+from hornbook.errors import EngineError, HornbookError, UsageError
+from hornbook.loop.configured_agents import Appointment, WorkspaceStaff
+from hornbook.plans.run_kinds import UNSEEN
 from hornbook.process.confinement import Machine, Means, this_machine
 from hornbook.process.shell_command import environment, run_command
 from hornbook.settings.models import Endpoint
@@ -36,6 +38,8 @@ SCHEMA = {
     "additionalProperties": False,
 }
 _VERSION = re.compile(r"\d+\.\d+")
+_KEYS = ("_KEY", "_TOKEN")
+_MAY_BE_KEYS = (*_KEYS, "*")
 _NOT_STARTED = frozenset({126, 127})
 PROMPT = 'Answer with this JSON object and nothing else: {"ready": true}\n'
 
@@ -111,7 +115,7 @@ def check_agent(
     elif name == SCRIPTED:
         checks = list(_of_script())
     else:
-        checks = list(_of_model(settings, name))
+        checks = list(_of_endpoint(_endpoint(settings, name), name))
     if call:
         checks.append(_call(places, settings, name, checks))
         checks = _learned(checks)
@@ -119,6 +123,55 @@ def check_agent(
         checks.append(AgentCheck("call", CheckStatus.SKIPPED, "nobody was asked, as you wished"))
     ready = all(each.status is not CheckStatus.FAILED for each in checks)
     return AgentReadiness(name, ready, tuple(checks))
+
+
+def tell_readiness(appointed: Iterable[Appointment]) -> list[str]:
+    """What a person should know of those who are about to work, a line each; nobody is asked.
+
+    Raises:
+        EngineError: Somebody cannot work here: everything that is missing, with its remedy.
+    """
+    roles: dict[tuple[str, Endpoint | None], list[Appointment]] = {}
+    for each in appointed:
+        # who develops and reviews is looked at once; a model's key is another's for each endpoint
+        own = None if isinstance(each.agent, CommandAgent) else each.endpoint
+        roles.setdefault((each.agent.name, own), []).append(each)
+    said: list[str] = []
+    missing: list[str] = []
+    for (name, _), those in roles.items():
+        who = f"{' and '.join(dict.fromkeys(each.role for each in those))} {name}"
+        checks = list(_before_start(those[0]))
+        failed = [each for each in checks if each.status is CheckStatus.FAILED]
+        missing += [f"{who}: {each.message}: {each.remedy}" for each in failed]
+        if isinstance(those[0].agent, CommandAgent):
+            said.append(f"{who}: {', '.join(_worth_telling(checks))}")
+        said += [line for each in those for line in _network(each)]
+    if missing:
+        raise EngineError("\n".join([*missing, "nothing was begun, and nobody was asked."]))
+    return said
+
+
+def _worth_telling(checks: Iterable[AgentCheck]) -> Iterator[str]:
+    """What was found, and what could be better; nobody has to know what does not apply."""
+    for each in checks:
+        if each.name != "schema" and (each.remedy or each.status is CheckStatus.PASSED):
+            yield each.message
+
+
+def _network(appointed: Appointment) -> Iterator[str]:
+    """What a blind developer may read without anybody seeing it."""
+    agent = appointed.agent
+    reach = agent.reach if isinstance(agent, StartsProgram) else None
+    if appointed.blind and reach in UNSEEN:
+        yield UNSEEN[reach]
+
+
+def _before_start(appointed: Appointment) -> Iterator[AgentCheck]:
+    agent = appointed.agent
+    if isinstance(agent, CommandAgent):
+        yield from _of_command(agent.profile, agent.machine or this_machine())
+    elif agent.name == EMBEDDED and appointed.endpoint is not None:
+        yield from _of_endpoint(appointed.endpoint, EMBEDDED)
 
 
 # Command lines
@@ -172,18 +225,26 @@ def _login(profile: Profile) -> AgentCheck:
     keys = [
         name
         for name, value in sorted(os.environ.items())
-        if value
-        and name.endswith(("_KEY", "_TOKEN"))
-        and any(fnmatchcase(name, glob) for glob in profile.inherits)
+        if value and name.endswith(_KEYS) and _inherits(profile, name)
     ]
     if files or keys:
         found = ", ".join((*keys, *(f"~/{each}" for each in files)))
         return AgentCheck("login", CheckStatus.PASSED, f"{found} is there")
-    if not kept and not profile.inherits:
+    if not kept and not any(glob.endswith(_MAY_BE_KEYS) for glob in profile.inherits):
         return AgentCheck("login", CheckStatus.SKIPPED, "its profile names none")
+    # Not every log-in is a file: a key may stand in a configuration, or in the system's keyring.
+    settings = [f"~/{each}" for each in profile.home.copy if (home / each).exists()]
+    settings += [each for each in sorted(os.environ) if _inherits(profile, each)]
+    if settings:
+        said = f"no log-in is to be seen, but {', '.join(settings)}: only a call tells"
+        return AgentCheck("login", CheckStatus.SKIPPED, said, "have it asked one tiny question.")
     looked = ", ".join((*profile.inherits, *(f"~/{each}" for each in kept)))
     said = f"neither a key nor a log-in was found ({looked})"
-    return AgentCheck("login", CheckStatus.FAILED, said, f"{profile.install}.")
+    return AgentCheck("login", CheckStatus.FAILED, said, f"set it, or log in: {profile.install}.")
+
+
+def _inherits(profile: Profile, variable: str) -> bool:
+    return any(fnmatchcase(variable, glob) for glob in profile.inherits)
 
 
 def _schema(profile: Profile) -> AgentCheck:
@@ -199,7 +260,7 @@ def _confinement(profile: Profile, machine: Machine) -> AgentCheck:
         said = "nothing confines it here: only what it does afterwards is judged"
         return AgentCheck("confinement", CheckStatus.SKIPPED, said, "install bubblewrap.")
     own = " (nobody has driven it with this profile yet)" if profile.untried else ""
-    return AgentCheck("confinement", CheckStatus.PASSED, f"by {machine.means}{own}")
+    return AgentCheck("confinement", CheckStatus.PASSED, f"confined by {machine.means}{own}")
 
 
 # Others
@@ -212,8 +273,7 @@ def _of_script() -> Iterator[AgentCheck]:
         yield AgentCheck(name, CheckStatus.SKIPPED, "a script needs none")
 
 
-def _of_model(settings: Settings, name: str) -> Iterator[AgentCheck]:
-    endpoint = _endpoint(settings, name)
+def _of_endpoint(endpoint: Endpoint, name: str) -> Iterator[AgentCheck]:
     try:
         known = version("pydantic-ai-slim")
     except PackageNotFoundError:

@@ -13,7 +13,7 @@ from hornbook.agents.assignment import (
     Role,
     Usage,
 )
-from hornbook.agents.command import AgentSurroundings
+from hornbook.agents.command import AgentSurroundings, StartsProgram
 from hornbook.agents.crew import ChosenAgent, Crew, Workplace, choose_agents, choose_reviewer
 from hornbook.agents.script import Script, parse_script
 from hornbook.disk import now
@@ -23,7 +23,7 @@ from hornbook.graph.repository import Repository
 from hornbook.loop.loop import open_loop
 from hornbook.loop.protocol import Loop
 from hornbook.loop.task_worktrees import TaskWorktrees
-from hornbook.process.confinement import this_machine
+from hornbook.process.confinement import Reach, this_machine
 from hornbook.settings.models import Endpoint, Models
 from hornbook.settings.places import Places
 from hornbook.settings.settings import EMBEDDED, RESERVED, Settings, Sight
@@ -47,6 +47,12 @@ class _WithModel:
     def name(self) -> str:
         """What the agent is called."""
         return self.chosen.agent.name
+
+    @property
+    def reach(self) -> Reach | None:
+        """Which network its program has here; None if it starts none."""
+        agent = self.chosen.agent
+        return agent.reach if isinstance(agent, StartsProgram) else None
 
     def work(self, assignment: Assignment, record: Record) -> Answer:
         """Do the assignment and answer."""
@@ -76,6 +82,19 @@ class _WithModel:
 
 
 @dataclass(frozen=True, slots=True)
+class Appointment:
+    """Somebody who is about to work: in which role, and the model's endpoint, if it is known.
+
+    `blind` is whether the role must not read rules.
+    """
+
+    role: Role
+    agent: Agent
+    endpoint: Endpoint | None
+    blind: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Reviewer:
     """Somebody who can review: `model` as it is asked for, at which endpoint, if that is known.
 
@@ -100,6 +119,11 @@ class Reviewer:
     def endpoint(self) -> Endpoint | None:
         """Where it is asked, if the settings say so."""
         return self.agent.endpoint_of(self.agent.chosen.model)
+
+    @property
+    def appointment(self) -> Appointment:
+        """Who it is that is about to review."""
+        return Appointment(Role.REVIEWER, self.agent.chosen.agent, self.endpoint)
 
     @property
     def window(self) -> int:
@@ -145,6 +169,24 @@ class WorkspaceStaff:
         if crew is None:
             return []
         return [self._with_model(each, crew.notes) for each in crew.reviewers]
+
+    def appointed(self, name: str | None) -> list[Appointment]:
+        """Who is about to develop and to review, by the name that stands for both.
+
+        Raises:
+            UsageError: Nobody has that name, or its command is not installed.
+        """
+        crew = self._crew(name)
+        if crew is None:
+            return []
+        developer = self._with_model(crew.developer)
+        blind = self._settings.developer_sees == Sight.BLIND
+        endpoint = developer.endpoint_of(crew.developer.model)
+        found = [Appointment(Role.DEVELOPER, crew.developer.agent, endpoint, blind)]
+        for each in map(self._with_model, crew.reviewers):
+            model = each.endpoint_of(each.chosen.model)
+            found.append(Appointment(Role.REVIEWER, each.chosen.agent, model))
+        return found
 
     def _with_model(self, chosen: ChosenAgent, notes: tuple[str, ...] = ()) -> _WithModel:
         return _WithModel(chosen, self._settings.registry().endpoints, notes)

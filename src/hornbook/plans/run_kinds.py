@@ -21,6 +21,13 @@ PLANTED, CANARY = "review.planted", "agent.task.canary"
 APPROVED, DECOMPOSED, CONTINUED = "task.approved", "task.decomposed", "task.continued"
 PLAN, TOLD, CLAIM = "agent.task.planning", "agent.told", "agent.claim.differs"
 SIGHTED, CHECKPOINTED = "blindness.checked", "plan.checkpointed"
+UNSEEN = {
+    "host": "network: host: no network of its own is possible here, so a blind developer is not "
+    "wholly blind",
+    "open": "network: open: its settings let it reach every host, so a blind developer is not "
+    "wholly blind",
+}
+"""What to say of the networks in which nobody sees what a developer reads."""
 PAUSED, DRAFTED = "plan.paused", "plan.drafted"
 PUBLISHED = "workflow.events"
 QUESTION, PROMOTE = "user.signal.question", "user.signal.promote"
@@ -92,6 +99,7 @@ RUN_KINDS: Mapping[str, EventKind] = {
             SIGHTED,
             "Rules were looked for in what a blind developer can read, before it was asked.",
             f"{_AT} rules commit leaks host_files unread whole prompt left_out",
+            "network",
         ),
         _kind(
             CHECKPOINTED,

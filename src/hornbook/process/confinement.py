@@ -93,6 +93,14 @@ class Machine:
             return Means.BUBBLEWRAP
         return Means.LANDLOCK if self.landlock else Means.NOTHING
 
+    def reach(self, *, network: bool, routed: bool) -> Reach:
+        """Which network a command gets here that may have one, or a route to listed hosts."""
+        if network:
+            return Reach.OPEN
+        if self.means is Means.NOTHING or not self.apart:
+            return Reach.HOST
+        return Reach.LISTED if routed else Reach.NONE
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -192,7 +200,7 @@ def confine(
 
     `scratch` is an empty folder of its own, for where `/tmp` cannot be.
     """
-    reach = _reach(confinement, machine)
+    reach = machine.reach(network=confinement.network, routed=confinement.route is not None)
     if reach is not Reach.LISTED and confinement.route is not None:
         confinement = replace(confinement, route=None, network=True)
     inner = (*_through(confinement.route), *command)
@@ -216,14 +224,6 @@ def confine(
         "install bubblewrap, or use a Linux with Landlock (5.13 or newer)."
     )
     return Confined(tuple(command), Means.NOTHING, reach, (warning,))
-
-
-def _reach(confinement: Confinement, machine: Machine) -> Reach:
-    if confinement.network:
-        return Reach.OPEN
-    if machine.means is Means.NOTHING or not machine.apart:
-        return Reach.HOST
-    return Reach.NONE if confinement.route is None else Reach.LISTED
 
 
 def _through(route: Route | None) -> tuple[str, ...]:

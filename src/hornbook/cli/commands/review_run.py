@@ -62,12 +62,16 @@ def run_review(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     Runs the gates, asks each reviewer for exactly the packet, and once more where the answer is
     invalid. Exit 0 only if the change is approved.
     """
+    from hornbook.loop.agent_readiness import tell_readiness
+
     shape = "json" if as_json else shape
     with opened(root) as work:
         plan = work.plan_review(span, agents=agents, reserve=reserve)
         if dry_run:
             _print_plan(work, plan, shape, without_gates=without_gates)
             sys.exit(0 if plan.complete else 1)
+        for line in tell_readiness(each.appointment for each in plan.reviewers):
+            note(line)
         gates = None if without_gates or not plan.complete else _gates(work, span)
         if plan.complete and (gates is None or gates.holds):
             for line in _plan_lines(plan):

@@ -11,7 +11,7 @@ from hornbook.commits import git
 from hornbook.disk import now
 from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository
-from hornbook.loop.configured_agents import loop_of
+from hornbook.loop.configured_agents import WorkspaceStaff, loop_of
 from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
 from hornbook.loop.engine.engine_runs import (
     APPROVED,
@@ -28,6 +28,7 @@ from hornbook.loop.runs.log import LazyEventLog, Progress, progress_of
 from hornbook.plans.log import EventLog
 from hornbook.plans.state import PLAN_KINDS, project
 from hornbook.plans.tasks import ledger_of
+from hornbook.settings.settings import SCRIPTED
 
 if TYPE_CHECKING:
     from hornbook.loop.planner import Planner
@@ -101,6 +102,7 @@ class PlanEngine:
         warn: Callable[[str], None] = _nobody_hears,
     ) -> None:
         self._warn = warn
+        self._told: set[str | None] = set()
         self._work = work
         self._open_loop = open_loop
         self._book: PlanBook = PlanBook(work.places, work.settings, work.ingested)
@@ -120,6 +122,7 @@ class PlanEngine:
         Raises:
             UsageError: The plan is not committed.
             PlanHeld: Another process executes it.
+            EngineError: Whoever develops or reviews cannot work here; nothing was begun.
         """
         view = self._book.view(given)
         slug = view.plan.slug
@@ -129,6 +132,8 @@ class PlanEngine:
             )
         number = None if task is None else PlanBook.task(view.state, task).number
         with self._engine(EngineScope(plan=slug)) as engine:
+            known = wanted_run(engine.runs.of_plan(slug), slug, number).run
+            self._tell_readiness(agent if known is None else known.agent)
             engine.hold(slug)
             root = _begun(engine, slug, number, agent)
             for run in engine.runs.of_plan(slug):
@@ -177,6 +182,7 @@ class PlanEngine:
         """
         from hornbook.loop.planner import planned  # noqa: PLC0415  # only `auto` plans
 
+        self._tell_readiness(agent)
         planner = open_planner(self._work, agent)
         if planner is None:
             raise UsageError(
@@ -204,6 +210,17 @@ class PlanEngine:
         places = self._work.places
         slug = fix_plan(places.root, self._book, places.records, reference)
         return self.execute(slug, agent=agent, look=look)
+
+    def _tell_readiness(self, agent: str | None) -> None:
+        """Say who is about to work, once, and refuse those who cannot."""
+        appointed = WorkspaceStaff(self._work.places, self._work.settings).appointed(agent)
+        if all(each.agent.name == SCRIPTED for each in appointed) or agent in self._told:
+            return
+        from hornbook.loop.agent_readiness import tell_readiness  # noqa: PLC0415  # start-up
+
+        for line in tell_readiness(appointed):
+            self._warn(line)
+        self._told.add(agent)
 
     @contextmanager
     def _engine(self, scope: EngineScope, tell: Tell = nobody) -> Iterator[Engine]:

@@ -169,6 +169,8 @@ def _blindness_summary(event: Event) -> str:
         return f"not sent: the prompt quotes {', '.join(_rules(event.data['prompt']))}"
     if event.data["leaks"]:
         return f"files quote {', '.join(_rules(event.data['leaks']))}"
+    if event.data.get("network") in kinds.UNSEEN:
+        return f"the developer is blind, but for its network ({event.data['network']})"
     return "the developer is blind"
 
 

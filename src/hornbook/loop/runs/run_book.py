@@ -444,6 +444,8 @@ def blindness_warnings(found: Data) -> list[str]:
     if found["left_out"]:
         rules = ", ".join(found["left_out"])
         warnings.append(f"feedback quoted rules, which were left out: {rules}")
+    if found.get("network") in kinds.UNSEEN:
+        warnings.append(kinds.UNSEEN[found["network"]])
     return warnings
 
 

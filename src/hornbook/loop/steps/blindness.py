@@ -6,7 +6,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from hornbook.agents.assignment import Assignment
+from hornbook.agents.assignment import Agent, Assignment
+from hornbook.agents.command import StartsProgram
 from hornbook.agents.rule_leaks import Leak, RuleTexts, in_files
 from hornbook.commits.change import changed_names
 from hornbook.errors import UsageError
@@ -86,12 +87,18 @@ def told_to(
 
 
 def blind(
-    step: StepRun, name: str, assignment: Assignment, told: DeveloperFeedback, commit: str
+    step: StepRun,
+    name: str,
+    assignment: Assignment,
+    told: DeveloperFeedback,
+    *,
+    commit: str,
+    worker: Agent,
 ) -> Assignment | str:
     """The assignment, looked through where the developer is blind; or why it is not sent.
 
     What was found is noted under the name. What a file of the worktree shows anyway is no leak of
-    the prompt that shows it too.
+    the prompt that shows it too. What the worker's network shows cannot be looked through.
     """
     if told.veil is None or told.seen is None:
         return assignment
@@ -107,6 +114,9 @@ def blind(
         "prompt": [_leak_facts(leak) for leak in _in_prompts(told.veil.texts, prompts, told.seen)],
         "left_out": list(told.left_out),
     }
+    reach = worker.reach if isinstance(worker, StartsProgram) else None
+    if reach is not None:
+        data["network"] = reach.value
     step.note(kinds.SIGHTED, f"sight-{name}", data)
     return _refusal(data) or replace(assignment, withheld=_withheld(data, told.veil))
 

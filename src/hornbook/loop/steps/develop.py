@@ -203,7 +203,7 @@ def _ask_developer(step: StepRun) -> Data | Pending | HandedOver | Erred:
     if context.text is None:
         return _too_big(step, context)
     assignment = _assignment(step, context, situation, kind)
-    blinded = blind(step, _name(step), assignment, told, start)
+    blinded = blind(step, _name(step), assignment, told, commit=start, worker=worker)
     if isinstance(blinded, str):
         return Erred(blinded)
     assignment = blinded
