@@ -14,25 +14,18 @@ from hornbook.cli.options import json_option, opened, root_of
 from hornbook.cli.output import (
     Styled,
     columns,
+    console,
     counted,
     harmless,
     note,
     note_text,
     print_json,
-    table_of,
     write,
 )
+from hornbook.cli.run_table import STYLES, GlancedRun, live_runs, run_table
 
 if TYPE_CHECKING:
     from hornbook.loop.engine.plan_engine import Execution, Look, ObservedRun, PlanEngine
-
-STYLES = {
-    "approved": "green",
-    "asking": "bold yellow",
-    "failed": "red",
-    "timed_out": "red",
-    "running": "blue",
-}
 
 agent_option = click.option("--agent", metavar="NAME", help="Who develops, by name.")
 
@@ -197,10 +190,28 @@ def _shown() -> "Iterator[Look]":
         yield _lines()
         return
     from rich.console import Console
-    from rich.live import Live
 
-    with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
-        yield lambda runs: live.update(table_of(list(map(_row, runs)), heads=HEADS))
+    with live_runs(Console(stderr=True), transient=True) as redraw:
+        yield lambda runs: redraw([_glanced(each) for each in runs])
+
+
+def _glanced(seen: "ObservedRun") -> GlancedRun:
+    run, at = seen.run, seen.progress
+    gates = f"gates: {at.gates}" if at.gates else ""
+    return GlancedRun(
+        status=_state(seen),
+        run=run.run,
+        phase=at.step,
+        attempt=at.attempt,
+        seconds=seen.seconds,
+        tokens=at.tokens,
+        cost=at.cost,
+        currency=at.currency,
+        # what an agent does is news while it works; the message is the step that it is in
+        said=at.last_action
+        if _state(seen) == "running"
+        else ", ".join(filter(None, (gates, run.message))),
+    )
 
 
 def _lines() -> "Callable[[Sequence[ObservedRun]], None]":
@@ -271,11 +282,19 @@ def _finish(ended: "Execution", *, as_json: bool) -> NoReturn:
             }
         )
     else:
-        columns([_row(each) for each in ended.runs], heads=HEADS, whole=1)
+        _print_runs(ended.runs)
         _print_end(ended)
     for run in ended.asking:
         note(f"{run.run} asks: `hornbook runs show {run.run}` says what, and how to answer")
     sys.exit(0 if ended.approved else 1)
+
+
+def _print_runs(runs: "Sequence[ObservedRun]") -> None:
+    """The runs as they ended: on a terminal in the table that it has just seen."""
+    if sys.stdout.isatty():
+        console().print(run_table([_glanced(each) for each in runs]))
+    else:
+        columns([_row(each) for each in runs], heads=HEADS, whole=1)
 
 
 def _facts(seen: "ObservedRun") -> dict[str, object]:

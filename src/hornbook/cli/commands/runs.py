@@ -18,9 +18,9 @@ from hornbook.cli.output import (
     note,
     print_json,
     print_line,
-    table_of,
     write,
 )
+from hornbook.cli.run_table import STYLES, GlancedRun, live_runs
 
 if TYPE_CHECKING:
     from hornbook.loop.runs.overview import LogLine, RunRow
@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from hornbook.loop.runs.state import RunLine
     from hornbook.plans.events import Event
     from hornbook.plans.run_records import Spent
-
-STYLES = {
-    "approved": "green",
-    "asking": "bold yellow",
-    "waiting": "yellow",
-    "running": "blue",
-    "stopped": "dim",
-    "superseded": "dim",
-    "handed_on": "dim",
-}
 
 
 @contextmanager
@@ -82,7 +72,6 @@ def runs(here: click.Context, *, watch: bool, as_json: bool) -> None:
 
 
 WATCH_SECONDS = 1.0
-WATCHED = ("status", "run", "about", "phase", "attempt", "time", "tokens", "cost", "last action")
 
 
 def _watch(root: str | None, *, as_json: bool) -> None:
@@ -110,25 +99,21 @@ def _redrawn(*, as_json: bool) -> "Iterator[Callable[[list[RunRow]], None] | Non
     if as_json or not sys.stdout.isatty():
         yield None
         return
-    from rich.live import Live
-
-    with Live(console=console(), refresh_per_second=4) as live:
-        yield lambda rows: live.update(table_of([_watched(row) for row in rows], heads=WATCHED))
+    with live_runs(console()) as redraw:
+        yield lambda rows: redraw([_glanced(row) for row in rows])
 
 
-def _watched(row: "RunRow") -> tuple[str, ...]:
-    cost = "" if row.cost is None else f"{row.cost:.2f} {row.currency or ''}".rstrip()
-    minutes, seconds = divmod(row.elapsed_seconds, 60)
-    return (
-        Styled(row.status, STYLES.get(row.status, "")),
-        row.id,
-        row.task or f"plan.{row.plan}",
-        row.step,
-        str(row.attempt or ""),
-        f"{minutes}:{seconds:02}",
-        str(row.tokens or ""),
-        cost,
-        harmless((row.message or row.last_action or " ").splitlines()[0]),
+def _glanced(row: "RunRow") -> GlancedRun:
+    return GlancedRun(
+        status=row.status,
+        run=row.id,
+        phase=row.step,
+        attempt=row.attempt,
+        seconds=row.elapsed_seconds,
+        tokens=row.tokens,
+        cost=row.cost,
+        currency=row.currency,
+        said=row.message or row.last_action,
     )
 
 

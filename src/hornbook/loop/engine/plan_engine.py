@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from hornbook.loop.planner import Planner
 
 LOOK_SECONDS = 0.2
+NEWS_SECONDS = 1.0
 
 
 def configured_loop(work: Repository) -> Loop:
@@ -50,10 +52,11 @@ def configured_planner(work: Repository, agent: str | None) -> "Planner | None":
 
 @dataclass(frozen=True, slots=True)
 class ObservedRun:
-    """A run as somebody who looks on sees it."""
+    """A run as somebody who looks on sees it; `seconds` are those that it took until now."""
 
     run: EngineRun
     progress: Progress
+    seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,11 +266,15 @@ class PlanEngine:
         """Show the runs of a plan until none goes on without a person."""
         pause = threading.Event()
         shown: tuple[ObservedRun, ...] = ()
+        looked = NEWS_SECONDS
         log = LazyEventLog(self._work.places, self._work.settings, PLAN_KINDS, now)
         try:
             while True:
                 runs = engine.wait.until_back(lambda: engine.covered(plan))
-                if not shown or [each.run for each in shown] != runs:
+                looked += LOOK_SECONDS
+                # between two steps agents tell what they do, which no run of the engine has
+                if [each.run for each in shown] != runs or looked >= NEWS_SECONDS:
+                    looked = 0.0
                     seen = partial(_observed, log, plan, runs)
                     shown = engine.wait.until_back(seen)
                     look(shown)
@@ -308,7 +315,16 @@ def _is_done(log: EventLog | None, plan: str, number: int | None) -> bool:
 def _observed(log: LazyEventLog, plan: str, runs: Sequence[EngineRun]) -> tuple[ObservedRun, ...]:
     opened = log.opened()
     events = opened.events(plan) if opened is not None else []
-    return tuple(ObservedRun(run, progress_of(events, run.run)) for run in runs)
+    moment = now()
+    return tuple(_seen(run, progress_of(events, run.run), moment) for run in runs)
+
+
+def _seen(run: EngineRun, progress: Progress, moment: str) -> ObservedRun:
+    if not progress.since:
+        return ObservedRun(run, progress)
+    until = progress.until if run.phase is RunPhase.ENDED else moment
+    took = datetime.fromisoformat(until) - datetime.fromisoformat(progress.since)
+    return ObservedRun(run, progress, max(0, int(took.total_seconds())))
 
 
 def _begun(engine: Engine, plan: str, number: int | None, agent: str | None) -> str:

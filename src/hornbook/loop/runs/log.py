@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,22 +100,30 @@ def _inode(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a run is at: the task, the step, the attempt, the tokens told of, the gates."""
+    """What a run is at: the task, the step, the attempt, what was used, the gates.
+
+    `cost` is None where no agent told one and no price is known; `since` is when it
+    began, `until` when something happened last.
+    """
 
     task: str = ""
     step: str = ""
     attempt: int = 0
     tokens: int = 0
     gates: str = ""
+    cost: float | None = None
+    currency: str | None = None
+    last_action: str = ""
+    since: str = ""
+    until: str = ""
 
 
 def progress_of(events: Iterable[Event], run: str) -> Progress:
     """What a run is at, as far as its events tell."""
     task, step, attempt, tokens, gates = "", "", 0, 0, ""
-    for event in events:
+    mine = [event for event in events if event.data.get("run") == run]
+    for event in mine:
         data = event.data
-        if data.get("run") != run:
-            continue
         task = task or str(data.get("task") or "")
         step = str(data.get("step") or step)
         attempt = max(attempt, _number(data.get("attempt")))
@@ -123,7 +131,33 @@ def progress_of(events: Iterable[Event], run: str) -> Progress:
         listed = data.get("gates")
         if isinstance(listed, list) and listed:
             gates = _gates(listed)
-    return Progress(task, step, attempt, tokens, gates)
+    cost, currency = cost_of(mine)
+    since, until = (mine[0].at, mine[-1].at) if mine else ("", "")
+    action = last_action(mine)
+    return Progress(task, step, attempt, tokens, gates, cost, currency, action, since, until)
+
+
+def cost_of(events: Iterable[Event]) -> tuple[float | None, str | None]:
+    """What agents told that they cost, and the currency; None where none of them did."""
+    usages = [event.data.get("usage") for event in events]
+    told = [each for each in usages if isinstance(each, Mapping) and each.get("cost") is not None]
+    currency = next((each.get("currency") or "USD" for each in told if each["cost"]), None)
+    return (sum(each["cost"] for each in told) if told else None), currency
+
+
+def last_action(events: Sequence[Event]) -> str:
+    """The newest thing that a run's events tell of, in a few words."""
+    for event in reversed(events):
+        told = event.data.get("told")
+        if isinstance(told, Mapping):
+            said = told.get("action") or told.get("kind") or told.get("note")
+            who = told.get("agent")
+            if said:
+                return f"{who}: {said}" if who else str(said)
+        step = event.data.get("step")
+        if step:
+            return f"{step}: {event.kind.rpartition('.')[2]}"
+    return events[-1].kind if events else ""
 
 
 def _number(value: object) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from hornbook.loop.runs.log import cost_of, last_action
 from hornbook.loop.runs.state import RunLine
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event
@@ -42,7 +43,7 @@ def run_row(line: RunLine, events: Sequence[Event], now: str) -> RunRow:
     usages = [
         event.data["usage"] for event in events if isinstance(event.data.get("usage"), Mapping)
     ]
-    costs = [each["cost"] for each in usages if each.get("cost") is not None]
+    cost, currency = cost_of(events)
     told = [event.data.get("told") or event.data for event in events]
     named = [str(each["agent"]) for each in told if each.get("agent")]
     # the run of a plan asks when all of its tasks do: they are answered
@@ -58,29 +59,14 @@ def run_row(line: RunLine, events: Sequence[Event], now: str) -> RunRow:
         agent=named[-1] if named else None,
         elapsed_seconds=max(0, int(took.total_seconds())),
         tokens=sum(each["input_tokens"] + each["output_tokens"] for each in usages),
-        cost=sum(costs) if costs else None,
-        currency=next((each.get("currency") or "USD" for each in usages if each.get("cost")), None),
-        last_action=_last_action(events),
+        cost=cost,
+        currency=currency,
+        last_action=last_action(events),
         needs_person=person,
         message=line.message,
         started_at=line.started_at,
         updated_at=line.updated_at,
     )
-
-
-def _last_action(events: Sequence[Event]) -> str:
-    """The newest thing that a run's events tell of, in a few words."""
-    for event in reversed(events):
-        told = event.data.get("told")
-        if isinstance(told, Mapping):
-            said = told.get("action") or told.get("kind") or told.get("note")
-            who = told.get("agent")
-            if said:
-                return f"{who}: {said}" if who else str(said)
-        step = event.data.get("step")
-        if step:
-            return f"{step}: {event.kind.rpartition('.')[2]}"
-    return events[-1].kind if events else ""
 
 
 def people_first(rows: Iterable[RunRow]) -> list[RunRow]:
