@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from hornbook.loop.runs.history import PastRun
     from hornbook.loop.runs.run_book import RunBook
     from hornbook.loop.runs.state import GivenAnswer
+    from hornbook.loop.step_context import StepContext
     from hornbook.plans.plan import PlanDecision
     from hornbook.plans.principal import Principal
     from hornbook.plans.reader import PlanReader
@@ -83,8 +82,7 @@ class Workspace(Repository):
         """The rules that bind each file, existing or not, and why.
 
         What changed since the last ingest is read first. With `at`, rules and settings are those of
-        that commit. Paths are relative to the root.
-        `reserve` is the room for rules in tokens, or a share such as `10%`, for this once.
+        that commit. `reserve` is the room for rules in tokens, or a share such as `10%`, for once.
 
         Raises:
             NotFound: Files are not followed and nothing is ingested yet.
@@ -198,18 +196,17 @@ class Workspace(Repository):
         Raises:
             UsageError: The range or the revision names no commit, or both ways are asked for.
         """
-        from hornbook.doctor.replay import replay  # noqa: PLC0415  # loads the readers
+        from hornbook.doctor.replay import replay_here  # noqa: PLC0415  # loads the readers
 
-        if against is not None and worktree:
-            raise UsageError("judge against a revision or against the work tree, not both.")
-        newest = None if span is not None else last
-        judge = partial(replay, self.root, last=newest, span=span, progress=progress)
-        if not worktree:
-            return judge(against=against)
-        from hornbook.graph.work_tree_graph import work_tree_graph  # noqa: PLC0415  # loads the readers
-
-        with work_tree_graph(self.root, self.settings) as here:
-            return judge(against=here)
+        return replay_here(
+            self.root,
+            self.settings,
+            last=None if span is not None else last,
+            span=span,
+            against=against,
+            worktree=worktree,
+            progress=progress,
+        )
 
     def review_context(
         self,
@@ -299,6 +296,16 @@ class Workspace(Repository):
         if made.due and brief is not None:
             self.memory().checkpoint_at_boundary(brief.plan.slug)
         return made
+
+    def step_context(self, name: str, task: str) -> StepContext:
+        """What a step of the loop would see for a task, and by which settings; nobody is asked.
+
+        Raises:
+            UsageError: There is no such step, plan or task.
+        """
+        from hornbook.loop.step_context import step_context  # noqa: PLC0415  # loads the steps
+
+        return step_context(self.places, self.settings, name, task)
 
     def check_review(
         self,
@@ -476,25 +483,19 @@ class Workspace(Repository):
             UsageError: The diff names no change, or a plan is given without one.
             ConfigError: The definition of the gates is wrong, or the plan at BASE.
         """
-        from hornbook.gates.gate_confinement import bounds_by_hand  # noqa: PLC0415  # loads a parser
-        from hornbook.gates.gate_run import limits, run_listed  # noqa: PLC0415  # the same
-        from hornbook.gates.runner import silent as unseen  # noqa: PLC0415  # the same
+        from hornbook.gates.gate_run import run_by_hand  # noqa: PLC0415  # loads a parser
 
-        listed = self.gates(diff=diff)
-        scope, notes = limits(
-            self.root, listed, plan, lambda slug: self.plan(slug).plan.constraints
-        )
-        report = run_listed(
+        return run_by_hand(
             self.root,
-            listed,
+            self.gates(diff=diff),
             span=diff,
-            constraints=scope,
+            plan=plan,
+            constraints_of=lambda slug: self.plan(slug).plan.constraints,
             in_place=in_place,
             mutate=mutate,
-            progress=progress or unseen,
-            bounds=bounds_by_hand(listed, confined=confined),
+            confined=confined,
+            progress=progress,
         )
-        return replace(report, notes=(*notes, *report.notes))
 
     def prove_gates(self) -> tuple[GateProof, ...]:
         """Whether each required gate fails when it must, tried on copies of the files here."""

@@ -37,6 +37,7 @@ TIER_OF = {
     "decisions": Tier.TASK,
     "risks": Tier.TASK,
     "situation": Tier.TRANSIENT,
+    "gates": Tier.TRANSIENT,
     "signatures": Tier.TRANSIENT,
     "feedback": Tier.TRANSIENT,
     "earlier": Tier.TRANSIENT,

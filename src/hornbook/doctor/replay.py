@@ -21,6 +21,8 @@ from hornbook.context.review_packet import Contexts, Packet
 from hornbook.errors import HornbookError, UsageError
 from hornbook.graph.commit_graph import graph_at, rules_key
 from hornbook.graph.snapshot import Snapshot
+from hornbook.graph.work_tree_graph import work_tree_graph
+from hornbook.settings.settings import Settings
 from hornbook.text.tokens import RememberingCounter
 from hornbook.vocabulary.terms import Scope
 
@@ -129,6 +131,29 @@ def replay(
                 held.forget(step.base)
         never, notes = _never_bound(root, found, sets, tip)
         return Replay(tuple(found), never, notes)
+
+
+def replay_here(
+    root: Path,
+    settings: Settings,
+    *,
+    last: int | None,
+    span: str | None,
+    against: str | None,
+    worktree: bool,
+    progress: Progress,
+) -> Replay:
+    """The same, against a revision or with `worktree` against the rules of the files here.
+
+    Raises:
+        UsageError: Both are asked for; or as `replay` does.
+    """
+    if not worktree:
+        return replay(root, last=last, span=span, against=against, progress=progress)
+    if against is not None:
+        raise UsageError("judge against a revision or against the work tree, not both.")
+    with work_tree_graph(root, settings) as here:
+        return replay(root, last=last, span=span, against=here, progress=progress)
 
 
 def _rule_sets(root: Path, tip: str, against: str | Snapshot) -> tuple[JudgingRules, ...]:

@@ -27,7 +27,7 @@ from hornbook.gates import floors
 from hornbook.gates.base_tests import edited_tests, gates_of_tests, put_back, skipped_in, told
 from hornbook.gates.floors import judging_part
 from hornbook.gates.gate import COPIED, BaseTests, Gate, GateReport, GateResult, GateStatus
-from hornbook.gates.gate_confinement import GateBounds, with_confinement
+from hornbook.gates.gate_confinement import GateBounds, bounds_by_hand, with_confinement
 from hornbook.gates.gate_list import GateList, GateState, ListedGate, below, constraints_at
 from hornbook.gates.proof import GateProof, prove
 from hornbook.gates.runner import Progress, has_passed, run_gates, silent
@@ -245,6 +245,37 @@ def limits(
         return known, ()
     note = f"{listed.base[:12]} has no plan {slug}: its scope is that of the newest log, which the "
     return now(plan), (note + "change may have written itself",)
+
+
+def run_by_hand(  # noqa: PLR0913  # each is a choice of the caller, by keyword
+    root: Path,
+    listed: GateList,
+    *,
+    span: str | None,
+    plan: str | None,
+    constraints_of: Callable[[str], Constraints],
+    in_place: bool,
+    mutate: bool,
+    confined: bool | None,
+    progress: Progress | None,
+) -> GateReport:
+    """What the gates of a list say when somebody runs them, within the scope of a plan.
+
+    Raises:
+        UsageError: As `limits` and `run_listed` do.
+    """
+    scope, notes = limits(root, listed, plan, constraints_of)
+    report = run_listed(
+        root,
+        listed,
+        span=span,
+        constraints=scope,
+        in_place=in_place,
+        mutate=mutate,
+        progress=progress or silent,
+        bounds=bounds_by_hand(listed, confined=confined),
+    )
+    return replace(report, notes=(*notes, *report.notes))
 
 
 def keep_newest(places: Places, report: GateReport) -> None:

@@ -163,34 +163,53 @@ class _Loop:
 
     @contextmanager
     def _opened(self) -> Iterator[LoopServices]:
-        with git.operation(self._places.root):
-            yield from self._services()
-
-    def _services(self) -> Iterator[LoopServices]:
         self._places.prepare()
-        workflows = workflows_of(self._places, self._settings)
-        log = EventLog(
-            self._places.state,
+        with open_services(
+            self._places,
+            self._settings,
+            self._agents,
             self._clock,
-            database=self._settings.engine.database,
+            worktrees=self._worktrees,
+            projections=self._projections,
+        ) as services:
+            yield services
+
+
+@contextmanager
+def open_services(
+    places: Places,
+    settings: Settings,
+    agents: Staff,
+    clock: Clock,
+    *,
+    worktrees: Worktrees,
+    projections: Projections,
+) -> Iterator[LoopServices]:
+    """What the steps of a workspace's loop stand on, open meanwhile."""
+    with git.operation(places.root):
+        workflows = workflows_of(places, settings)
+        log = EventLog(
+            places.state,
+            clock,
+            database=settings.engine.database,
             kinds=kinds.kinds_for(workflows),
-            memory=self._projections.log,
+            memory=projections.log,
             principal=LOOP,
         )
-        self._projections.use(workflows)
-        work = Repository(self._places.root, check_gates)
+        projections.use(workflows)
+        work = Repository(places.root, check_gates)
         try:
             yield LoopServices(
-                places=self._places,
-                settings=self._settings,
-                staff=self._agents,
-                worktrees=self._worktrees,
-                clock=self._clock,
+                places=places,
+                settings=settings,
+                staff=agents,
+                worktrees=worktrees,
+                clock=clock,
                 log=log,
-                store=PlanStore(self._places.state, log),
-                book=PlanBook(self._places, self._settings, work.ingested, self._clock, log),
+                store=PlanStore(places.state, log),
+                book=PlanBook(places, settings, work.ingested, clock, log),
                 workflows=workflows,
-                projections=self._projections,
+                projections=projections,
             )
         finally:
             log.close()

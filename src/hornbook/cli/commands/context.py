@@ -1,4 +1,4 @@
-"""Commands about what fits: size, context review, context verify."""
+"""Commands about what fits: size, and the contexts of reviews, developers and steps."""
 
 import json
 import sys
@@ -23,10 +23,12 @@ from hornbook.errors import NotFound, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hornbook.cli.screen import Screen
     from hornbook.context.prompt import Context
     from hornbook.context.review_packet import Packet
     from hornbook.context.sizing import Sizing
     from hornbook.graph.store import AskedQuery
+    from hornbook.loop.step_context import StepContext
     from hornbook.workspace import Workspace
 
 files_option = click.option(
@@ -331,6 +333,65 @@ def develop(  # noqa: PLR0913, PLR0917  # click passes every argument by name
     else:
         _print_refusal(found, {})
     sys.exit(0 if found.text is not None else 1)
+
+
+@context.command("step")
+@click.argument("name", metavar="NAME")
+@click.option(
+    "--task", metavar="ID", required=True, help="The task: its id, or its number in the plan."
+)
+@json_option
+@root_of
+def step(root: str | None, name: str, task: str, *, as_json: bool) -> None:
+    """Show what a step of the loop would see, and by which setting.
+
+    NAME is developer, gates or reviewer, or a step of the workflow. Nobody is asked, and nothing is
+    written. Exit 1 unless the context is complete.
+    """
+    with opened(root) as work:
+        made = work.step_context(name, task)
+    if as_json:
+        print_json(_step_answer(made))
+    else:
+        write_lines(_step_lines(made, screen()))
+        if made.context.text is None:
+            _print_refusal(made.context, {})
+    sys.exit(0 if made.context.text is not None else 1)
+
+
+def _step_answer(made: "StepContext") -> dict[str, object]:
+    return {
+        **plain_facts(made.context),
+        "step": made.step.name,
+        "template": made.step.template,
+        "template_sha256": made.step.sha256,
+        "operator": made.step.operator,
+        "settings": made.step.settings,
+        "task": made.task,
+        "run": made.run,
+        "base": made.base,
+        "notes": made.notes,
+    }
+
+
+def _step_lines(made: "StepContext", seen: "Screen") -> list[str]:
+    """Its sections with the setting of each, the settings with their origins, and notes."""
+    found, facts = made.context, made.step
+    where = f"in {made.run}" if made.run is not None else "in a new run"
+    lines = seen.prose(
+        f"{facts.name} of {made.task}, {where}: {found.tokens} tokens by {found.counter}"
+    )
+    lines += seen.prose(f"{facts.operator} by {facts.template}, at {made.base[:12]}")
+    if found.sections:
+        rows = [(each.name, str(each.tokens), each.because) for each in found.sections]
+        lines += ["", *seen.records(rows, ("section", "tokens", "because"))]
+    settings = [(key, each["value"], each["from"]) for key, each in facts.settings.items()]
+    lines += ["", *seen.records(settings, ("setting", "value", "from"))]
+    notes = [*made.notes, *(f"left out: {each.id}: {each.reason}" for each in found.left_out)]
+    lines += [""] if notes else []
+    for each in notes:
+        lines += seen.prose(f"  {harmless(each)}")
+    return lines
 
 
 @context.command("verify")

@@ -100,13 +100,25 @@ def blind(
     What was found is noted under the name. What a file of the worktree shows anyway is no leak of
     the prompt that shows it too. What the worker's network shows cannot be looked through.
     """
-    if told.veil is None or told.seen is None:
+    data = looked_through(assignment, told, commit)
+    if told.veil is None or data is None:
         return assignment
+    reach = worker.reach if isinstance(worker, StartsProgram) else None
+    if reach is not None:
+        data = {**data, "network": reach.value}
+    step.note(kinds.SIGHTED, f"sight-{name}", data)
+    return refusal_to_send(data) or replace(assignment, withheld=_withheld(data, told.veil))
+
+
+def looked_through(assignment: Assignment, told: DeveloperFeedback, commit: str) -> Data | None:
+    """What an assignment and the files of its worktree show of rules; None if it may show them."""
+    if told.veil is None or told.seen is None:
+        return None
     prompts = {"the prompt": assignment.prompt, "a criterion": "\n".join(assignment.criteria)}
     if assignment.violation is not None:
         prompts["the violation"] = "\n".join(map(str, astuple(assignment.violation)))
     files = told.seen.files
-    data = {
+    return {
         "rules": told.veil.texts.digest,
         "commit": commit,
         **{kind: each[:MOST_TOLD] for kind, each in files.items()},
@@ -114,11 +126,6 @@ def blind(
         "prompt": [_leak_facts(leak) for leak in _in_prompts(told.veil.texts, prompts, told.seen)],
         "left_out": list(told.left_out),
     }
-    reach = worker.reach if isinstance(worker, StartsProgram) else None
-    if reach is not None:
-        data["network"] = reach.value
-    step.note(kinds.SIGHTED, f"sight-{name}", data)
-    return _refusal(data) or replace(assignment, withheld=_withheld(data, told.veil))
 
 
 @lru_cache(maxsize=2)
@@ -192,7 +199,7 @@ def _top(folder: Path) -> Path:
     return next((each for each in (folder, *folder.parents) if (each / ".git").is_file()), folder)
 
 
-def _refusal(found: Data) -> str | None:
+def refusal_to_send(found: Data) -> str | None:
     """Why a prompt is not sent; None if it may be."""
     if not found["prompt"]:
         return None

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment, Limits, Record, Role
@@ -12,12 +12,13 @@ from hornbook.context.developer_packet import DevelopmentContext, Situation, dev
 from hornbook.context.prompt import Context, Outcome
 from hornbook.context.review_packet import bound_rules
 from hornbook.errors import PlanHeld, UsageError
+from hornbook.gates.gate_list import GateList
 from hornbook.gates.test_files import is_test
 from hornbook.graph.commit_graph import graph_at
 from hornbook.loop.protocol import StepKind
 from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.attempt_type import AttemptType, attempt_type
-from hornbook.loop.steps.blindness import blind, told_to
+from hornbook.loop.steps.blindness import DeveloperFeedback, blind, told_to
 from hornbook.loop.steps.decompose import Child, as_tasks
 from hornbook.loop.steps.gates import gates_of
 from hornbook.loop.steps.services import HandedOver, Pending, StepRun, later
@@ -76,7 +77,7 @@ PATIENCE = 5.0
 
 def develop(step: StepRun) -> Result | Pending | HandedOver:
     """One attempt of a developer; nothing is asked of them that does not fit their window."""
-    if _wants_tests_first(step):
+    if wants_tests_first(step):
         return _begin_tests(step)
     subtask = _subtask(step)
     if isinstance(subtask, Pending | Erred):
@@ -123,7 +124,7 @@ def _subtask(step: StepRun) -> Pending | Erred | None:
     return None
 
 
-def _wants_tests_first(step: StepRun) -> bool:
+def wants_tests_first(step: StepRun) -> bool:
     """Whether failing tests come before anybody works on the task."""
     task = step.services.task_of(step.run)
     asked = step.services.settings.engine.red_first and task.type is TaskType.IMPLEMENT_FEATURE
@@ -182,28 +183,14 @@ def _ask_developer(step: StepRun) -> Data | Pending | HandedOver | Erred:
     worker = services.staff.worker(Role.DEVELOPER, run.agent)
     if worker is None:
         return Erred("no agent is configured for the role developer: name one with --agent.")
-    base = services.base_of(run)
-    start = _start(run, base)
-    folder = services.worktrees.ensure(run.plan, str(run.task), start)
-    told = told_to(step, _feedback(step), base=base, commit=start, folder=Path(folder))
-    commands = _gate_commands(step, base)
-    kind = attempt_type(step, base, commands).without(told.hidden)
-    situation = Situation(
-        folder=Path(folder),
-        feedback=told.feedback,
-        gates=tuple(commands.values()),
-        asked="" if is_retry(step) else step.do.action.prompt or "",
-        outputs=step_outputs(run, told.hidden, blind=told.veil is not None),
-        at=base,
-        continuation=services.ledger(run.plan).is_continuation(str(run.task)),
-        graph=lambda: graph_at(services.root, base),
-    )
-    made = _context(step, base, situation, kind)
+    asked = attempt_asked(step)
+    base, made, kind = asked.base, asked.made, asked.type
     context = made.context
     if context.text is None:
         return _too_big(step, context)
-    assignment = _assignment(step, context, situation, kind)
-    blinded = blind(step, _name(step), assignment, told, commit=start, worker=worker)
+    blinded = blind(
+        step, _name(step), asked.assignment, asked.told, commit=asked.start, worker=worker
+    )
     if isinstance(blinded, str):
         return Erred(blinded)
     assignment = blinded
@@ -235,6 +222,45 @@ def _ask_developer(step: StepRun) -> Data | Pending | HandedOver | Erred:
     return step.note(DEVELOP, _name(step), data, by=agent(worker.name))
 
 
+@dataclass(frozen=True, slots=True)
+class AskedAttempt:
+    """All that a developer's next attempt is asked by; `start` has the files that it goes on from.
+
+    The assignment has no prompt where the context is refused.
+    """
+
+    base: str
+    start: str
+    told: DeveloperFeedback
+    type: AttemptType
+    made: DevelopmentContext
+    assignment: Assignment
+
+
+def attempt_asked(step: StepRun) -> AskedAttempt:
+    """What the developer of a step is asked; nobody is asked yet, and nothing is noted."""
+    services, run = step.services, step.run
+    base = services.base_of(run)
+    start = _start(run, base)
+    folder = services.worktrees.ensure(run.plan, str(run.task), start)
+    told = told_to(step, _feedback(step), base=base, commit=start, folder=Path(folder))
+    commands = {gate.name: gate.command for gate in gates_ahead(step, base).ready}
+    kind = attempt_type(step, base, commands).without(told.hidden)
+    situation = Situation(
+        folder=Path(folder),
+        feedback=told.feedback,
+        gates=tuple(commands.values()),
+        asked="" if is_retry(step) else step.do.action.prompt or "",
+        outputs=step_outputs(run, told.hidden, blind=told.veil is not None),
+        at=base,
+        continuation=services.ledger(run.plan).is_continuation(str(run.task)),
+        graph=lambda: graph_at(services.root, base),
+    )
+    made = _context(step, base, situation, kind)
+    assignment = _assignment(step, made.context, situation, kind)
+    return AskedAttempt(base, start, told, kind, made, assignment)
+
+
 def _start(run: RunState, base: str) -> str:
     """The commit that an attempt goes on from: the last attempt's, while the base is the same."""
     last = run.newest(DEVELOP)
@@ -243,11 +269,11 @@ def _start(run: RunState, base: str) -> str:
     return kinds.attempt(last)["commit"]
 
 
-def _gate_commands(step: StepRun, base: str) -> dict[str, str]:
-    """The commands of the gates that will judge the attempt, by their names."""
+def gates_ahead(step: StepRun, base: str) -> GateList:
+    """The gates that will judge an attempt on top of a base."""
     services = step.services
     begun = change(services.root, f"{services.worktrees.begin(step.run.plan)}..{base}")
-    return {gate.name: gate.command for gate in gates_of(services, step.run, begun).ready}
+    return gates_of(services, step.run, begun)
 
 
 def _context(

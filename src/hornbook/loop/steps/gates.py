@@ -45,6 +45,13 @@ def size(services: LoopServices, run: RunState) -> Data:
     known = run.fact(0, "sized")
     if known is not None:
         return known.data
+    data = sized(services, run)
+    event, _ = services.log.append(run.plan, kinds.SIZED, data, key=run.key(0, "sized"))
+    return event.data
+
+
+def sized(services: LoopServices, run: RunState) -> Data:
+    """Whether a run's task fits, and why not; nothing is noted."""
     state, task, base = services.plan(run.plan), services.task_of(run), services.base_of(run)
     folder = services.worktrees.ensure(run.plan, str(run.task), base)
     snapshot = graph_at(services.root, base)
@@ -56,7 +63,7 @@ def size(services: LoopServices, run: RunState) -> Data:
         criteria=task.criteria,
         room=RoomAsked(base=settings_of_base(services.root, base)),
     )
-    data = {
+    return {
         "run": run.id,
         "task": run.task,
         "fits": sizing.fits or _in_passes(sizing, snapshot),
@@ -69,8 +76,6 @@ def size(services: LoopServices, run: RunState) -> Data:
             "reasons": [each.message for each in sizing.reasons],
         },
     }
-    event, _ = services.log.append(run.plan, kinds.SIZED, data, key=run.key(0, "sized"))
-    return event.data
 
 
 def _in_passes(sizing: Sizing, snapshot: Snapshot) -> bool:

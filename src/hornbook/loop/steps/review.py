@@ -80,9 +80,7 @@ def assemble(step: StepRun) -> Result | HandedOver:
 
 
 def _assembled(step: StepRun, work: kinds.AttemptData) -> Data:
-    named = model_asked(step, work)
-    first = named or reviewing_model(step.services, work.get("model") or "")
-    packet, packets = _packets(step, work, Opinion.REVIEW, first)
+    first, packet, packets = first_packets(step, work)
     whole = all(each.context.text is not None for each in packets)
     data = {
         "role": "reviewer",
@@ -101,6 +99,13 @@ def _assembled(step: StepRun, work: kinds.AttemptData) -> Data:
     if whole and _settings(step, work).reviewers > 1:
         data |= _second(step, work, first)
     return step.note(kinds.ASSEMBLED, "context", data)
+
+
+def first_packets(step: StepRun, work: kinds.AttemptData) -> tuple[str, Packet, list[Packet]]:
+    """The model that reviews first, the packet of an attempt, and those that are sent of it."""
+    named = model_asked(step, work)
+    model = named or reviewing_model(step.services, work.get("model") or "")
+    return model, *_packets(step, work, Opinion.REVIEW, model)
 
 
 def _second(step: StepRun, work: kinds.AttemptData, first: str) -> dict[str, object]:

@@ -160,13 +160,15 @@ class LoopServices:
         data: Mapping[str, object],
     ) -> Event:
         """The event that begins a run; asked for again, the one that is there."""
-        base = self.worktrees.begin(plan)
-        workflow = self.workflows_of(plan).get(str(data["workflow"]))
-        facts = {"run": run_id, "base": base, **data}
-        if workflow is not None:
-            facts["attempts"] = workflow.max_iterations
+        facts = self.beginning(plan, run_id, data)
         event, _ = self.log.append(plan, kinds.STARTED, facts, key=event_keys.run_started(run_id))
         return event
+
+    def beginning(self, plan: str, run_id: str, data: Mapping[str, object]) -> dict[str, object]:
+        """What the event that begins a run says."""
+        workflow = self.workflows_of(plan).get(str(data["workflow"]))
+        facts = {"run": run_id, "base": self.worktrees.begin(plan), **data}
+        return facts if workflow is None else {**facts, "attempts": workflow.max_iterations}
 
 
 @dataclass(frozen=True, slots=True)

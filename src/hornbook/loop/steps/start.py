@@ -109,14 +109,19 @@ def begin_task(
         )
     if ledger.done(number):
         raise UsageError(f"task {number} of plan {plan} is done already.")
-    data = {
+    data = task_run(services, state, task)
+    services.begin_run(plan, run_id, {**data, "agent": agent, "parent": parent})
+
+
+def task_run(services: LoopServices, state: PlanState, task: PlanTask) -> dict[str, object]:
+    """What the run of a task is begun with, whoever begins it."""
+    return {
         "workflow": EXECUTE,
-        "task": task.id_in(plan),
-        "agent": agent,
-        "parent": parent,
+        "task": task.id_in(state.plan.slug),
+        "agent": None,
+        "parent": None,
         "payload": task_payload(services, state, task),
     }
-    services.begin_run(plan, run_id, data)
 
 
 def begin_plan(

@@ -195,6 +195,15 @@ def asked_next(run: WorkflowRun, output: Mapping[str, Json], subject: str) -> Re
     raise UsageError(f"workflow `{run.workflow.id}` has no step for `{subject}`.")
 
 
+def visited(run: WorkflowRun, name: str) -> WorkflowRun:
+    """The run as if it had come to a step now, whatever comes next in it.
+
+    Raises:
+        Unresolved: Something that the step is asked is not known yet.
+    """
+    return replace(run, upcoming=_do(run, run.workflow.step(name)))
+
+
 def payload_of(run: WorkflowRun, subject: str) -> Mapping[str, Json]:
     """The payload of the first step of a subject as far as it is known; empty if it is not."""
     for step in run.workflow.steps:
