@@ -24,6 +24,7 @@ from hornbook.process.confinement import (
     Means,
     OwnHome,
     confine,
+    listening_sockets,
     this_machine,
     use_limits,
 )
@@ -160,10 +161,13 @@ class GateShell:
     def _seen(self, environment: Mapping[str, str]) -> tuple[Path, ...]:
         """What lies in the real /tmp: tools, repositories and virtualenvs may be among it.
 
-        Where there is very much, those alone that the environment or we name.
+        Where there is very much, those alone that the environment or we name. A folder in which a
+        server listens is no tool.
         """
+        serving = {parent for each in listening_sockets() for parent in each.parents}
         with os.scandir(TMP) as entries:
             found = sorted(Path(each.path) for each in filter(_is_plain, entries))
+        found = [each for each in found if each not in serving]
         if len(found) <= _MOST_SEEN:
             return tuple(found)
         needed = _named_paths(environment)

@@ -305,7 +305,7 @@ def _mounts(confinement: Confinement) -> list[tuple[str, tuple[str, str]]]:
     # The folder to work in may lie inside of what is writable, and then is as writable as that.
     shown = () if writable.intersection(folder.parents) else (folder,)
     home = confinement.home
-    seen = (*confinement.kept, *confinement.seen, folder, *(home.shown if home else ()))
+    seen = (*confinement.kept, folder, *(home.shown if home else ()))
     kinds = (
         ("hidden", (*_sockets(seen), *confinement.hidden)),
         ("kept", () if home is None else home.shown),
@@ -329,22 +329,44 @@ def _mounts(confinement: Confinement) -> list[tuple[str, tuple[str, str]]]:
 def _sockets(seen: Sequence[Path]) -> Iterator[Path]:
     """Sockets that somebody listens at, which a read-only file system does not shut.
 
-    Of those below /run and /tmp only what is `seen` inside needs it.
+    Of those below /run and /tmp only what is `seen` inside needs it. One that its mode keeps from
+    us could not be covered, and need not be: no capability is left to pass it by.
     """
-    try:
-        lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return
-    for path in sorted({line.split(None, 7)[-1] for line in lines[1:] if " /" in line}):
-        found = Path(path)
-        own = path.startswith((f"{RUN}/", f"{TMP}/", "/var/run/"))
-        if _is_socket(path) and (not own or any(found.is_relative_to(each) for each in seen)):
+    inside = [each.resolve() for each in seen if each.resolve() != Path("/")]
+    for found in listening_sockets():
+        own = str(found).startswith((f"{RUN}/", f"{TMP}/", "/var/run/"))
+        needed = not own or any(found.is_relative_to(each) for each in inside)
+        if needed and _is_socket(found) and _can_reach(found):
             yield found
 
 
-def _is_socket(path: str) -> bool:
+def listening_sockets() -> list[Path]:
+    """Every socket in a folder that a process of this machine has, as the kernel lists them."""
     try:
-        return stat.S_ISSOCK(Path(path).lstat().st_mode)
+        lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    named = {line.split(None, 7)[-1] for line in lines[1:] if " /" in line}
+    return [Path(path) for path in sorted(named)]
+
+
+def _can_reach(path: Path) -> bool:
+    """Whether the folders above let us through by their modes alone, as for one without rights."""
+    groups = {os.getgid(), *os.getgroups()}
+    try:
+        facts = [each.stat() for each in path.parents]
+    except OSError:
+        return False
+    for each in facts:
+        shift = 6 if each.st_uid == os.getuid() else 3 if each.st_gid in groups else 0
+        if not each.st_mode >> shift & 1:
+            return False
+    return True
+
+
+def _is_socket(path: Path) -> bool:
+    try:
+        return stat.S_ISSOCK(path.lstat().st_mode)
     except OSError:
         return False
 
