@@ -360,7 +360,8 @@ def test_a_rule_that_looks_like_a_section_does_not_hide_the_others(root: Path) -
 
 def test_the_documented_script_is_read_and_every_key_is_documented() -> None:
     page = (DOCS / "agents.md").read_text(encoding="utf-8")
-    example = page.split("```yaml\n")[2].split("```")[0]
+    blocks = [each.split("```")[0] for each in page.split("```yaml\n")[1:]]
+    (example,) = (each for each in blocks if "verdict:" in each)
     script = parse_script(example, "agents.md")
     assert script.act(Role.REVIEWER, "task.p.1", 2).verdict == "fixable"
     assert script.act(Role.DEVELOPER, "task.p.3", 1).die == "kill"

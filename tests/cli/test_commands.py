@@ -58,6 +58,7 @@ def test_why_answers_with_the_documented_keys(root: Path) -> None:
         "tokens",
         "also",
         "includes",
+        "inferred",
         "notes",
     }
 

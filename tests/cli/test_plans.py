@@ -306,7 +306,6 @@ def test_the_reviewer_sees_the_plan_and_its_decisions_that_stand(root: Path) -> 
     assert [section.name for section in context.sections] == [
         "instructions",
         "sops",
-        "plan",
         "task",
         "decisions",
         "situation",
@@ -331,8 +330,9 @@ def test_a_plan_that_is_too_long_is_refused_not_cut(root: Path) -> None:
             ["handlers/user.go"], plan="limits", description="x"
         ).context
     assert (context.outcome, context.text) == (Outcome.FAILED, None)
-    assert [each.code for each in context.reasons] == ["plan_over_budget"]
-    assert context.reasons[0].message.endswith("are reserved: raise `budget.plan`.")
+    # without a task the reviewer is told the mission in its place
+    assert [each.code for each in context.reasons] == ["task_over_budget"]
+    assert context.reasons[0].message.endswith("are reserved: raise `budget.task`.")
     assert [each.code for each in developing.reasons] == ["plan_over_budget"]
 
 
@@ -388,7 +388,9 @@ def test_a_teams_template_takes_the_place_of_the_instructions(root: Path) -> Non
         root,
         {
             ".hornbook/templates/reviewer.xml": TEMPLATE,
-            ".hornbook/templates/developer.xml": TEMPLATE.replace("Look", "Think"),
+            ".hornbook/templates/developer.xml": TEMPLATE.replace("Look", "Think").replace(
+                "subtask", "standard"
+            ),
         },
     )
     with committed(root) as work:

@@ -130,8 +130,9 @@ def test_a_plan_is_begun_over_http_and_followed_to_its_end(tmp_path: Path) -> No
         assert {each["status"] for each in runs} == {"approved"}
         fields = "id plan task workflow status step attempt message startedAt updatedAt"
         by_graphql = ask(address, f"{{ runs {{ {fields} }} }}")["data"]["runs"]
+        names = fields.replace("startedAt", "started_at").replace("updatedAt", "updated_at").split()
         assert [list(each.values()) for each in by_graphql] == [
-            list(each.values()) for each in runs
+            [each[name] for name in names] for each in runs
         ]
         assert json.loads(hornbook(root, "runs", "--json").stdout)["runs"] == runs
         again = ask(address, 'mutation { executePlan(slug: "add-tax", agent: "scripted") { id } }')

@@ -105,8 +105,9 @@ def test_runs_are_listed_with_how_they_stand(local: TestClient, book: Book) -> N
     by_graphql = ask(
         local, f'{{ runs {{ {fields} }} run(id: "{RUN}") {{ id }} none: run(id: "x") {{ id }} }}'
     )["data"]
+    names = fields.replace("startedAt", "started_at").replace("updatedAt", "updated_at").split()
     assert [list(each.values()) for each in by_graphql["runs"]] == [
-        list(each.values()) for each in runs
+        [each[name] for name in names] for each in runs
     ]
     assert (by_graphql["run"], by_graphql["none"]) == ({"id": RUN}, None)
 

@@ -133,8 +133,8 @@ def _with_mutants(  # noqa: PLR0917  # what the caller has at hand
         said = "no mutant is judged: the gates did not pass"
         return replace(report, mutants=(), notes=(*report.notes, said))
     # Only who asks for mutants needs the parser.
-    from hornbook.gates.mutation.operators import added_lines, chosen, mutations  # noqa: PLC0415
-    from hornbook.gates.mutation.trial import try_mutants  # noqa: PLC0415
+    from hornbook.gates.mutation.operators import added_lines, chosen, mutations  # noqa: PLC0415  # only with --mutate
+    from hornbook.gates.mutation.trial import try_mutants  # noqa: PLC0415  # as above
 
     head = commit_at(root, found.head)
     code = (each.path for each in found.files if not is_test(each.path))

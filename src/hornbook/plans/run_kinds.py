@@ -354,6 +354,7 @@ class ReviewAnswerData(AtStep):
     error: NotRequired[str | None]
     exit_code: NotRequired[int | None]
     log: NotRequired[str | None]
+    opinion: NotRequired[str]
     model: NotRequired[str]
 
 

@@ -289,7 +289,15 @@ def _facts(view: "PlanView", active: str | None) -> dict[str, object]:
         "superseded_by": state.superseded_by,
         "decisions": state.decisions,
         "risks": state.risks,
-        "tasks": [{"id": task.id_in(view.plan.slug), **task_data(task)} for task in state.tasks],
+        "tasks": [
+            {
+                "id": task.id_in(view.plan.slug),
+                **task_data(task),
+                "type": task.type,
+                "finding": task.finding,
+            }
+            for task in state.tasks
+        ],
         "amendments": state.amendments,
         "invariants": state.invariants,
         "problems": view.problems,

@@ -190,16 +190,19 @@ class RunBook:
         ]
         return sorted(found, key=lambda line: (line.started_at, line.id), reverse=True)
 
-    def rows(self) -> "list[RunRow]":
-        """All runs at a glance, the newest first, each with what its events add up to."""
+    def rows(self, plan: str | None = None) -> "list[RunRow]":
+        """The same runs at a glance, each with what its events add up to."""
         from hornbook.loop.runs.overview import run_row  # noqa: PLC0415  # start-up
 
         log = self._log.synced()
         if log is None:
             return []
+        wanted = plan.removeprefix(_PLAN) if plan is not None else None
         moment, found = now(), []
-        for plan in log.plans():
-            events = log.events(plan)
+        for each in log.plans():
+            if wanted not in {None, each}:
+                continue
+            events = log.events(each)
             mine = by_run(events)
             found += [run_row(line, mine.get(line.id, []), moment) for line in self._lines(events)]
         return sorted(found, key=lambda row: (row.started_at, row.id), reverse=True)
@@ -212,6 +215,15 @@ class RunBook:
         """
         log, run = self._run_of(run_id)
         return next(line for line in self._lines(log.events(run.plan)) if line.id == run.id)
+
+    def row(self, run_id: str) -> "RunRow":
+        """One run at a glance.
+
+        Raises:
+            NotFound: There is none with this id.
+        """
+        line = self.line(run_id)
+        return next(row for row in self.rows(line.plan) if row.id == line.id)
 
     def report(self, run_id: str) -> RunReport:
         """One run, with everything that a person wants to know of it.

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from hornbook.graph.catalog_view import FileAnswer
-from hornbook.loop.runs.state import RunLine
+from hornbook.loop.runs.overview import RunRow
 from hornbook.serve.answers import WholePlan
 from hornbook.serve.paths import MOST_FILES
 
@@ -159,7 +159,7 @@ class PlansAnswer:
 class RunsAnswer:
     """Some runs, newest first."""
 
-    runs: tuple[RunLine, ...]
+    runs: tuple[RunRow, ...]
 
 
 @dataclass(frozen=True, slots=True)

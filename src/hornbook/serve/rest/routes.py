@@ -15,6 +15,7 @@ from hornbook.errors import UsageError
 from hornbook.graph.change_answer import ChangeAnswer
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.loop.runs.log import Followed
+from hornbook.loop.runs.overview import RunRow
 from hornbook.loop.runs.state import GivenAnswer, RunLine
 from hornbook.plans.principal import Principal
 from hornbook.review.judgement import Judgement
@@ -294,14 +295,14 @@ def runs(
 ) -> RunsAnswer:
     """The runs, newest first; those of a plan if one is named by slug or id."""
     with asking.updates.leases.workspace() as work, work.run_book() as book:
-        return RunsAnswer(runs=tuple(book.lines(plan)))
+        return RunsAnswer(runs=tuple(book.rows(plan)))
 
 
 @router.get("/runs/{id}", responses=MISSING, tags=["runs"])
-def run(id: RunId, asking: Reading) -> RunLine:  # noqa: A002  # the documented name
+def run(id: RunId, asking: Reading) -> RunRow:  # noqa: A002  # the documented name
     """One run."""
     with asking.updates.leases.workspace() as work, work.run_book() as book:
-        return book.line(id)
+        return book.row(id)
 
 
 @router.post("/runs/{id}/answer", responses=MISSING, tags=["runs"])
