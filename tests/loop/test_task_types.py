@@ -224,7 +224,8 @@ def test_a_finding_whose_record_was_edited_is_not_believed(tmp_path: Path) -> No
 
 def test_a_task_mends_the_finding_that_it_names(tmp_path: Path) -> None:
     mends = PLAN.replace(
-        "   - Depends on: 1\n", "   - Type: fix_violation\n   - Finding: run-1.1:greetings\n"
+        "   - Depends on: 1\n",
+        "   - Depends on: 1\n   - Type: fix_violation\n   - Finding: run-1.1:greetings\n",
     ).replace("src/bye.py (new)", "src/greet.py")
     stage = Stage(
         repository(tmp_path, mends, **{"src/greet.py": "# nobody\n"}),

@@ -335,12 +335,12 @@ def run_gate(
     log = logs / f"{_file_name(gate.name)}.log"
     finished, output = _run_logged(gate, folder, log, stop, wrap)
     problem, told = _problem(gate, folder, finished, output), ""
+    if problem and not output.strip():
+        problem += f" (`{gate.command}` printed nothing)"
     if problem is None and gate.threshold is not None:
         named = named_places(gate.command, gate.creates)
         found = measured(folder, candidates, before, output, named)
         problem, told = _below(found, gate.threshold)
-    if problem and not output.strip():
-        problem += f" (`{gate.command}` printed nothing)"
     if problem and wrap is not None:
         problem += why_confined(output, network=wrap.has_network(gate))
     result = _failed(gate, problem) if problem else _passed(gate, told or _left(finished))
