@@ -15,6 +15,7 @@ import pytest
 from hornbook import Workspace
 from tests.kit.engines import Watched, attempts, prepare, watched
 from tests.kit.forks import SCRIPTED, ForkedProcess, decoded, fork_run
+from tests.kit.git import git
 from tests.kit.paths import ROOT
 from tests.kit.plans import PLAN, with_a_plan
 from tests.kit.waiting import SAFETY
@@ -26,6 +27,7 @@ DONE = ["continue", "end approved"]
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A repository with a committed plan whose run spawns one for its task."""
+    git(tmp_path, "init", "-q", "-b", "main")
     with_a_plan(tmp_path)
     with Workspace.open(tmp_path) as work:
         work.ingest()
@@ -84,7 +86,7 @@ def test_execute_shows_a_live_table_on_a_terminal(root: Path) -> None:
     os.close(shown)
     done.wait(SAFETY)
     assert done.returncode == 0
-    for word in ("phase", "attempt", "tokens", "gates", "limits-1"):
+    for word in ("phase", "attempt", "last action", "tokens", "limits-1"):
         assert word in text
 
 
