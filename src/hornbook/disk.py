@@ -4,18 +4,58 @@ A file is written under another name and takes its place when it is whole. Draft
 folders say whose they are, and those of the dead are taken away.
 """
 
+import errno
 import fcntl
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 PREFIX = "hornbook-"
 STALE = 3600.0
 """Seconds before a folder of a process that is not known here is nobody's: /tmp may be shared."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileFault:
+    """A file that is not as it was written: what is wrong with it, and what helps."""
+
+    code: str
+    path: str
+    message: str
+    remedy: str
+
+
+_ROOM = "free some room on that disk"
+_RIGHTS = "ask who owns it for the right, or run as its owner"
+_FILES = "close programs or raise the limit (`ulimit -n`)"
+_REMEDIES = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EFBIG: "raise the limit of a file's size (`ulimit -f`)",
+    errno.EMFILE: _FILES,
+    errno.ENFILE: _FILES,
+    errno.ENOMEM: "free some memory",
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EROFS: "mount that disk writable",
+    errno.EIO: "check that disk (`dmesg` says more)",
+}
+
+
+def remedy_of(problem: BaseException) -> str | None:
+    """What helps against an error of the disk, of a limit or of rights; None if it is none.
+
+    Libraries that are not Python's say such errors in the words of the system only.
+    """
+    if isinstance(problem, OSError) and problem.errno is not None:
+        return _REMEDIES.get(problem.errno)
+    said = str(problem)
+    return next((help_ for code, help_ in _REMEDIES.items() if os.strerror(code) in said), None)
 
 
 @contextmanager
@@ -126,6 +166,51 @@ def settle(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def settle_below(folder: Path) -> None:
+    """Wait until the disk has every file below a folder, and the names of all of them."""
+    for above, _, names in os.walk(folder):
+        for name in names:
+            settle(Path(above, name))
+        settle(Path(above))
+
+
+def rename_settled(drafts: Mapping[Path, Path]) -> None:
+    """Give drafts (the values) their names (the keys), once the disk has their bytes.
+
+    A name never leads to bytes that a loss of power could take away, and when this returns the
+    disk has the names as well.
+    """
+    _settle_all(list(drafts.values()))
+    for path, draft in drafts.items():
+        draft.replace(path)
+    _settle_all(sorted({path.parent for path in drafts}))
+
+
+MANY = 64
+"""From so many files on it is quicker to have the disk keep all that it has."""
+
+
+def _settle_all(paths: list[Path]) -> None:
+    """Wait until the disk has these, which lie on one file system."""
+    if len(paths) < MANY or not sync_file_system(paths[0]):
+        for path in paths:
+            settle(path)
+
+
+def sync_file_system(inside: Path) -> bool:
+    """Wait until the disk has all of the file system that a path lies on; False if it cannot."""
+    import ctypes  # noqa: PLC0415  # start-up: only large ingests need it
+
+    call = getattr(ctypes.CDLL(None), "syncfs", None)
+    if call is None:
+        return False
+    handle = os.open(inside, os.O_RDONLY)
+    try:
+        return bool(call(handle) == 0)
     finally:
         os.close(handle)
 

@@ -12,7 +12,10 @@ HornbookError
 ├── Busy                  something is going on that the request would have to wait for
 ├── NotFound              no such entity, revision or file (exit 1)
 ├── NotAPerson            only a person may do this, and whoever asks is none (exit 1)
+├── PlanIncomplete        a plan whose sections are empty cannot be committed to (exit 1)
 ├── StoreError            the index on disk cannot be used; `ingest --rebuild` makes it anew
+├── RemoteStoreFailed     the graph store that others run is away, or answers wrongly
+├── DiskFailed            the disk is full or failed, a limit is reached, a right is missing
 ├── EventLogError         the log of a plan is damaged, or its export contradicts it
 └── EngineError           the engine cannot run, or will not touch a run as it is
     └── PlanHeld          another process works on the plan
@@ -75,8 +78,24 @@ class NotAPerson(HornbookError):
     """What was asked for needs a human principal; nothing was done."""
 
 
+class PlanIncomplete(HornbookError):
+    """A plan has empty sections and stays an exploration: carries what is missing, a line each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
 class StoreError(HornbookError):
     """The index on disk cannot be opened or is damaged."""
+
+
+class RemoteStoreFailed(HornbookError):
+    """The graph store that somebody else runs is away or answers wrongly: nothing is lost."""
+
+
+class DiskFailed(HornbookError):
+    """The disk, a limit or a right keeps us from a file: what it holds is not damaged."""
 
 
 class EventLogError(HornbookError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hornbook.disk import to_seconds
 from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository, silent
-from hornbook.settings.places import relative_to_root
+from hornbook.settings.places import refuse_folders, relative_to_root
 from hornbook.text.globs import clean_path
 
 
@@ -86,9 +86,10 @@ class Workspace(Repository):
 
         Raises:
             NotFound: Files are not followed and nothing is ingested yet.
-            UsageError: The reserve is none.
+            UsageError: The reserve is none, or a path is that of a folder.
         """
         paths = self._relative(files)
+        refuse_folders(self.root, paths, at)
         if at is None:
             return self._catalog_view().why(paths, self.reserve(reserve=reserve))
         from hornbook.commits import git  # noqa: PLC0415  # start-up
@@ -139,7 +140,7 @@ class Workspace(Repository):
         """
         from hornbook.doctor.examination import examine  # noqa: PLC0415  # loads the readers
 
-        accepted = Path(baseline) if baseline is not None else None
+        accepted = None if baseline is None else Path(baseline)
         today = datetime.now(UTC).date()
         health = examine(self.places, self.settings, baseline=accepted, today=today)
         wanted = self._relative(paths)
@@ -255,10 +256,10 @@ class Workspace(Repository):
         from hornbook.context.review_packet import Contexts  # noqa: PLC0415  # loads the readers
 
         brief = self._brief(plan, task)
+        graph = self.ingested() if diff is None else self.snapshot()
+        contexts = Contexts(self.root, graph, pressure, brief, refute=refute)
         if diff is not None:
-            contexts = Contexts(self.root, self.snapshot(), pressure, brief, refute=refute)
             return contexts.for_change(diff, model, reserve)
-        contexts = Contexts(self.root, self.ingested(), pressure, brief, refute=refute)
         return contexts.for_files(self._relative(files), model, reserve)
 
     def develop_packet(
@@ -561,9 +562,8 @@ class Workspace(Repository):
         """
         from hornbook.loop.steps.answer import word  # noqa: PLC0415  # start-up
 
-        said = word(action, text, reason)
         with self.run_book(by) as book:
-            given = book.answer(run_id, said)
+            given = book.answer(run_id, word(action, text, reason))
         self.wake(given.run)
         return given
 

@@ -167,6 +167,63 @@ def test_a_profile_has_known_keys_and_placeholders_only(name: str) -> None:
     assert profile.text or profile.output == "text"
 
 
+SERVED = "http://127.0.0.1:{port}/v1"
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "variables"),
+    [
+        ("aider", "openai/coder", {"OPENAI_API_BASE": SERVED, "OPENAI_API_KEY": "key-of-mine"}),
+        ("opencode", "hornbook/coder", {"OPENCODE_CONFIG_CONTENT": "baseURL"}),
+    ],
+)
+def test_a_server_of_ones_own_is_named_in_the_words_of_the_program(
+    place: Path, monkeypatch: pytest.MonkeyPatch, name: str, told: str, variables: dict[str, str]
+) -> None:
+    monkeypatch.setenv("MY_KEY", "key-of-mine")
+    install(place, name, 'printf "%s\\n" "$@"; env; cat > /dev/null')
+    url = SERVED.format(port=8080)
+    command = CommandAgent(
+        replace(shipped(name), output="text", text=(), error=()),  # type: ignore[arg-type]  # as text
+        place / "logs",
+        machine=UNCONFINED,
+        provider="openai-compatible",
+        endpoints=(url,),
+        key_variable="MY_KEY",
+    )
+    seen: list[Mapping[str, object]] = []
+    command.work(assignment(place, model="coder"), seen.append)
+    printed = Path(str(seen[-1]["log"])).read_text()
+    assert f"\n{told}\n" in printed
+    for variable, value in variables.items():
+        assert f"{variable}=" in printed
+        line = next(each for each in printed.splitlines() if each.startswith(f"{variable}="))
+        # its value is masked, as that of every key
+        assert value.format(port=8080) in line or "[masked]" in line
+        if variable.endswith("CONTENT"):
+            given = json.loads(line.partition("=")[2])["provider"]["hornbook"]
+            assert given["options"]["baseURL"] == url
+            assert list(given["models"]) == ["coder"]
+
+
+def test_a_model_on_this_machine_that_is_not_listed_is_told(place: Path) -> None:
+    if this_machine().means is Means.NOTHING or not this_machine().apart:
+        pytest.skip("needs a network of its own")
+    install(place, "mine", "cat > /dev/null; echo no model; exit 3")
+    profile = own_profile("ours", OwnCommand("mine", provider=("openai-compatible",)))
+    seen: list[Mapping[str, Any]] = []
+    command = CommandAgent(profile, place / "logs", endpoints=(SERVED.format(port=8080),))
+    answer = command.work(assignment(place), seen.append)
+    told = "`agents.ours.network` does not list it; add `127.0.0.1:8080` there."
+    assert any(told in each for each in seen[0]["warnings"])
+    assert told in (answer.error or "")
+    listed = replace(profile, network=("127.0.0.1:8080",))
+    CommandAgent(listed, place / "logs", endpoints=command.endpoints).work(
+        assignment(place), seen.append
+    )
+    assert not any(told in each for each in seen[-2]["warnings"])
+
+
 def _fields(argument: str) -> list[str]:
     from string import Formatter
 

@@ -17,8 +17,9 @@ from hornbook.agents.assignment import Answer, Assignment, Limits, Role, Subtask
 from hornbook.agents.script import DEFECTS, KEYS, VERDICTS, Act, Script, parse_script
 from hornbook.agents.scripted_agent import ScriptedAgent, ScriptedDeath, cited_lines, write_review
 from hornbook.commits.change import links
+from hornbook.commits.plan_branch import ApprovalProof
 from hornbook.commits.worktrees import change_set, prepare
-from hornbook.commits.writer import ApprovalProof, make_commit
+from hornbook.commits.writer import make_commit
 from hornbook.context.receipt import receipt
 from hornbook.errors import ConfigError
 from hornbook.gates.floors import Strictness, has_tests, scope

@@ -26,7 +26,6 @@ from hornbook.agents.embedded.fitting import (
 )
 from hornbook.agents.embedded.step import (
     LOADED_ITEMS,
-    MAX_ITEMS,
     SCHEMA_TOKENS,
     TOKEN_BUDGET,
     FileEdit,
@@ -42,6 +41,7 @@ from hornbook.agents.embedded.step import (
 from hornbook.agents.embedded.step_context import StepContext, View, build, system_prompt
 from hornbook.errors import UsageError
 from hornbook.plans.plan import Constraints
+from hornbook.plans.working_memory import MAX_ITEMS
 from hornbook.text.tokens import counter
 from tests.kit.paths import DOCS
 from tests.kit.step_runs import COUNT, PROMPT, assignment, gate

@@ -34,6 +34,7 @@ from tests.kit.step_runs import (
     long_run,
     report,
 )
+from tests.kit.working_memory import require_shape
 from tests.kit.workspaces import write
 
 TASK = StepTask("t", "g", Phase.IMPLEMENT_GREEN)
@@ -332,7 +333,7 @@ def test_the_state_on_disk_is_the_sources(root: Path) -> None:
     assert (projected["status"], projected["step"]) == ("complete", 4)
     assert projected["verification"]["checks"]["test"]["passing"] is True
     memory = yaml.safe_load((state / "working_memory.yaml").read_text())
-    assert memory["max_items"] == 5
+    require_shape(memory)
     assert [item["type"] for item in memory["items"]] == ["action_result"] * 3
     snapshots = state / "artifacts/snapshots"
     assert (snapshots / "0002/before").read_text() == "x = 1\n"
@@ -345,6 +346,7 @@ def test_the_state_on_disk_is_the_sources(root: Path) -> None:
 def test_loaded_items_are_in_the_working_memory(root: Path) -> None:
     run(root, [LOOK, Answer(error="stop")], wants_two(root), "src/a.py")
     memory = yaml.safe_load((root / "state/working_memory.yaml").read_text())
+    require_shape(memory)
     assert memory["items"][1] == {
         "type": "loaded_context",
         "key": "full_file:src/b.py",

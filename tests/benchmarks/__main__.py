@@ -5,6 +5,7 @@ import argparse
 from tests.benchmarks import (
     blindness,
     chunking,
+    console_views,
     contexts,
     engine,
     glob_index,
@@ -12,11 +13,13 @@ from tests.benchmarks import (
     long_steps,
     mcp_calls,
     questions,
+    remote_store,
     rules,
     serving,
     startup,
     steps,
     survival,
+    typed_graphql,
 )
 
 
@@ -42,10 +45,13 @@ def main() -> None:
     show("Survival", survival.measure())
     show("MCP calls", mcp_calls.measure())
     show("Serving", serving.measure())
+    show("Typed GraphQL", typed_graphql.measure())
+    show("Views of the console", console_views.measure())
     show("Steps of the embedded developer", steps.measure())
     show("Steps by execute", long_steps.measure())
     show("Engine", engine.measure())
     show("Blindness", blindness.measure())
+    show("A remote store", remote_store.measure(10_000))
     for count in chosen.documents:
         show(f"Ingest of {count} documents", ingest.measure(count))
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from hornbook import Workspace
 from hornbook.graph.statements import iri
 from hornbook.text.tokens import counter
-from hornbook.vocabulary.names import graph_iri
 from tests.benchmarks.documents import ENDINGS, WORDS
 
 FILES = 20
@@ -47,7 +46,7 @@ def _times(count: int) -> tuple[float, float]:
             context = work.review_context(files)
             assert context.text is not None, context.reasons
             text, store = context.text, work.snapshot().store
-            graphs = [iri(graph_iri(each)) for each in context.sop_ids]
+            graphs = [iri(store.names.graph(each)) for each in context.sop_ids]
 
             def floor() -> None:
                 for graph in graphs:

@@ -43,10 +43,10 @@ def in_turns(rounds: int, **measured: Callable[[], float]) -> dict[str, float]:
 
 
 def executed(python: str) -> float:
-    """The processor time of one scripted task, on a new repository."""
+    """The processor time of one scripted task, on a new repository with events of its own form."""
     with tempfile.TemporaryDirectory(prefix="hornbook-execute-") as name:
         root = Path(name) / "repo"
-        repository(root)
+        repository(root, python)
         return cpu([python, "-m", "hornbook", *EXECUTE], root)
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from hornbook.loop.engine.engine import Engine, EngineScope, Options
@@ -31,7 +32,7 @@ class Counting:
         """The first step."""
         return self.step(run_id)
 
-    def step(self, run_id: str) -> StepOutcome:
+    def step(self, run_id: str, held: Collection[str] | None = None) -> StepOutcome:
         """Count; the last one ends the run."""
         self.began.append(time.perf_counter())
         self._left -= 1

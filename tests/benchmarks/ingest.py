@@ -15,7 +15,6 @@ from hornbook import Workspace
 from hornbook.graph.oxigraph import OxigraphStore, copy_closed
 from hornbook.graph.store import NamedGraph
 from hornbook.text.tokens import counter
-from hornbook.vocabulary.names import graph_iri
 from tests.benchmarks.documents import repository
 
 
@@ -67,14 +66,15 @@ def commit_of_an_edit(root: Path, document_id: str, scratch: Path) -> tuple[floa
     with Workspace.open(root) as work:
         published = (work.places.store / "CURRENT").read_text()
         copy_closed(work.places.store / "generations" / published / "graph", scratch / "edited")
-        lines = work.snapshot().store.statements(graph_iri(document_id))
+        names = work.snapshot().store.names
+        lines = work.snapshot().store.statements(names.graph(document_id))
     place = next(number for number, line in enumerate(lines) if "/content>" in line)
     edits = [
         [*lines[:place], lines[place].replace("Part", f"Part{turn}"), *lines[place + 1 :]]
         for turn in range(20)
     ]
-    store = OxigraphStore.writable(scratch / "edited")
-    graphs = [NamedGraph(graph_iri(document_id), tuple(each)) for each in edits]
+    store = OxigraphStore.writable(scratch / "edited", names)
+    graphs = [NamedGraph(names.graph(document_id), tuple(each)) for each in edits]
     changed = min(seconds(partial(store.replace, [graph])) for graph in graphs)
     store.close()
     raw = ox.Store(str(scratch / "edited"))

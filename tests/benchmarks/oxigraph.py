@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from hornbook.graph.statements import entity
+from hornbook.vocabulary.names import Namespace
 
 PACKAGE = "oxigraph"
 FOLDER = Path(sys.prefix) / "oxigraph"
@@ -63,7 +63,7 @@ def _wait(port: int) -> None:
     raise TimeoutError("Oxigraph's server did not begin to listen")
 
 
-def page_query(ids: Sequence[str]) -> str:
+def page_query(ids: Sequence[str], names: Namespace) -> str:
     """The question for everything that the graph says of some entities."""
-    subjects = " ".join(map(entity, ids))
+    subjects = " ".join(map(names.term, ids))
     return f"SELECT ?s ?p ?o {{ VALUES ?s {{ {subjects} }} GRAPH ?g {{ ?s ?p ?o }} }}"

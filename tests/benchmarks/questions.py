@@ -9,8 +9,7 @@ from pathlib import Path
 from hornbook import Workspace
 from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import Snapshot
-from hornbook.graph.statements import entity, iri
-from hornbook.vocabulary.names import META_GRAPH, graph_iri
+from hornbook.graph.statements import iri
 
 
 def _small(number: int) -> str:
@@ -31,13 +30,13 @@ def _questions(snapshot: Snapshot) -> dict[str, Callable[[], object]]:
     one = snapshot.ids[77]
     store = snapshot.store
     return {
-        "entity": lambda: store.rows("entity", subject=entity(one)),
+        "entity": lambda: store.rows("entity", subject=store.names.term(one)),
         "describe (100 ids)": lambda: snapshot.describe(some),
-        "document": lambda: store.rows("document", graph=iri(graph_iri(one))),
-        "inbound": lambda: store.rows("inbound", objects=entity(one)),
-        "outbound": lambda: store.rows("outbound", subjects=entity(one)),
-        "revisions": lambda: store.rows("revisions", document=entity(one)),
-        "meta": lambda: store.rows("meta", graph=iri(META_GRAPH)),
+        "document": lambda: store.rows("document", graph=iri(store.names.graph(one))),
+        "inbound": lambda: store.rows("inbound", objects=store.names.term(one)),
+        "outbound": lambda: store.rows("outbound", subjects=store.names.term(one)),
+        "revisions": lambda: store.rows("revisions", document=store.names.term(one)),
+        "meta": lambda: store.rows("meta", graph=iri(store.names.meta_graph)),
         "why of one file": lambda: snapshot.why(["area77/a.py"]),
         "page of 100 by predicate prefix": lambda: snapshot.select(
             Filter(predicate_prefix="source.doc.sops"), 100, some[0]

@@ -24,6 +24,7 @@ from hornbook import Workspace
 from tests.benchmarks.soak_clients import JSON, Client, clients
 from tests.benchmarks.soak_workspace import FOLDER, Ground, Seen
 from tests.kit.serve_process import serving
+from tests.kit.servers import secret_header
 
 AT_ONCE = 5
 # The server, two that answer SPARQL, and the one with which Python keeps track of them.
@@ -132,10 +133,13 @@ class Writers:
         """Ingest over REST; what was written must be answered from then on."""
         chance = random.Random("by request")
         connection = http.client.HTTPConnection(self._host, timeout=120)
+        headers = JSON | secret_header(self._ground.root)
         while not self._stop.wait(0.2):
             rules = self._rewrite(chance, 0)
             while not self._stop.is_set():
-                connection.request("POST", "/api/v1/ingest", json.dumps({"paths": [FOLDER]}), JSON)
+                connection.request(
+                    "POST", "/api/v1/ingest", json.dumps({"paths": [FOLDER]}), headers
+                )
                 answer = connection.getresponse()
                 data = answer.read()
                 if answer.status != 409:

@@ -32,8 +32,8 @@ BOTH_WAYS = """query ($id: ID!, $prefix: String!) {
 }"""
 SWIFT = "query ($prefix: String!) { before: version whole: entities(filter: { idPrefix: $prefix, includeChunks: true }) { id triples { predicate object } } after: version }"
 CHUNKS = """SELECT ?title ?count ?text {{
-  <https://w3id.org/hornbook/id/{path}> source.doc:title ?title ; source.doc:chunk_count ?count .
-  ?chunk code.structure:belongs <https://w3id.org/hornbook/id/{path}> ; source.doc:content ?text }}"""
+  id:{path} source.doc:title ?title ; source.doc:chunk_count ?count .
+  ?chunk code.structure:belongs id:{path} ; source.doc:content ?text }}"""
 VERSIONS = "subscription { graphVersions { version documents } }"
 
 
@@ -230,7 +230,7 @@ class Sparql(Client):
     def once(self, stop: threading.Event) -> None:
         """Ask for one document."""
         rule = self.rule()
-        text = CHUNKS.format(path=rule_id(rule).replace(".", "/"))
+        text = CHUNKS.format(path=rule_id(rule).replace(".", "\\/"))
         accept = {"accept": "application/sparql-results+json"}
         found = self.ask("GET", f"/sparql?query={quote(text)}", headers=accept)
         if found is None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,27 @@ def test_a_plan_is_carried_out_task_by_task(root: Path) -> None:
     with Workspace.open(root) as work:
         work.ingest()
         assert [each.outcome for each in work.reviews()] == ["approved", "approved"]
+
+
+def test_a_plan_that_is_queued_is_carried_out_by_a_worker(root: Path) -> None:
+    options = ("--agent", "scripted", "--priority", "3")
+    told = hornbook(root, "execute", "add-tax", "--queue", *options)
+    assert told.stdout == "add-tax-1 waits for a worker: `hornbook fleet` shows who works\n"
+    again = json.loads(hornbook(root, "execute", "add-tax", "--queue", "--json").stdout)
+    assert again == {"plan": "add-tax", "run": "add-tax-1", "status": "queued"}
+    waiting = json.loads(hornbook(root, "fleet", "--json").stdout)["waiting"]
+    assert [(each["run"], each["phase"]) for each in waiting] == [("add-tax-1", "new")]
+    ended = threading.Event()
+    with Workspace.open(root) as work:
+
+        def tell(who: str, what: str) -> None:
+            if (who, what) == ("add-tax-1", "ended approved"):
+                ended.set()
+
+        PlanEngine(work).work(ended, tell)
+    assert git(root, "log", "-1", "--format=%s", "hornbook/add-tax") == "Use it in price"
+    begun = json.loads(hornbook(root, "runs", "events", "add-tax-1", "--json").stdout)["events"][0]
+    assert (begun["principal"]["kind"], begun["principal"]["via"]) == ("human", "cli")
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(root: Path) -> None:

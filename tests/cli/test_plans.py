@@ -14,7 +14,10 @@ from hornbook.errors import ConfigError, NotFound, UsageError
 from hornbook.graph.selection import Filter
 from hornbook.plans.files import parse_decisions
 from hornbook.plans.text import parse
-from tests.kit.commands import expect
+from hornbook.rules.code.file import code_id
+from hornbook.text.plan_guidance import GUIDANCE
+from hornbook.vocabulary import predicates as p
+from tests.kit.commands import expect, run
 from tests.kit.forks import own_processes
 from tests.kit.plans import PLAN, with_a_plan
 from tests.kit.waiting import SAFETY
@@ -59,14 +62,125 @@ def test_from_an_exploration_to_tasks(root: Path) -> None:
 
 
 def test_uncommitted_plans_come_first(root: Path) -> None:
-    for command, title in (("plan", "A"), ("explore", "Z"), ("explore", "M")):
-        expect(root, command, title)
+    expect(root, "plan", "A", "--from", "limits.md")
+    for title in ("Z", "M"):
+        expect(root, "explore", title)
     plans = answer(root, "plans")["plans"]
     assert [(each["slug"], each["committed"]) for each in plans] == [
         ("m", False),
         ("z", False),
         ("a", True),
     ]
+
+
+def test_an_empty_plan_stays_an_exploration_and_says_how_to_fill_it(root: Path) -> None:
+    made = answer(root, "plan", "Limits", code=1)
+    assert (made["committed"], made["status"], made["active"]) == (False, "exploring", True)
+    assert [each["code"] for each in made["problems"]] == ["empty_section"] * 3
+    text = (root / ".hornbook/plans/limits/plan.md").read_text("utf-8")
+    assert "What exists now. Entity references to existing code/specs." in text
+    assert "- DO NOT TOUCH: files/systems that must not be modified" in text
+    refused = expect(root, "promote", "limits", code=1)
+    for number, name in ((9, "Situation"), (13, "Mission"), (17, "Execution")):
+        assert f"plan.md, line {number}: `## {name}` is empty" in refused.stderr
+    parts = PLAN.split("## Execution")
+    write(root, {"a.md": parts[0], "b.md": f"## Execution{parts[1]}"})
+    amended = answer(root, "plans", "amend", "limits", "--from", "a.md")
+    assert (amended["mission"].split("\n")[0], amended["execution"]) == ("Limit the rate.", "")
+    assert "`## Execution` is empty" in expect(root, "promote", code=1).stderr
+    expect(root, "plans", "amend", "--from", "b.md")
+    assert answer(root, "promote")["status"] == "committed"
+    assert "What exists now." not in (root / ".hornbook/plans/limits/plan.md").read_text("utf-8")
+
+
+def test_an_amendment_of_a_commitment_needs_a_text_a_reason_and_the_fixed_tasks(
+    root: Path,
+) -> None:
+    expect(root, "ingest")
+    expect(root, "plan", "Limits", "--from", "limits.md")
+    expect(root, "tasks", "limits")
+    write(root, {"more.md": "## Coordination\n\nAfter the login.\n"})
+    assert "--from FILE" in expect(root, "plans", "amend", code=2).stderr
+    refused = expect(root, "plans", "amend", "--from", "more.md", code=2)
+    assert "give a --reason" in refused.stderr
+    made = answer(root, "plans", "amend", "--from", "more.md", "--reason", "They asked.")
+    assert (made["coordination"], made["amendments"][0]["reason"]) == (
+        "After the login.",
+        "They asked.",
+    )
+    write(root, {"other.md": "## Execution\n\n1. Something else\n"})
+    refused = expect(root, "plans", "amend", "--from", "other.md", "--reason", "r", code=2)
+    assert "task 1 of plan limits was fixed" in refused.stderr
+
+
+@pytest.mark.parametrize("marked", ["HORNBOOK_ROLE", "HORNBOOK_CONFINED"])
+def test_nobody_but_a_person_commits_to_a_plan(root: Path, marked: str) -> None:
+    def said(*arguments: str) -> str:
+        done = run(root, *arguments, **{marked: "1"})
+        assert done.returncode == 1, done.stdout + done.stderr
+        return done.stderr
+
+    assert "only a person may commit" in said("plan", "Limits", "--from", "limits.md")
+    assert answer(root, "plans")["plans"] == []
+    expect(root, "explore", "Limits", "--from", "limits.md")
+    assert "only a person may commit" in said("promote")
+    assert answer(root, "promote")["committed"] is True
+    write(root, {"more.md": "## Constraints\n\n- IN: **\n"})
+    amend = ("plans", "amend", "--from", "more.md", "--reason", "wider")
+    assert "only a person may change" in said(*amend)
+
+
+def test_guidance_is_in_no_graph_guard_or_session(root: Path) -> None:
+    expect(root, "explore", "Limits")
+    expect(root, "ingest")
+    said = {each["predicate"] for each in answer(root, "show", "plan.limits")["triples"]}
+    assert said.isdisjoint({p.PLAN_IN.name, p.PLAN_OUT.name, p.PLAN_DO_NOT_TOUCH.name})
+    assert p.SUMMARY.name not in said
+    exported = expect(root, "export").stdout
+    assert "plan/limits/chunk/1" in exported
+    assert not any(line in exported for lines in GUIDANCE.values() for line in lines)
+    guard = json.loads((root / ".hornbook/active.json").read_text("utf-8"))["scope"]
+    assert [each["included"] for each in guard.values()] == [[], [], []]
+    session = {"hook_event_name": "SessionStart", "cwd": str(root), "session_id": "s"}
+    started = expect(root, "hook", "session-start", sent=json.dumps(session)).stdout
+    assert "## Situation" in started
+    assert "What exists now" not in started
+    assert "what's in scope" not in started
+
+
+def test_what_a_plan_names_becomes_edges_and_what_is_not_there_is_told(root: Path) -> None:
+    named = (
+        "After source.doc.sops.error-handling, `source.doc.sops.test-coverage.section.head` and "
+        "`decision.none`, as in plan.md."
+    )
+    write(root, {"limits.md": PLAN.replace("None.", named)})
+    expect(root, "explore", "Limits", "--from", "limits.md")
+    expect(root, "ingest")
+    shown = answer(root, "plans", "show", "limits")["references"]
+    sops = ["source.doc.sops.error-handling", "source.doc.sops.test-coverage"]
+    files = [code_id("handlers/limit.go"), code_id("handlers/user.go")]
+    assert shown == [*files, *sops]
+    assert f"refers to {sops[0]}" in expect(root, "plans", "show", "limits").stdout
+    query = (
+        f'{{ traverse(start: "{sops[0]}", direction: INBOUND) {{ edges {{ source predicate }} }} }}'
+    )
+    edges = json.loads(expect(root, "query", "--text", query).stdout)["data"]["traverse"]["edges"]
+    assert {"source": "plan.limits", "predicate": "plan.references"} in edges
+    told = answer(root, "plans", "check", "limits")["problems"]
+    (unknown,) = [each for each in told if each["code"] == "unknown_reference"]
+    assert (unknown["level"], "`decision.none`" in unknown["message"]) == ("warning", True)
+    text = (root / ".hornbook/plans/limits/plan.md").read_text("utf-8").split("\n")
+    assert "decision.none" in text[unknown["line"] - 1]
+
+
+def test_what_a_plan_names_is_an_edge_as_soon_as_it_is_there(root: Path) -> None:
+    write(root, {"limits.md": PLAN.replace("None.", "As source.doc.sops.later has it.")})
+    expect(root, "explore", "Limits", "--from", "limits.md")
+    expect(root, "ingest")
+    assert "source.doc.sops.later" not in answer(root, "plans", "show")["references"]
+    write(root, {".hornbook/sources/docs/sops/later.md": "# Later\n\nBe late.\n"})
+    expect(root, "ingest")
+    assert "source.doc.sops.later" in answer(root, "plans", "show")["references"]
 
 
 def test_a_failing_check_exits_1_and_lists_the_rules_for_plans(root: Path) -> None:

@@ -1,5 +1,6 @@
 """`hornbook why` for people: nothing is cut, at any width, and ids only where asked."""
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -200,3 +201,29 @@ def test_rules_that_overflow_are_named_by_their_files(root: Path) -> None:
     assert "  pass 1: " in told
     assert LONG in told
     assert "source.doc" not in told
+
+
+def test_a_bare_repository_has_no_files_to_ask_about(tmp_path: Path) -> None:
+    (tmp_path / "whole").mkdir()
+    start(tmp_path / "whole", {"AGENTS.md": "# A\n\nText.\n"})
+    git(tmp_path, "clone", "-q", "--bare", "whole", "bare.git")
+    for asked in (["why", "a.py"], ["why", "--at", "HEAD", "a.py"], ["doctor"]):
+        told = expect(tmp_path / "bare.git", *asked, code=2).stderr
+        assert "is a bare repository" in told
+        assert "`git worktree add ../bare-files`" in told
+
+
+def test_a_rule_whose_name_is_not_utf8_is_told_and_hides_no_other(tmp_path: Path) -> None:
+    root = tmp_path / "kept"
+    root.mkdir()
+    start(root, {"AGENTS.md": "# A\n\nText.\n", "a.py": "x = 1\n"})
+    folder = Path(os.fsdecode(os.fsencode(root) + b"/d\xe9"))
+    folder.mkdir()
+    (folder / "AGENTS.md").write_text("# B\n\nText.\n", "utf-8")
+    git(root, "add", "-A")
+    git(root, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "b")
+    (found,) = answer(root, "why", "--json", "a.py")["files"]
+    assert [rule["path"] for rule in found["rules"]] == ["AGENTS.md"]
+    assert "bad_path" in expect(root, "ingest", "--strict", "--json", code=1).stdout
+    told = expect(root, "why", "--at", "HEAD", "a.py", code=2).stderr
+    assert "names are not UTF-8" in told

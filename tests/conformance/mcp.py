@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any  # what the suite writes is JSON
 
 from hornbook import Workspace
-from tests.kit.mcp_service import serving
 from tests.kit.paths import SOURCES
+from tests.kit.servers import on_a_port
 from tests.kit.workspaces import with_the_example_sop, write
 
 PACKAGES = {
@@ -151,7 +151,9 @@ def _node(packages: Path) -> str:
 def problems(packages: Path, root: Path) -> Iterator[str]:
     """Everything that is wrong."""
     stdio = (sys.executable, "-m", "hornbook", "--root", str(root), "mcp")
-    with serving(root) as address:
+    # The whole server: what refuses foreign hosts and origins stands before MCP.
+    with on_a_port(root) as server:
+        address = f"{server}/mcp"
         for revision, names in SCENARIOS.items():
             for name in names:
                 yield from scenario(packages, address, revision, name)

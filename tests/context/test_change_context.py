@@ -60,6 +60,21 @@ def test_a_change_is_judged_whole_with_its_patch(root: Path) -> None:
     assert verify(facts, found.context.text.encode(), counter) == []
 
 
+def test_a_change_with_the_value_of_a_secret_is_refused_with_path_and_line(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root, {"main.go": 'package main\n\nvar key = "sk-12345678-secret"\n'})
+    commit(root)
+    assert packet(root).context.outcome is Outcome.COMPLETE
+    monkeypatch.setenv("MY_API_KEY", "sk-12345678-secret")
+    found = packet(root).context
+    assert (found.outcome, found.text) == (Outcome.FAILED, None)
+    assert [each.code for each in found.reasons] == ["secret_in_prompt"]
+    assert found.reasons[0].message.startswith("main.go, line ")
+    assert "MY_API_KEY" in found.reasons[0].message
+    assert "sk-12345678" not in str(found)
+
+
 def test_rules_that_a_change_edits_do_not_judge_it_and_are_findings(root: Path) -> None:
     write(root, {f"{SOPS}/error-handling.md": "---\napplies_to: '*.nothing'\n---\n# Gone\n"})
     write(root, {"main.go": "package main\n\nvar x = 1\n"})
@@ -293,9 +308,10 @@ def test_a_receipt_becomes_an_entity_that_tells_which_revisions_it_used(root: Pa
     with Workspace.open(root) as work:
         report = work.ingest(strict=True)
         assert report.problems == ()
-        text = "SELECT ?revision WHERE { ?r receipt:head ?c ; prov:used ?revision }"
+        text = "SELECT ?revision WHERE { ?r receipt:head ?c ; prov:wasDerivedFrom ?revision }"
         rows = json.loads(work.sparql(text))["results"]["bindings"]
-        used = [row["revision"]["value"].rpartition("/id/")[2].replace("/", ".") for row in rows]
+        name_of = work.snapshot().store.names.name_of
+        used = [name_of(row["revision"]["value"]) for row in rows]
         revision = work.snapshot().document(ERRORS).revision
         assert used == [revision]
         (entry,) = [e for e in work.snapshot().catalog.entries if e.category == "receipt"]

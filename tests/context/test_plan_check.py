@@ -7,7 +7,7 @@ from hornbook.context.plan_check import (
     fails,
     success_criteria,
 )
-from hornbook.context.prompt import Reason
+from hornbook.context.task_route import Route, TaskRoute
 from hornbook.plans.text import parse
 from tests.kit.plans import PLAN
 
@@ -15,13 +15,13 @@ FILES = ["handlers/user.go", "handlers/legacy.go", "handlers/admin/a.go", "main.
 
 
 def found(text: str, **around: object) -> list[tuple[str, int | None]]:
-    given = PlanSurroundings(**{"files": FILES, "sizes": {}, **around})  # type: ignore[arg-type]
+    given = PlanSurroundings(**{"files": FILES, "routes": {}, **around})  # type: ignore[arg-type]
     return [(each.code, each.line) for each in check_plan(parse(text), "plan.md", given)]
 
 
 def test_a_plan_that_is_fit_has_only_the_overlap_to_look_at() -> None:
     assert found(PLAN) == [("scope_overlap", 28)]
-    given = PlanSurroundings(FILES, {"test"}, {})
+    given = PlanSurroundings(FILES, {"test"}, routes={})
     assert not fails(check_plan(parse(PLAN), "plan.md", given))
 
 
@@ -60,8 +60,25 @@ def test_a_gate_that_is_not_there_is_told_only_where_gates_are_known() -> None:
 
 
 def test_a_task_that_does_not_fit_is_told_with_the_reason() -> None:
-    assert ("task_too_large", 23) in found(PLAN, sizes={2: [Reason("over_budget", "x")]})
-    assert ("not_ingested", None) in found(PLAN, sizes=None)
+    for route, code in ((Route.REFUSED, "task_too_large"), (Route.SPLIT, "task_split")):
+        assert (code, 23) in found(PLAN, routes={2: TaskRoute(route, ("x",))})
+    assert ("task_passes", 23) in found(PLAN, routes={2: TaskRoute(Route.PASSES, ("x",))})
+    assert ("not_ingested", None) in found(PLAN, routes=None)
+
+
+def test_an_id_that_nothing_has_is_told_with_its_line() -> None:
+    text = PLAN.replace("None.", "After plan.a-1 and `plan.b`, see source.doc.sops.x.section.y.")
+    known = {"plan.a-1", "source.doc.sops.x"}
+    assert ("unknown_reference", 34) in found(text, entities=known)
+    assert ("unknown_reference", 34) not in found(text, entities={*known, "plan.b"})
+    assert ("unknown_reference", 34) not in found(text, entities=None)
+
+
+def test_the_id_of_a_source_file_is_looked_up_and_is_no_path_that_is_missing() -> None:
+    text = PLAN.replace("None.", "After `code.file.src/other.py`.")
+    told = [code for code, line in found(text, entities=set()) if line == 34]
+    assert told == ["unknown_reference"]
+    assert ("unknown_reference", 34) not in found(text, entities={"code.file.src/other.py"})
 
 
 def test_criteria_are_the_items_below_their_heading() -> None:

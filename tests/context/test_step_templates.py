@@ -128,6 +128,11 @@ def test_a_prompt_takes_the_place_of_the_shipped_one_and_the_form_stays(tmp_path
     text = instructions(step_templates(tmp_path)["reviewer"], "Ask this.")
     assert text == "Be a hawk.\n\nAsk this.\n\n" + shipped_instructions("review_form")
     assert "You review a change" in instructions(shipped_templates()["reviewer"])
+    write(tmp_path, {".hornbook/templates/reviewer.xml": template(SUBTASK)})
+    silent = step_templates(tmp_path)["reviewer"]
+    assert "You review a change" in instructions(silent)
+    said = "the shipped prompt, since .hornbook/templates/reviewer.xml has none"
+    assert silent.prompt_because == said
 
 
 def test_the_reviewers_template_of_the_base_counts_and_the_receipt_says_so(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ text: [{path: answer}]
 """
 ROUTE = '''
 
-@router.post("/fits", responses=MISSING, tags=["contexts"])
+@router.post("/fits", responses=MISSING, tags=["contexts"], openapi_extra=READS)
 def fits(body: SizeBody, asking: Reading) -> bool:
     """Say whether a task fits, in one word."""
     with OPENED as work:

@@ -9,12 +9,17 @@ import jsonschema
 import pytest
 
 from hornbook.doctor.baseline import accepted, read_baseline
+from hornbook.doctor.checks.likeness import contradictions
 from hornbook.doctor.finding import Finding
+from hornbook.doctor.mentions import mentions
+from hornbook.doctor.rule_set import rule_set
 from hornbook.doctor.text_report import screen
 from hornbook.errors import ConfigError
 from hornbook.workspace import Workspace
 from tests.doctor.planted import COPILOT, DEFECTS, TESTS, more, sound
 from tests.kit.commands import answer, expect
+from tests.kit.git import git
+from tests.kit.growth import in_proportion
 from tests.kit.published_schemas import SARIF, published_schema
 from tests.kit.workspaces import write
 
@@ -181,10 +186,59 @@ def test_what_is_no_claim_is_not_told(line: str, root: Path) -> None:
         assert [each.answer() for each in work.doctor().findings] == []
 
 
+def test_what_people_write_beside_a_path_is_not_taken_for_a_part_of_it(tmp_path: Path) -> None:
+    rule = """# A
+
+- State is in [the store](src/web/store.ts:12-14), see [it](src/web/gone.ts:3).
+- The index is `../.cursor/rules/index.mdc`.
+- Meetings come from `src/api/meeting.resolve_meeting_context`.
+- Format with `cd web && yarn fmt:write`, and `cd web && yarn test`.
+
+Tests lie where the code does, such as
+`src/api/test_money.py` for `src/api/money.py`. Totals are
+made in `src/api/totals.py`.
+"""
+    files = {
+        ".roo/rules/a.md": rule,
+        ".cursor/rules/index.mdc": "---\nalwaysApply: true\n---\nIndex.\n",
+        "package.json": '{"scripts": {"fmt:write": "x", "test": "y"}}',
+        "web/package.json": '{"name": "web"}',
+    }
+    write(tmp_path, {**files, "src/web/store.ts": "", "src/api/meeting.py": ""})
+    told = answer(tmp_path, "--root", str(tmp_path), "doctor", "--json")
+    assert [(f["code"], f["line"]) for f in told["findings"] if f["level"] == "warning"] == [
+        ("missing_command", 6),
+        ("missing_path", 10),
+        ("missing_document", 3),
+    ]
+
+
+def test_a_scope_in_a_submodule_is_not_dead(tmp_path: Path) -> None:
+    rule = "---\nglobs: gui/**, gui, lost/**\n---\nFor the GUI.\n"
+    write(tmp_path, {".cursor/rules/gui.mdc": rule, ".gitmodules": '[submodule "gui"]\n'})
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},gui")
+    told = answer(tmp_path, "doctor", "--json")
+    assert [f["message"][:21] for f in told["findings"] if f["code"] == "dead_scope"] == [
+        "The pattern `lost/**`"
+    ]
+
+
 def test_rules_that_are_links_to_one_text_are_no_copies(root: Path) -> None:
     (root / "CLAUDE.md").symlink_to("AGENTS.md")
     with Workspace.open(root) as work:
         assert [e.code for e in work.doctor().findings if e.code != "unowned"] == []
+
+
+def test_a_heavy_text_that_several_tools_read_weighs_once(tmp_path: Path) -> None:
+    write(tmp_path, {"AGENTS.md": "# All\n\n" + "You must be careful with every line. " * 600})
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+    shutil.copy(tmp_path / "AGENTS.md", tmp_path / "GEMINI.md")
+    with Workspace(tmp_path) as work:
+        found = [each for each in work.doctor().findings if each.code == "always_on_weight"]
+        (answer,) = work.why(["a.py"])
+    assert [each.path for each in found] == ["AGENTS.md"]
+    assert f"every file have {answer.tokens}." in found[0].message
 
 
 def test_opposed_demands_are_pairs_for_a_person(root: Path) -> None:
@@ -194,6 +248,51 @@ def test_opposed_demands_are_pairs_for_a_person(root: Path) -> None:
         (found,) = work.doctor().findings
     assert (found.code, found.level) == ("contradiction_candidate", "info")
     assert ".cursor/rules/api.mdc" in found.message + found.path
+
+
+def test_demands_are_opposed_where_their_rules_can_bind_one_file(tmp_path: Path) -> None:
+    folders = ("", "a/", "a/b/", "ab/", "a/c/d/")
+    orders = {"Always": "1-always", "Never": "2-never"}
+    for place, folder in enumerate(folders):
+        for order, name in orders.items():
+            front = f'---\nglobs: "{folder}**/*.py"\n---\n'
+            write(tmp_path, {f".cursor/rules/{name}-{place}.mdc": f"{front}{order} use `x`.\n"})
+    with Workspace.open(tmp_path) as work:
+        told = [each for each in work.doctor().findings if each.code == "contradiction_candidate"]
+    found = {
+        (folders[int(each.path[-5])], folders[place])
+        for each in told
+        for place in range(len(folders))
+        if f"2-never-{place}.mdc" in each.message
+    }
+    assert found == {
+        (one, other)
+        for one in folders
+        for other in folders
+        if one.startswith(other) or other.startswith(one)
+    }
+    assert len(found) == len(told)
+
+
+def test_the_first_pairs_of_opposed_demands_are_told(tmp_path: Path) -> None:
+    many = "- Always use `x`.\n" * 30 + "- Never use `x`.\n" * 30
+    write(tmp_path, {"AGENTS.md": f"# A\n\n- Never use `y`.\n{many}- Always use `y`.\n"})
+    with Workspace.open(tmp_path) as work:
+        told = [each for each in work.doctor().findings if each.code == "contradiction_candidate"]
+    seconds = [int(each.message.rpartition(":")[2].split(")")[0]) for each in told]
+    assert [each.line for each in told] == [3] + [4] * 19
+    assert seconds == [64, *range(34, 53)]
+
+
+def test_demands_are_compared_in_linear_time(tmp_path: Path) -> None:
+    write(tmp_path, {"AGENTS.md": "# A\n\nText.\n"})
+    with Workspace.open(tmp_path) as work:
+        rules = rule_set(work.places, work.settings)
+    (rule,) = rules.texts
+    many = "Always use `x`.\n" * 20_000
+    assert (
+        in_proportion(lambda text: contradictions(rules, {rule.id: mentions(text, 1)}), many) == []
+    )
 
 
 def test_owners_and_folders_that_nobody_thought_of_are_told(root: Path) -> None:

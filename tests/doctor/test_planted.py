@@ -87,3 +87,77 @@ def test_a_planted_defect_is_found(defect: Defect, base: Path, tmp_path: Path) -
     found = serious(root)
     assert (defect.code, defect.path) in found
     assert {path for _, path in found} == {defect.path}
+
+
+def test_a_path_through_a_linked_folder_is_there(base: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(base, tmp_path / "kept"))
+    file(".agents/skills/e2e/STEPS.md", "# Steps\n")(root)
+    file(".claude/CLAUDE.md", "See `.claude/skills/e2e/STEPS.md` for the steps.\n")(root)
+    (root / ".claude/skills").symlink_to("../.agents/skills")
+    assert serious(root) == []
+    (root / ".agents/skills/e2e/STEPS.md").rename(root / ".agents/skills/e2e/OTHER.md")
+    assert serious(root) == [("missing_path", ".claude/CLAUDE.md")]
+
+
+def test_a_path_through_a_link_that_leads_out_of_the_repository_is_missing(
+    base: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(base, tmp_path / "kept"))
+    file("../outside/steps.md", "# Steps\n")(root)
+    (root / "docs/shared").symlink_to("../../outside")
+    more("AGENTS.md", "\nRead `docs/shared/steps.md` before you begin.\n")(root)
+    assert serious(root) == [("missing_path", "AGENTS.md")]
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "gen-grammar *args='':",
+        'gen-grammar lang="css" *args:',
+        "@gen-grammar +langs='a:b': build",
+        "[group('code')]\ngen-grammar $LANG=`echo a:b`:",
+        "_build:\n    true\ngen-grammar: _build && (release '1')",
+    ],
+)
+def test_a_recipe_with_parameters_and_defaults_is_defined(
+    recipe: str, base: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(base, tmp_path / "kept"))
+    file("justfile", f"release version:\n    true\n\n{recipe}\n    true\n")(root)
+    more("AGENTS.md", "\nRun `just gen-grammar css` after a change of the grammar.\n")(root)
+    assert serious(root) == []
+    file("justfile", "release version:\n    true\n\ngen-grammar := 'a'\n")(root)
+    assert serious(root) == [("missing_command", "AGENTS.md")]
+
+
+def remedies(root: Path) -> list[str]:
+    with Workspace.open(root) as work:
+        return [each.remedy for each in work.doctor().findings if each.level != "info"]
+
+
+def test_the_pattern_that_is_proposed_is_read_from_the_folder_of_the_rule(
+    base: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(base, tmp_path / "kept"))
+    file("web/pages/a.tsx", "export {}\n")(root)
+    rule = '---\napplyTo: "page/**"\n---\n\nA.\n'
+    file("web/.github/instructions/a.instructions.md", rule)(root)
+    assert serious(root) == [("dead_scope", "web/.github/instructions/a.instructions.md")]
+    (remedy,) = remedies(root)
+    assert remedy.startswith("Write `pages/**`,")
+
+
+def test_a_link_to_a_host_without_a_scheme_is_told_as_that(base: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(base, tmp_path / "kept"))
+    more("AGENTS.md", "\nUse [the library](github.com/shop/seed) for seeds.\n")(root)
+    assert serious(root) == [("missing_document", "AGENTS.md")]
+    assert remedies(root) == [
+        "Write `https://github.com/shop/seed` if that is meant; else take it out of the rule."
+    ]
+
+
+def test_a_list_that_copilot_drops_is_told(base: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(base, tmp_path / "kept"))
+    path = ".github/instructions/tests.instructions.md"
+    instead(path, 'applyTo: "tests/**"', 'applyTo:\n  - "tests/**"')(root)
+    assert serious(root) == [("ignored_key", path)]

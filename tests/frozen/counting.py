@@ -202,7 +202,7 @@ def counted(place: Path) -> dict[str, Counts]:
     }
 
 
-def repository(root: Path) -> None:
+def repository(root: Path, python: str = sys.executable) -> None:
     """A repository with a rule, a gate and a committed plan of two tasks, ingested."""
     for path, text in {**given.TAX, "plan.md": given.TAX_PLAN}.items():
         target = root / path
@@ -215,7 +215,7 @@ def repository(root: Path) -> None:
     plan = ["plan", "Add tax", "--from", "plan.md"]
     for arguments in (["ingest"], plan, ["tasks", "add-tax"], ["ingest"]):
         subprocess.run(
-            [sys.executable, "-m", "hornbook", *arguments],
+            [python, "-m", "hornbook", *arguments],
             cwd=root,
             env=environment(),
             check=True,

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.gates.gate import GateReport
+from hornbook.gates.base_tests import BaseResults
+from hornbook.gates.gate import Gate, GateReport, GateStatus
+from hornbook.gates.gate_run import run_at, run_for
 from hornbook.gates.test_names import failed_tests
 from hornbook.review.judgement import Judgement
 from hornbook.review.printed_review import PrintedReview
@@ -157,3 +159,39 @@ not ok 6 - six holds
         "sums › adds five",
         "six holds",
     ]
+
+
+RED_TEST = f"{TEST}\n    def test_old(self):\n        self.assertTrue(None)\n"
+
+
+def test_what_is_known_to_be_red_keeps_neither_old_tests_nor_mutants_from_being_run(
+    tmp_path: Path,
+) -> None:
+    start(tmp_path, {**BASE, "tests/test_calc.py": RED_TEST})
+    gates = [Gate("test", UNITTEST)]
+    base = run_at(tmp_path, gates, git(tmp_path, "rev-parse", "main"))
+    assert [each.failing for each in base.gates] == [("test_old",)]
+    weaker = RED_TEST.replace("add(1, 2), 3", "add(1, 2), 3 or 4").replace("add(0, 0)", "add(0, 1)")
+    commit(
+        tmp_path,
+        {"calc.py": "def add(a, b):\n    return a + b if a else a\n", "tests/test_calc.py": weaker},
+    )
+    known = BaseResults(base.gates, "ann: known")
+    report = run_for(
+        tmp_path, gates, span="main..work", base_tests=True, mutate_seconds=60, known=known
+    )
+    assert report.passed
+    assert report.gates[0].known_red
+    assert report.base_tests is not None
+    assert report.base_tests.status is GateStatus.PASSED
+    assert {each.killed for each in report.mutants or ()} == {True}
+    commit(
+        tmp_path,
+        {
+            "calc.py": "def add(a, b):\n    return a - b\n",
+            "tests/test_calc.py": RED_TEST.replace("add(1, 2), 3", "add(1, 2), -1"),
+        },
+    )
+    report = run_for(tmp_path, gates, span="main..work", base_tests=True, known=known)
+    assert report.base_tests is not None
+    assert report.base_tests.failed == ("test_more", "test_old")

@@ -1,6 +1,7 @@
 """Gates as a team defines them: presets, overrides, additions, and every slip told at once."""
 
 import json
+import re
 import subprocess
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -20,7 +21,7 @@ from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.gate_list import GateList, GateState, gate_settings, gates_for
 from hornbook.gates.reports import schema
 from hornbook.settings.load import parse_settings, template
-from hornbook.settings.settings import Additional, GateSettings, Override, PresetChoice
+from hornbook.settings.settings import Additional, GateSettings, Override, PresetChoice, Settings
 from tests.kit.git import commit, start
 from tests.kit.paths import PACKAGE
 from tests.kit.workspaces import write
@@ -292,6 +293,13 @@ def test_what_init_writes_is_read_back(preset: str) -> None:
         (preset, "a b"),
     ]
     assert parse_settings(template().encode()).gates == GateSettings()
+
+
+def test_every_line_of_a_new_config_file_says_the_default_when_its_mark_is_taken_away() -> None:
+    marked = (re.match(r"#( {0,3}\w+:(?: .*)?)$", line) for line in template().splitlines())
+    stated = "\n".join(found[1].removeprefix(" ") for found in marked if found)
+    assert len(stated.splitlines()) > 100
+    assert parse_settings(stated.encode()) == Settings()
 
 
 # Where definitions come from

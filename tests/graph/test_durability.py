@@ -1,5 +1,6 @@
 """Kill it, run two at once, read while it writes: every document stays whole, old or new."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hornbook import Workspace
+from hornbook import Workspace, disk
+from hornbook.errors import DiskFailed
 from hornbook.graph.generations import Generations
 from hornbook.graph.ingest.history import Journal, Objects
 from hornbook.graph.oxigraph import OxigraphStore
@@ -219,3 +221,127 @@ def test_old_generations_are_deleted_when_nobody_reads_them(tmp_path: Path) -> N
             write(tmp_path, {"docs/sops/rule-001.md": text(1, round_)})
             work.ingest()
         assert len(list((work.places.store / "generations").iterdir())) <= 2
+
+
+class DiskDiary:
+    """What was handed to the disk and what got its name, in order."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.kept: list[Path] = []
+        self.named: list[tuple[Path, int]] = []
+        fsync, replace, whole = os.fsync, os.replace, disk.sync_file_system
+
+        def noted_fsync(handle: int) -> None:
+            fsync(handle)
+            self.kept.append(Path(f"/proc/self/fd/{handle}").readlink())
+
+        def noted_replace(source: str | Path, target: str | Path) -> None:
+            replace(source, target)
+            self.named.append((Path(target), len(self.kept)))
+            self.kept = [Path(target) if each == Path(source) else each for each in self.kept]
+
+        def noted_sync(inside: Path) -> bool:
+            done = whole(inside)
+            self.kept += [each for each in inside.parents[0].rglob("*") if each.is_file()]
+            return done
+
+        patch.setattr(os, "fsync", noted_fsync)
+        patch.setattr(os, "replace", noted_replace)
+        patch.setattr(disk, "sync_file_system", noted_sync)
+
+    def before(self, name: str) -> set[Path]:
+        """What the disk had when a file of this name got it last."""
+        at = [number for path, number in self.named if path.name == name][-1]
+        return set(self.kept[:at])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("documents", [2, disk.MANY + 1])
+def test_the_disk_has_everything_before_a_name_points_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: int
+) -> None:
+    write(tmp_path, {f"docs/sops/rule-{n:03}.md": text(n, 0) for n in range(documents)})
+    with monkeypatch.context() as patch:
+        diary = DiskDiary(patch)
+        with Workspace.open(tmp_path) as work:
+            work.ingest([tmp_path / "docs"])
+            place = work.places.store / "generations" / work.published()
+            texts = [path for path in work.places.objects.glob("??/*") if path.is_file()]
+            journal = work.places.journal
+    settled = diary.before("CURRENT")
+    assert len(texts) == documents
+    published = [path for path in place.rglob("*") if path.name not in {"LOCK", "LOG"}]
+    assert {path.name for path in published} >= {"catalog", "seal", "places", "graph", "extracts"}
+    assert {*published, place, place.parent, journal, *texts} - settled == set()
+    assert not (journal.parent / "incoming").exists()
+
+
+def test_what_a_killed_ingest_left_of_its_texts_is_taken_away(tmp_path: Path) -> None:
+    write(tmp_path, {"docs/sops/rule-001.md": text(1, 0)})
+    left = tmp_path / ".hornbook/objects/incoming/half"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half")
+    with Workspace.open(tmp_path) as work:
+        work.ingest([tmp_path / "docs"])
+        assert work.snapshot().catalog.entries
+    assert not left.parent.exists()
+
+
+FAULTS = {
+    errno.ENOSPC: "free some room",
+    errno.EMFILE: "ulimit -n",
+    errno.EACCES: "right",
+    errno.EIO: "check that disk",
+}
+
+
+@pytest.mark.parametrize("code", FAULTS)
+@pytest.mark.parametrize("where", ["catalog", "CURRENT"])
+def test_an_error_of_the_disk_is_told_as_that_and_nothing_is_rebuilt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, where: str
+) -> None:
+    write(tmp_path, {"docs/sops/rule-001.md": text(1, 0)})
+    with Workspace.open(tmp_path) as work:
+        work.ingest([tmp_path / "docs"])
+        published = work.published()
+    read_bytes, read_text = Path.read_bytes, Path.read_text
+
+    def failing(self: Path, *arguments: object, **options: object) -> object:
+        if self.name == where:
+            raise OSError(code, os.strerror(code), str(self))
+        real = read_bytes if not arguments and not options else read_text
+        return real(self, *arguments, **options)  # type: ignore[arg-type]  # either of them
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", failing)
+        patch.setattr(Path, "read_text", failing)
+        for ask in (Workspace.ingest, Workspace.snapshot):
+            with Workspace.open(tmp_path) as work, pytest.raises(DiskFailed) as told:
+                ask(work)
+            assert FAULTS[code] in str(told.value)
+            assert "nothing is damaged" in str(told.value)
+            assert "--rebuild" not in str(told.value)
+    with Workspace.open(tmp_path) as work:
+        assert work.published() == published
+
+
+def test_a_document_that_a_limit_keeps_from_us_is_not_taken_for_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {"docs/sops/rule-001.md": text(1, 0), "docs/sops/rule-002.md": text(2, 0)})
+    with Workspace.open(tmp_path) as work:
+        work.ingest([tmp_path / "docs"])
+    write(tmp_path, {"docs/sops/rule-002.md": text(2, 1)})
+    real = Path.open
+
+    def failing(self: Path, *arguments: object, **options: object) -> object:
+        if self.name == "rule-002.md":
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(self))
+        return real(self, *arguments, **options)  # type: ignore[call-overload]  # as it was called
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", failing)
+        with Workspace.open(tmp_path) as work, pytest.raises(DiskFailed, match="ulimit"):
+            work.ingest()
+    with Workspace.open(tmp_path) as work:
+        assert len(work.snapshot().catalog.entries) == 2

@@ -16,9 +16,10 @@ from hornbook.graph.extracts import FOLDER, MOST_SEGMENTS, PLACES, Extracts, ext
 from hornbook.graph.generations import Generation
 from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.snapshot import Snapshot
-from hornbook.graph.statements import XSD, SubjectStatements, entity
+from hornbook.graph.statements import XSD, SubjectStatements
 from hornbook.graph.store import NamedGraph
 from hornbook.vocabulary import predicates as p
+from hornbook.vocabulary.names import UNNAMED, predicate_iri
 from tests.kit.servers import DECISIONS
 from tests.kit.workspaces import SOPS, with_the_example_sop, write
 
@@ -26,7 +27,7 @@ from tests.kit.workspaces import SOPS, with_the_example_sop, write
 def generation_of(work: Workspace) -> Generation:
     work.snapshot()
     found = work._generation
-    assert found is not None
+    assert isinstance(found, Generation)
     return found
 
 
@@ -107,9 +108,9 @@ def test_plans_decisions_and_clashing_documents_are_extracted_as_the_graph_has_t
     ],
 )
 def test_a_time_is_extracted_as_the_store_spells_it(time: str, *, certain: bool) -> None:
-    subject = SubjectStatements("a.b", []).term
-    line = f'{subject} <https://x.org/at> "{time}"^^<{XSD}dateTime>'
-    found = extract([line], "a.b")
+    predicate = predicate_iri(p.PLAN_CREATED_AT.name)
+    line = f'{UNNAMED.term("a.b")} <{predicate}> "{time}"^^<{XSD}dateTime>'
+    found = extract([line], "a.b", UNNAMED)
     store = pyoxigraph.Store()
     store.load(f"{line} .".encode(), format=pyoxigraph.RdfFormat.N_TRIPLES)
     (quad,) = store
@@ -216,11 +217,11 @@ def test_damaged_extracts_are_told_and_the_next_ingest_builds_them_anew(tmp_path
 )
 def test_a_time_that_the_store_spells_otherwise_is_left_to_the_store(value: str) -> None:
     statements: list[str] = []
-    SubjectStatements("plan.x", statements).say(p.PLAN_CREATED_AT, value)
+    SubjectStatements("plan.x", statements, UNNAMED).say(p.PLAN_CREATED_AT, value)
     store = OxigraphStore.in_memory()
     store.replace([NamedGraph("urn:x", tuple(statements))])
-    ((name, said),) = store.rows("entity", subject=entity("plan.x"))
-    assert extract(statements, "plan.x") in {b"", extract_of(name, said)}
+    ((name, said),) = store.rows("entity", subject=UNNAMED.term("plan.x"))
+    assert extract(statements, "plan.x", UNNAMED) in {b"", extract_of(name, said)}
 
 
 def extract_of(name: str, text: str) -> bytes:

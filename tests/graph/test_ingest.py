@@ -295,6 +295,13 @@ def test_a_damaged_index_is_rebuilt_and_told(root: Path) -> None:
     assert exported(root) == before
 
 
+def test_strict_tells_a_file_that_is_not_utf8_once(root: Path) -> None:
+    (root / "AGENTS.md").write_bytes("# Rules\n".encode("utf-16"))
+    with Workspace.open(root) as work:
+        report = work.ingest(strict=True)
+    assert [each.code for each in report.problems if each.path == "AGENTS.md"] == ["not_utf8"]
+
+
 def test_strict_finds_nothing_wrong_with_what_we_write(root: Path) -> None:
     edit_everything(root)
     with Workspace.open(root) as work:

@@ -12,23 +12,23 @@ from hornbook.graph import store as queries
 from hornbook.graph.export import FORMATS, export
 from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.sparql import answer
-from hornbook.graph.statements import SubjectStatements, entity, iri
+from hornbook.graph.statements import SubjectStatements, iri
 from hornbook.graph.store import NamedGraph
 from hornbook.vocabulary import predicates as p
-from hornbook.vocabulary.names import graph_iri
+from hornbook.vocabulary.names import UNNAMED
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 
 def said(entity_id: str, *texts: str) -> NamedGraph:
     statements: list[str] = []
-    subject = SubjectStatements(entity_id, statements)
+    subject = SubjectStatements(entity_id, statements, UNNAMED)
     subject.each(p.KEYWORDS, texts)
-    return NamedGraph(graph_iri(entity_id), tuple(statements))
+    return NamedGraph(UNNAMED.graph(entity_id), tuple(statements))
 
 
 def keywords(store: OxigraphStore, entity_id: str) -> set[str]:
-    return {value for _, value in store.rows("entity", subject=entity(entity_id))}
+    return {value for _, value in store.rows("entity", subject=UNNAMED.term(entity_id))}
 
 
 @given(TEXT)
@@ -69,7 +69,7 @@ def test_replacing_a_graph_leaves_the_others_alone() -> None:
 def test_an_empty_graph_is_gone() -> None:
     store = OxigraphStore.in_memory()
     store.replace([said("a.b", "one")])
-    store.replace([NamedGraph(graph_iri("a.b"), ())])
+    store.replace([NamedGraph(UNNAMED.graph("a.b"), ())])
     assert store.canonical() == []
 
 

@@ -1,8 +1,9 @@
 """A deterministic loop for tests of the engine: what it does is data, what it did is events.
 
 `script.json` in the state folder has for each run a list of what follows its effects:
-`continue`, `wait SECONDS`, `ask`, `spawn RUN`, `end STATUS`, `raise`. `kill.json` may name a
-run, an effect and a place (`before`, `inside`, `after`): there the process kills itself, once.
+`continue`, `wait SECONDS`, `ask`, `spawn RUN`, `end STATUS`, `raise`; `need PLACE…` is a step that
+continues and needs limited places for its effect. `kill.json` may name a run, an effect and a place
+(`before`, `inside`, `after`): there the process kills itself, once.
 Every attempt at an effect is a line in `attempts.jsonl`, every effect an event of the plan.
 """
 
@@ -11,6 +12,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from hornbook.loop.protocol import StepKind, StepOutcome
@@ -24,11 +26,13 @@ EFFECT = EventKind("test.effect", "a step had its effect", frozenset({"run", "nu
 class ScriptedLoop:
     """Follows the script, and says on stdout which effect it is about to have."""
 
-    def __init__(self, state: Path, plan: str = "alpha", database: str = "") -> None:
+    def __init__(
+        self, state: Path, plan: str = "alpha", database: str = "", repository: str = ""
+    ) -> None:
         self._state = state
         self._plan = plan
         kinds = {**PLAN_KINDS, EFFECT.name: EFFECT}
-        self._log = EventLog(state, _clock, database=database, kinds=kinds)
+        self._log = EventLog(state, _clock, database=database, repository=repository, kinds=kinds)
         self._script: dict[str, list[str]] = json.loads((state / "script.json").read_text())
 
     def close(self) -> None:
@@ -40,10 +44,14 @@ class ScriptedLoop:
         done = self._done(run_id)
         return self._have(run_id, 0, f"{task} by {agent}") if not done else self._now(run_id, done)
 
-    def step(self, run_id: str) -> StepOutcome:
+    def step(self, run_id: str, held: Collection[str] | None = None) -> StepOutcome:
         done = self._done(run_id)
         if self._over(run_id, done):
             return self._now(run_id, done)
+        word, _, argument = self._script[run_id][done].partition(" ")
+        needs = tuple(argument.split()) if word == "need" else ()
+        if held is not None and not set(needs) <= set(held):
+            return StepOutcome(StepKind.CONTINUED, run_id, status="needs", needs=needs)
         return self._have(run_id, done, "")
 
     def answer(self, run_id: str, text: str) -> StepOutcome:

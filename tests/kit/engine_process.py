@@ -18,6 +18,7 @@ from hornbook.errors import EngineError
 from hornbook.loop.engine import run_leg
 from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
 from hornbook.loop.engine.engine_runs import EngineRun, Request
+from hornbook.plans.databases import shared_database
 from tests.kit.engine_loop import ScriptedLoop
 from tests.kit.waiting import SAFETY
 
@@ -33,7 +34,15 @@ def main(state: Path, database: str, what: str, *rest: str) -> int:
     dead_after = float(rest[1]) if what == "execute" and len(rest) > 1 else 3.0
     if (state / NOBODY_DIES).exists():
         dead_after = SAFETY  # whoever is starved by a busy machine is none the less alive
-    options = Options(state, database, parallel=parallel, heartbeat=0.2, dead_after=dead_after)
+    machine = _machine(state)
+    options = Options(
+        state,
+        database,
+        parallel=parallel,
+        heartbeat=0.2,
+        dead_after=float(machine.get("dead_after", dead_after)),
+        database_wait=float(machine.get("wait", 0.0)),
+    )
     if (state / SITS_OUT).exists():
         run_leg.SHORT = SAFETY  # a wait of any length is slept within the leg
     loop = ScriptedLoop(state, PLAN, database)
@@ -57,6 +66,17 @@ def main(state: Path, database: str, what: str, *rest: str) -> int:
         runs = wait(engine)
     print(json.dumps([asdict(each) for each in runs]))
     return 0
+
+
+def _machine(state: Path) -> dict[str, float]:
+    """What is different about this machine: its clock, and how long it waits for the database."""
+    path = state / "machine.json"
+    told: dict[str, float] = json.loads(path.read_text()) if path.exists() else {}
+    skew, right = told.get("skew", 0.0), time.time
+    if skew:
+        time.time = lambda: right() + skew
+    shared_database.ANSWER_SECONDS = told.get("answer", shared_database.ANSWER_SECONDS)
+    return told
 
 
 def act(engine: Engine, state: Path, what: str, rest: tuple[str, ...]) -> None:

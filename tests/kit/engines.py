@@ -68,6 +68,13 @@ def _postgres() -> Any:
     return server
 
 
+def restart_postgres() -> None:
+    """Stop the server of this process's tests at once, and start it again."""
+    server = _postgres()
+    server.stop()
+    server.start()
+
+
 def prepare(state: Path, script: dict[str, list[str]]) -> Path:
     """A state folder in which the scripted loop has something to do."""
     state.mkdir(parents=True, exist_ok=True)

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from hornbook.agents.assignment import Agent, Answer, Assignment, Record, Role
 from hornbook.agents.scripted_agent import Line, cited_lines
+from hornbook.commits.plan_branch import BranchMoved, MergedWork, land, merge_onto
 from hornbook.errors import UsageError
-from hornbook.loop.protocol import WorktreeSnapshot
+from hornbook.loop.protocol import ApprovedWork, WorktreeSnapshot
 
 WHO = {
     "GIT_AUTHOR_NAME": "Fake",
@@ -53,6 +54,15 @@ class GitWorktrees:
         if not kept.exists():
             git(self._root, "update-ref", name, "HEAD")
         return kept.read_text("ascii").strip()
+
+    def begin_at(self, plan: str, commit: str) -> None:
+        """Have the plan's work begin with a commit."""
+        git(self._root, "update-ref", f"refs/hornbook/begin/{plan}", commit)
+
+    def begin_anew(self, plan: str) -> str:
+        """Have the plan's work begin with the commit that is checked out."""
+        self.begin_at(plan, git(self._root, "rev-parse", "HEAD"))
+        return self.begin(plan)
 
     def obstacles(self, plan: str) -> list[str]:
         """Nothing stands in the way."""
@@ -110,20 +120,22 @@ class GitWorktrees:
     def approve(
         self,
         plan: str,
-        snapshot: WorktreeSnapshot,
-        base: str,
+        work: ApprovedWork,
         message: str,
         trailers: Sequence[tuple[str, str]],
-    ) -> str:
+    ) -> str | BranchMoved:
         """The commit of approved work, on the plan's branch."""
         lines = "\n".join(f"{key}: {value}" for key, value in trailers)
         text = f"{message}\n\n{lines}\n"
-        commit = git(self._root, "commit-tree", snapshot.tree, "-p", base, "-m", text)
-        branch = f"refs/heads/hornbook/{plan}"
-        tip = git(self._root, "for-each-ref", "--format=%(objectname)", branch)
-        whole = self.base_for(plan, [tip, commit] if tip else [commit])
-        git(self._root, "update-ref", branch, whole)
-        return commit
+        commit = git(self._root, "commit-tree", work.tree, "-p", work.base, "-m", text)
+        if work.apart:
+            return commit
+        found = land(self._root, plan, commit, base=work.base, judged=work.judged)
+        return found if isinstance(found, BranchMoved) else commit
+
+    def merge(self, plan: str, task: str, tip: str, commit: str, base: str) -> MergedWork:
+        """The work of a commit on top of what the plan's branch has by now."""
+        return merge_onto(self._root, tip, commit, base, f"attempt at {task}")
 
     def folder(self, plan: str, task: str) -> Path:
         """Where the worktree of a task lies."""
@@ -208,7 +220,7 @@ def reviews(
     confidence: float = 0.9,
     feedback: str = "Small and tested.",
 ) -> Move:
-    """A reviewer who quotes a line of each changed file for each rule."""
+    """A reviewer who quotes a line of each changed file for each rule, and its last ones."""
 
     def move(assignment: Assignment) -> Answer:
         schema = json.loads(assignment.schema)
@@ -244,5 +256,6 @@ def _quoted(prompt: str, place: int) -> str:
     lines: dict[str, list[Line]] = {}
     for line in cited_lines(prompt):
         lines.setdefault(line.path, []).append(line)
-    chosen = [own[place % len(own)] for _, own in sorted(lines.items())]
+    shown = [(own[place % len(own)], *own[-3:]) for _, own in sorted(lines.items())]
+    chosen = dict.fromkeys(line for own in shown for line in own)
     return "; ".join(f"{each.path}:{each.number} says `{each.text[:100]}`" for each in chosen)

@@ -153,12 +153,15 @@ def _code(given: object) -> int:
 def main() -> None:
     """Import everything, then serve the listening socket whose number is given."""
     import hornbook
+    from hornbook.text import tokens
 
     for found in pkgutil.walk_packages(hornbook.__path__, "hornbook."):
         if found.name not in SCRIPTS:
             importlib.import_module(found.name)
     for name in sys.argv[2:]:
         importlib.import_module(name)
+    # The table of an exact count takes most of a small command's time, and never changes.
+    tokens.counter(tokens.DEFAULT_COUNTER)
     assert threading.active_count() == 1, "a thread would be lost in every fork"
     gc.collect()
     gc.freeze()

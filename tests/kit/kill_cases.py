@@ -14,23 +14,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 from typing import Any  # what commands print is JSON
 
 import yaml
 
+from hornbook.commits.repository_name import repository_name
 from hornbook.disk import sweep
 from hornbook.loop.runs.files import Projections, write_task_files
 from hornbook.loop.runs.run_book import breaches
 from hornbook.loop.workflow.load import shipped_workflows
 from hornbook.plans.events import Event, read_lines, verify
 from hornbook.plans.log import EventLog
-from hornbook.plans.run_kinds import DEVELOP, PROMOTE, REVIEW
+from hornbook.plans.run_kinds import DEVELOP, ENDED, PROMOTE, REVIEW
 from tests.kit.fakes import git
 from tests.kit.loops import BROKEN, CONFIG, PLAN, repository
 from tests.kit.paths import ROOT
 from tests.kit.waiting import SAFETY
 
 SLUG = "hello"
+ANY = "any"
+"""The name of a kill at whatever effect comes."""
 AGENT = "scripted"
 RULE = "source.doc.sops.greetings"
 MOST_COMMANDS = 20
@@ -44,6 +48,28 @@ REFINED = """\
    - Files: src/greet.py (new)
    - Criteria: a name is greeted
 """
+
+
+FIVE = (
+    ONE.partition("1. Greet")[0]
+    + "".join(
+        f"{number}. Greet {name}\n   - Files: src/{name}.py (new)\n"
+        f"   - Criteria: {name} is greeted\n{after}"
+        for number, (name, after) in enumerate(
+            (
+                ("ann", ""),
+                ("bob", ""),
+                ("cid", "   - Depends on: 1\n"),
+                ("dan", "   - Depends on: 1, 2\n"),
+                ("eve", ""),
+            ),
+            1,
+        )
+    )
+    + "\n## Constraints"
+    + PLAN.partition("## Constraints")[2]
+)
+"""Five tasks, of which three can be worked on at once."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +170,19 @@ NOWHERE = Kill("", 0)
 INSIDES = ("write", "export", "git", "run")
 
 
+NOTED = "commit UPDATE hornbook_runs SET"
+
+
 def kills(effects: Sequence[str], how: str) -> list[Kill]:
-    """A kill before each effect, or inside of each that has an inside."""
+    """A kill before each effect, or inside of each that has an inside.
+
+    What comes after the last run was noted as over is no part of the plan: who executes it then
+    once more begins anew.
+    """
     seen: Counter[str] = Counter()
     found = []
-    for name in effects:
+    last = max((n for n, name in enumerate(effects) if name == NOTED), default=len(effects))
+    for name in effects[: last + 1]:
         seen[name] += 1
         if how == "before" or name.split()[0] in INSIDES:
             found.append(Kill(name, seen[name], how))
@@ -185,7 +219,8 @@ class Place:
     @property
     def effects(self) -> list[str]:
         """The effects of all commands so far."""
-        return (self._beside / "ledger").read_text().splitlines()
+        ledger = self._beside / "ledger"
+        return ledger.read_text().splitlines() if ledger.exists() else []
 
     @property
     def said(self) -> str:
@@ -216,13 +251,28 @@ class Place:
                 return
         raise AssertionError(f"it does not end: {command}, {self.said}")
 
+    def carry_through_kills(self, chance: Random, times: int, apart: int) -> None:
+        """Execute the plan, killed so often, each time after at most `apart` more effects."""
+        for _ in range(times):
+            place = len(self.effects) + chance.randint(1, apart)
+            kill = Kill(ANY, place, chance.choice(("before", "inside")))
+            code = self.hornbook(*self._execute(), kill=kill)
+            assert code == -signal.SIGKILL, (code, kill, self.said)
+            self.left.append(self.remains())
+        assert self.hornbook(*self._execute()) == 0, self.said
+
+    def outcome(self) -> tuple[dict[str, str], str]:
+        """What tasks came to, and the tree of the plan's branch."""
+        ended = {e.data["run"]: e.data["status"] for e in self.events(SLUG) if e.kind == ENDED}
+        return ended, git(self.root, "rev-parse", f"hornbook/{SLUG}^{{tree}}")
+
     @staticmethod
     def _execute() -> tuple[str, ...]:
         return ("execute", SLUG, "--agent", AGENT, "--json")
 
     def _again(self, kill: Kill) -> tuple[str, ...]:
         """How one goes on after a kill: by `execute`, or by `resume` where a run is known."""
-        if kill.times % 3 == 0 and self._begun():
+        if kill.times % 3 == 0 and self._begun() and not self._over():
             return ("resume", f"{SLUG}-1", "--json")
         return self._execute()
 
@@ -252,7 +302,8 @@ class Place:
 
     @contextlib.contextmanager
     def _log(self) -> Iterator[EventLog]:
-        log = EventLog(self.root / ".hornbook", lambda: "", database=self.database)
+        name = repository_name(self.root) if self.database else ""
+        log = EventLog(self.root / ".hornbook", lambda: "", database=self.database, repository=name)
         try:
             yield log
         finally:
@@ -278,7 +329,8 @@ class Place:
             self._check_log(plan)
             self._check_files(plan)
         self._check_repetitions()
-        assert self.rubbish() == []
+        rubbish = self.rubbish()
+        assert rubbish == [], rubbish
         assert self.processes() == []
 
     def _check_log(self, plan: str) -> None:

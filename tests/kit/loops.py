@@ -18,6 +18,7 @@ from hornbook.loop.runs.state import GivenAnswer
 from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
 from hornbook.plans.run_kinds import kinds_for
+from hornbook.settings.places import Places
 from tests.kit.fakes import Everybody, GitWorktrees, Move, Script, git, reviews, writes
 from tests.kit.workspaces import write
 
@@ -124,9 +125,24 @@ def _prepared(plan: str, config: str, more: tuple[tuple[str, str], ...]) -> Path
         work.places.prepare()
         git(root, "add", "-A")
         git(root, "commit", "-q", "-m", "begin")
+        view = work.plan_book().commit("Hello", plan)
         work.ingest()
-        work.plan_book().commit("Hello", plan)
+    # What copies would share, runs and all, is left as it is.
+    if view.plan.committed and "database:" not in config:
+        _judge_base(root)
     return root
+
+
+def _judge_base(root: Path) -> None:
+    """Keep what the gates say of the base, which is the same in every copy."""
+    with tempfile.TemporaryDirectory(prefix="hornbook-loops-") as place:
+        copy = Path(shutil.copytree(root, Path(place) / "copy"))
+        loop = Stage(copy).loop()
+        if loop.start("hello", "1", agent=None, run_id="run-1").kind is not StepKind.ENDED:
+            loop.step("run-1")
+        kept = Places(copy).gate_logs / "base"
+        if kept.is_dir():
+            shutil.copytree(kept, Places(root).gate_logs / "base", dirs_exist_ok=True)
 
 
 class Stage:
@@ -179,12 +195,13 @@ class Stage:
     def _driven(self, run: str, most: int) -> StepOutcome:
         standing: dict[str, StepOutcome] = {}
         pending = [run]
+        loop = self.loop()
         idle = 0
         for _ in range(most):
             if not pending or idle > 3 * len(pending):
                 return standing[run]
             current = pending.pop(0)
-            outcome = self.loop().step(current)
+            outcome = loop.step(current)
             standing[current] = outcome
             idle = idle + 1 if outcome.kind is StepKind.WAITING else 0
             new = [
@@ -216,8 +233,8 @@ class Stage:
         return events
 
     def kinds(self, run: str = "run-1", plan: str = "hello") -> list[str]:
-        """The kinds of a run's events, in order, without those of steps and of tellings."""
-        quiet = {"step.started", "step.finished", "agent.told"}
+        """The kinds of a run's events, in order, without those of steps, tellings and the base."""
+        quiet = {"step.started", "step.finished", "agent.told", "base.started", "base.gated"}
         return [
             event.kind
             for event in self.log(plan)

@@ -9,11 +9,29 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hornbook.serve.access.callers import READER
+from hornbook.serve.http.request import KEY, RequestContext
 from hornbook.serve.leases import Leases
 from hornbook.serve.mcp.server import McpHttp, build_server
 
 MOST_BYTES = 1024 * 1024
+
+
+def let_in() -> dict[str, object]:
+    """What the gateway says of a request by anybody on this machine."""
+    return {KEY: RequestContext("test", READER)}
+
+
+class _Application:
+    """An ASGI application that Starlette does not take for a function of a request."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
 
 
 def application(root: Path) -> FastAPI:
@@ -27,9 +45,12 @@ def application(root: Path) -> FastAPI:
             yield
         leases.close()
 
+    async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
+        await endpoint({**scope, **let_in()}, receive, send)
+
     app = FastAPI(lifespan=lifespan)
     for path in ("/mcp", "/mcp/"):
-        app.add_route(path, endpoint, include_in_schema=False)  # type: ignore[arg-type]  # any ASGI application is an endpoint
+        app.add_route(path, _Application(admitted), include_in_schema=False)  # type: ignore[arg-type]  # any ASGI application is an endpoint
     return app
 
 

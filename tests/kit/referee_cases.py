@@ -158,6 +158,7 @@ ATTACKS: dict[str, bytes] = {
     "weak: a short quote": _errors(f"src/app.py:{NINE} `raise`; src/new.py:7 `raise`"),
     "weak: a blank quote": _errors(f"src/app.py:{NINE} `         `; src/new.py:7 `........`"),
     "weak: an ellipsis": _errors(f"src/app.py:{NINE} `... ... ...`; src/new.py:7 `…`"),
+    "weak: ellipses around a word": _errors(f"src/app.py:{NINE} `raise ... … ... ( ... )`; src/new.py:7 `raise ... (`"),
     "weak: old lines far off": _errors("src/app.py:-1 `import json`"),
     "weak: names of files": _errors("src/app.py and src/new.py look fine"),
     "weak: the rule itself": _errors(".hornbook/sources/docs/sops/errors.md:7 `Every error that is raised`"),
@@ -183,6 +184,7 @@ ATTACKS: dict[str, bytes] = {
     "status: waved away without a place": _errors("No errors here at all", "not_applicable"),
     "status: waved away by one file": _errors("src/new.py:1 has no errors", "not_applicable"),
     "status: violated and approved": _errors(f"{APP} {NEW}", "violated", violations=["It does not say what"]),
+    "status: passed, in words that say violated": _errors(f"{APP} {NEW} This violates the rule, it says nothing."),
     "status: passed with violations": _errors(f"{APP} {NEW}", violations=["It does not say what"]),
     # searches that find nothing
     "search: presence": _errors("searched", search={"pattern": r"raise Exception\(\)", "paths": []}),
@@ -202,10 +204,18 @@ ATTACKS: dict[str, bytes] = {
     **{f"feedback: {said!r}": json.dumps(review(feedback=said)).encode() for said in (
         "Reject this change.", "Do not merge this.", "NACK", "Changes requested.", "This change should be rejected.",
         "I cannot approve this.", "Not ready to merge.", "The error must be fixed before merging.",
+        "If merged, production breaks: do not merge.", "If I read this right the token leaks; I reject this change",
+        "If I read this right the token leaks and I reject it.", "I could not see any of the files.", "We did not see any code this time.",
+        "I could not see any code that was changed.",
+        "I refuse this change.", "Refuse.", "Modification refusée.", "Refusé : le jeton fuit.", "Le changement est refuse.",
+        "No approval from me.", "There is no approval until the leak is closed.", "I give no approval",
     )},
     **{f"wrapper: {key}": json.dumps({key: value, "review": review()}).encode() for key, value in (
         ("status", "rejected"), ("decision", "reject"), ("outcome", "rejected"), ("approved", False), ("verdict", "rejected"),
     )},
+    "key: a final verdict": json.dumps({**review(), "final_verdict": "rejected"}).encode(),
+    "search: tied to the end of lines": printed(ts=answer("ts", "none", search={"pattern": r"^any$", "paths": []})),
+    "search: a class that holds nothing": printed(ts=answer("ts", "none", search={"pattern": r"any[^\s\S]", "paths": []})),
     "key: a second decision": json.dumps({**review(), "final_decision": "x", "decision": "rejected"}).encode(),
 }  # fmt: skip
 _BESIDE = line_of("src/app.py", "eval(data)", BAD) - 1
@@ -290,6 +300,9 @@ def _honest() -> Iterator[tuple[str, bytes]]:
         "Nit: rename it. The parser now rejects empty ids, which is right.", "Nothing must be fixed before merging.",
         "I would reject this if it panicked, but it does not.", "No changes are requested.", "I do not request changes.",
         "Not rejected: all rules are kept.", "Status: rejected orders are now kept.", "The order is rejected if the cart is empty.",
+        "I could not see any problems.", "We did not see any regressions.", "I haven't seen any issues.",
+        "I did not see any rule broken.", "I have not seen any tests that fail.", "Both constructors refuse empty names.",
+        "No approval step is skipped.", "The docs now say if we reject empty ids.",
     ):  # fmt: skip
         yield f"feedback {said!r}", json.dumps(review(feedback=said)).encode()
 
@@ -303,6 +316,14 @@ HONEST: dict[str, bytes] = {
     "an empty search": printed(md=answer("md", GOOD["md"]["evidence"], search={"pattern": "", "paths": []})),
     "no violations, in a word": printed(md={**GOOD["md"], "violations": ["None"]}),
     "files named before a colon": printed(no_eval=answer("no-eval", f"Looked at {APP}, src/new.py, tests/test_new.py: no input", "not_applicable")),
+    "places with an at": _errors(f"src/app.py@{NINE} `{_RAISED}`; src/new.py@7 `if match is None:`"),
+    "places as fields": _errors(f"path=src/app.py line={NINE} `{_RAISED}`; path=src/new.py line=7 `if match is None:`"),
+    "places about there": _errors(f"src/app.py around line {NINE}: `{_RAISED}`; src/new.py:~7 `if match is None:`"),
+    "lines between": _errors(f"src/app.py between lines {NINE - 1} and {NINE}: `{_RAISED}`; src/new.py:6 `if match is None:`"),
+    "place and code in one": _errors(f"`src/app.py:{NINE}: {_RAISED}` and `src/new.py:6 if match is None:`"),
+    "capitals": _PLAIN.replace('"passed"', '"PASSED"').replace('"approved"', '"Approved"').encode(),
+    "an empty type": json.dumps({**review(), "rejection_type": ""}).encode(),
+    "what another change would be": json.dumps(review(feedback="I would reject a change that removed this check.")).encode(),
     "wrapped, with its model": json.dumps({"model": "x", "status": "success", "review": review()}).encode(),
     "thinking aloud": f"<thinking>Would the old code reject it?</thinking>\n```json\n{_PLAIN}\n```".encode(),
 }  # fmt: skip

@@ -151,6 +151,7 @@ _CITED = {
 
 ACCEPTED = [
     _case("good", _keep, "approved"),
+    _case("good, confidence as text", _set(confidence="0.9"), "approved"),
     _case(
         "good, quote spaced otherwise",
         _rule(0, evidence=f"handlers/user.go:6-8 `{QUOTE.replace(' ', '  ')}`"),
@@ -303,6 +304,12 @@ ESCALATED = [
         _rule(1, evidence="README.md:1", status="violated", violations=["No test for Save"]),
         "escalate",
         "beside_the_change",
+    ),
+    _case(
+        "a true quote that has nothing to do with the rule",
+        _rule(0, evidence="handlers/user.go:1 `package handlers`"),
+        "escalate",
+        "beside_the_rule",
     ),
     _case(
         "one file of two",
@@ -629,12 +636,12 @@ DEFECTS = [
     _case("confidence missing", lambda r: r.pop("confidence"), "invalid", "bad_confidence"),
     _case("confidence above one", _set(confidence=85), "invalid", "bad_confidence"),
     _case("confidence below zero", _set(confidence=-0.1), "invalid", "bad_confidence"),
-    _case("confidence as text", _set(confidence="0.9"), "invalid", "bad_confidence"),
+    _case("confidence in words", _set(confidence="high"), "invalid", "bad_confidence"),
     _case("confidence as truth", _set(confidence=True), "invalid", "bad_confidence"),
     _case("confidence not a number", _set(confidence=float("nan")), "invalid", "bad_confidence"),
     _case(
-        "a verdict in capitals",
-        _set(verdict="APPROVED"),
+        "a verdict with a reservation",
+        _set(verdict="approved, perhaps"),
         "invalid",
         "verdict_mismatch",
         "missing_rejection_type",

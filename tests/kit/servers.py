@@ -12,7 +12,9 @@ import yaml
 from starlette.testclient import TestClient
 
 from hornbook import Workspace
+from hornbook.serve.access.secret import local_secret
 from hornbook.serve.app import create_app
+from hornbook.settings.places import Places
 from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import with_the_example_sop, write
 
@@ -44,12 +46,22 @@ def workspace(root: Path, config: str = "") -> Path:
 
 @contextmanager
 def client(
-    root: Path, *, host: str = "127.0.0.1", environment: Mapping[str, str] | None = None
+    root: Path,
+    *,
+    host: str = "127.0.0.1",
+    environment: Mapping[str, str] | None = None,
+    named: bool = True,
 ) -> Iterator[TestClient]:
-    """A client of the application, in process."""
+    """A client of the application, in process; `named` shows the secret where tokens are none."""
     app = create_app(root, host=host, environment=environment)
-    with TestClient(app, base_url=HERE, raise_server_exceptions=False) as found:
+    headers = secret_header(root) if named and environment is None else {}
+    with TestClient(app, base_url=HERE, raise_server_exceptions=False, headers=headers) as found:
         yield found
+
+
+def secret_header(root: Path) -> dict[str, str]:
+    """What whoever works in a folder shows to its server."""
+    return {"authorization": f"Bearer {(root / '.hornbook/secret').read_text().strip()}"}
 
 
 def ask(found: TestClient, query: str, **variables: object) -> Any:
@@ -57,8 +69,21 @@ def ask(found: TestClient, query: str, **variables: object) -> Any:
     return found.post("/graphql", json={"query": query, "variables": variables}).json()
 
 
+class ServedAddress(str):
+    """The address of a server, with what a client shows to write there."""
+
+    __slots__ = ("headers",)
+    headers: dict[str, str]
+
+    def by(self, token: str) -> "ServedAddress":
+        """The same address for whoever has a token."""
+        other = ServedAddress(self)
+        other.headers = {"authorization": f"Bearer {token}"}
+        return other
+
+
 @contextmanager
-def on_a_port(root: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+def on_a_port(root: Path, environment: Mapping[str, str] | None = None) -> Iterator[ServedAddress]:
     """The address of a real server in a thread."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
@@ -67,7 +92,7 @@ def on_a_port(root: Path, environment: Mapping[str, str] | None = None) -> Itera
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield ServedAddress(f"http://127.0.0.1:{port}").by(local_secret(Places(root)))
     finally:
         app.state.updates.closing.set()
         server.should_exit = True

@@ -7,7 +7,7 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.agents.assignment import Answer, Assignment
-from hornbook.commits.writer import branch_obstacles
+from hornbook.commits.plan_branch import branch_obstacles
 from hornbook.errors import NotAPerson, UsageError
 from hornbook.loop.loop import MOST_DEATHS
 from hornbook.loop.protocol import StepKind

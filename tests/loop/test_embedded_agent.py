@@ -14,6 +14,8 @@ from hornbook.agents.embedded.embedded_agent import EmbeddedAgent
 from hornbook.context.budget import review_room
 from hornbook.context.templates.roles import shipped_instructions
 from hornbook.errors import ConfigError, UsageError
+from hornbook.gates.base_tests import BaseResults
+from hornbook.gates.gate import GateResult, GateStatus
 from hornbook.loop.configured_agents import WorkspaceStaff
 from hornbook.review.printed_review import review_schema
 from hornbook.settings.load import parse_settings
@@ -283,6 +285,36 @@ def test_nothing_of_an_answer_that_was_cut_is_done(root: Path) -> None:
     assert (root / "a.py").read_text() == "x = 1\n"
     assert "the answer was cut after 7 tokens" in str(told[1]["error"])
     assert "the answer was cut after 7 tokens" in server.requests[1]["messages"][1]["content"]
+
+
+RED_GATE = GATE + "    - {name: old, command: 'echo $PWD; grep -l x a.py; exit 1'}\n"
+
+
+@pytest.mark.parametrize("accepted", ["ann: later", ""])
+def test_what_is_known_to_be_red_does_not_keep_work_from_being_complete(
+    root: Path, accepted: str
+) -> None:
+    write(root, {".hornbook/config.yaml": RED_GATE})
+    old = GateResult("old", True, GateStatus.FAILED, 1, output=f"{root}\na.py")
+    base = BaseResults((GateResult("there", True, GateStatus.PASSED), old), accepted)
+    replies = iter(
+        (
+            act("edit_file", path="a.py", content="x = 2\n"),
+            act("complete", summary="done"),
+            act("escalate", reason="it is red"),
+        )
+    )
+    task = assignment(root, "a.py", told_apart=base.told)
+    answer, server, told = asked(root, lambda _: Reply(next(replies)), task)
+    if accepted:
+        assert (answer.text, answer.escalation) == ("done", None)
+        assert "(known to be red: old)" in str(told[1]["summary"])
+        shown = server.requests[1]["messages"][1]["content"]
+        assert "known_red:" in shown
+        assert "known to be red (ann: later), as on the base" in shown
+        assert "ready_for_completion: true" in shown
+    else:
+        assert answer.escalation == "it is red"
 
 
 # Settings

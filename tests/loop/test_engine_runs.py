@@ -16,7 +16,7 @@ from hornbook.loop.engine import durable
 from hornbook.loop.engine.engine import Engine, EngineScope, Options
 from hornbook.loop.engine.engine_runs import EngineRun, Request, RunPhase, wake
 from hornbook.loop.engine.workers import Roster, connect, database_url
-from hornbook.plans.shared_database import checked_url
+from hornbook.plans.databases.shared_database import checked_url
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 from tests.kit.engine_loop import ScriptedLoop
@@ -110,6 +110,44 @@ def test_a_worker_goes_on_once_it_is_told_of_an_answer(tmp_path: Path) -> None:
             PATIENCE.wait(0.01)
         assert engine.runs.get(RUN).status == "approved"
     assert not wake(places, settings, RUN)
+
+
+def test_a_run_that_was_taken_and_could_not_be_begun_is_taken_again(tmp_path: Path) -> None:
+    state = prepare(tmp_path / "state", {RUN: ["end approved"]})
+    fault = "BEFORE UPDATE ON hornbook_runs WHEN OLD.leg = 0 AND NEW.leg = 1"
+    with engine_at(state) as engine:
+        with closing(sqlite3.connect(state / "engine.db")) as database, database:
+            database.execute(f"CREATE TRIGGER fault {fault} BEGIN SELECT RAISE(ABORT, 'full'); END")
+        begin(engine)
+        until(lambda: engine.runs.get(RUN).worker != "", "the run's worker")
+        with (
+            engine._turn,  # the attempt that took it is over
+            closing(sqlite3.connect(state / "engine.db")) as database,
+            database,
+        ):
+            assert engine.runs.get(RUN).phase is RunPhase.NEW
+            database.execute("DROP TRIGGER fault")
+        until(lambda: engine.runs.get(RUN).phase is RunPhase.ENDED, "the run's end")
+    assert tried(state) == {(RUN, 0): 1}
+
+
+def test_what_keeps_a_worker_from_taking_runs_is_told_once_and_it_goes_on(tmp_path: Path) -> None:
+    state = prepare(tmp_path / "state", {RUN: ["end approved"], "orphan": ["end approved"]})
+    told: list[str] = []
+    options = Options(state, "", 2, 0.2, 1.0)
+    with (
+        closing(ScriptedLoop(state)) as loop,
+        Engine(
+            loop, options, EngineScope(run=RUN), tell=lambda _, what: told.append(what)
+        ) as engine,
+    ):
+        engine.begin(Request("orphan", "alpha", parent="nobody"))
+        begin(engine)
+        until(lambda: bool(told), "what is told")
+        engine.runs.add([Request("nobody", "alpha")])
+        until(lambda: engine.runs.get(RUN).phase is RunPhase.ENDED, "the run's end")
+    assert "this process takes no run at the moment: NotFound" in told[0]
+    assert told[1:] == ["taken", "ended approved"]
 
 
 def test_a_step_that_fails_ends_its_run_until_it_is_resumed(tmp_path: Path) -> None:
@@ -243,7 +281,7 @@ def test_a_database_that_we_cannot_use_is_refused_with_a_remedy(url: str, said: 
 
 
 def test_a_missing_driver_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hornbook.plans.shared_database.find_spec", lambda _name: None)
+    monkeypatch.setattr("hornbook.plans.databases.shared_database.find_spec", lambda _name: None)
     with pytest.raises(UsageError, match=r"install hornbook\[postgres\]"):
         checked_url("postgresql://host/name")
 

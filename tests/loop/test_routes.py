@@ -21,6 +21,8 @@ from hornbook.plans.plan import PlanTask
 from hornbook.plans.store import PlanStore
 from tests.kit.fakes import fails, git, reviews, says, writes
 from tests.kit.loops import BROKEN, CONFIG, GREET, PLAN, RULE, Stage, repository
+from tests.kit.paths import DOCS
+from tests.kit.working_memory import require_shape
 
 WELL = writes({"src/greet.py": GREET})
 BADLY = writes({"src/greet.py": BROKEN})
@@ -331,7 +333,14 @@ def as_asked(assignment: Assignment) -> Answer:
 
 def test_a_task_that_is_too_large_is_split_before_any_agent_runs(tmp_path: Path) -> None:
     stage = Stage(repository(tmp_path, LARGE), [as_asked])
+    with Workspace.open(tmp_path) as work:
+        work.ingest()
+        (warned,) = [
+            each for each in work.plan_book().check("hello").problems if each.code == "task_split"
+        ]
     first = stage.go()
+    sized = next(event.data for event in stage.log() if event.kind == "task.sized")
+    assert (sized["fits"], sized["route"], sized["message"]) == (False, "split", warned.message)
     assert first.status == "handed_on"
     assert "agent.task.development" not in stage.kinds()
     decomposed = stage.newest("task.decomposed").data
@@ -617,10 +626,17 @@ def test_what_lies_on_disk_follows_from_the_events(tmp_path: Path) -> None:
     assert actions[1]["result"] == "refused"
     assert actions[1]["summary"].startswith("failed: check on tree ")
     memory = yaml.safe_load((folder / "working_memory.yaml").read_text("utf-8"))
-    assert len(memory["items"]) <= 5
+    require_shape(memory)
+    assert memory["items"][0]["type"] == "action_result"
     inputs = list((folder / "artifacts" / "inputs").iterdir())
     assert len(inputs) == 3
     assert "+def greet" in next((folder / "artifacts" / "snapshots").glob("*.patch")).read_text()
+
+
+def test_the_working_memory_of_the_docs_has_the_shape_that_is_written() -> None:
+    page = (DOCS / "loop.md").read_text("utf-8").partition("### Working memory")[2]
+    example = page.partition("```yaml\n")[2].partition("```")[0]
+    require_shape(yaml.safe_load(example))
 
 
 def test_reviews_of_a_run_are_in_the_graph_after_an_ingest(tmp_path: Path) -> None:

@@ -105,8 +105,8 @@ def test_a_run_that_is_stopped_takes_no_further_step(tmp_path: Path) -> None:
     loop.start("hello", "1", agent=None, run_id="run-1")
     loop.step("run-1")
     with Workspace.open(root) as work, work.run_book() as book:
-        assert book.stop("run-1", "the wrong task") == ("run-1",)
-        assert book.stop("run-1", "again") == ()
+        assert book.stop("run-1", "the wrong task").ended == ("run-1",)
+        assert book.stop("run-1", "again").ended == ()
         assert book.line("run-1").status == "stopped"
         (row,) = book.rows()
         assert "the wrong task" in row.message

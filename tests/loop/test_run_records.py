@@ -1,11 +1,15 @@
 """Runs and what they ask are entities: derived from events, deterministic, and asked for."""
 
 import json
+import os
 import shutil
+import sys
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any  # GraphQL answers are JSON
+
+import pytest
 
 from hornbook import Workspace
 from hornbook.agents.assignment import Answer, Assignment, Usage
@@ -121,6 +125,34 @@ def test_a_receipt_names_the_revision_of_the_task_that_the_graph_has(tmp_path: P
         current = dict(work.snapshot().thing("task.hello.1").triples)["source.doc.revision"]
     assert revisions["task.hello.1"] == current
     assert "plan.hello" not in revisions  # a reviewer inherits nothing
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_disk_has_a_receipt_and_its_name_before_an_event_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receipts = tmp_path / ".hornbook" / "records" / "receipts"
+    kept: list[tuple[Path, bytes]] = []
+    fsync = os.fsync
+
+    def noted(handle: int) -> None:
+        fsync(handle)
+        path = Path(f"/proc/self/fd/{handle}").readlink()
+        if receipts in {path, path.parent}:
+            logs = [each for each in (tmp_path / ".hornbook").rglob("events.*") if each.is_file()]
+            kept.append((path, b"".join(each.read_bytes() for each in logs)))
+
+    stage = Stage(repository(tmp_path), [DEAR])
+    monkeypatch.setattr(os, "fsync", noted)
+    stage.go()
+    (receipt,) = receipts.iterdir()
+    (draft, first), (folder, second) = kept
+    assert draft.name.startswith(f".{receipt.name}.")
+    assert folder == receipts
+    name = json.loads(receipt.read_text())["receipt_sha256"].encode()
+    logs = [each for each in (tmp_path / ".hornbook").rglob("events.*") if each.is_file()]
+    assert [name in each.read_bytes() for each in logs].count(True) > 1
+    assert name not in first + second
 
 
 def test_a_damaged_record_is_kept_with_a_problem(tmp_path: Path) -> None:

@@ -11,6 +11,13 @@ import pytest
 from hornbook.agents.command import AgentSurroundings
 from hornbook.commits.change import links
 from hornbook.commits.git_tampering import broken
+from hornbook.commits.plan_branch import (
+    ApprovalProof,
+    BranchMoved,
+    land,
+    merge_onto,
+    start_of,
+)
 from hornbook.commits.worktrees import (
     Worktree,
     change_set,
@@ -21,16 +28,7 @@ from hornbook.commits.worktrees import (
     reset,
     worktree_place,
 )
-from hornbook.commits.writer import (
-    ApprovalProof,
-    Conflict,
-    advance,
-    begin,
-    branch_tip,
-    make_commit,
-    merged,
-    start_of,
-)
+from hornbook.commits.writer import Conflict, branch_tip, make_commit, merged
 from hornbook.errors import UsageError
 from hornbook.gates.floors import scope
 from hornbook.gates.gate import GateStatus
@@ -319,7 +317,7 @@ def test_hooks_do_not_run_when_we_write(root: Path, tmp_path: Path) -> None:
     tree = start(root)
     write(tree.path, {"new.py": "x = 1\n"})
     commit = approved(root, change_set(tree, "HEAD").tree, "HEAD", "work")
-    advance(root, "auth", commit)
+    land(root, "auth", commit, base=git(root, "rev-parse", "HEAD"))
     assert not (tmp_path / "ran").exists()
 
 
@@ -339,7 +337,7 @@ def test_approved_work_is_a_commit_with_its_proof(root: Path) -> None:
     ]
     assert git(root, "show", "-s", "--format=%s", commit) == "auth: add new"
     assert git(root, "diff", "--name-only", base, commit) == "new.py"
-    assert advance(root, "auth", commit) == commit
+    assert land(root, "auth", commit, base=base) == commit
     assert branch_tip(root, "hornbook/auth") == commit
     assert git(root, "branch", "--show-current") == "main"
 
@@ -375,45 +373,92 @@ def work(root: Path, task: str, changed: dict[str, str], base: str = "main") -> 
 
 def test_a_task_builds_on_all_that_it_depends_on(root: Path) -> None:
     one, two = work(root, "1", {"one.py": "1\n"}), work(root, "2", {"two.py": "2\n"})
-    base = start_of(root, "main", [one, two])
+    base = start_of(root, "auth", "main", [one, two])
     assert isinstance(base, str)
-    assert start_of(root, "main", [two, one]) == base
+    assert start_of(root, "auth", "main", [two, one]) == base
     assert {"one.py", "two.py"} < set(files(prepare(root, "auth", "3", base).path))
-    assert start_of(root, "main", []) == git(root, "rev-parse", "main")
-    assert start_of(root, "main", [one]) == one
+    assert start_of(root, "auth", "main", []) == git(root, "rev-parse", "main")
+    assert start_of(root, "auth", "main", [one]) == one
     on_top = work(root, "4", {"four.py": "4\n"}, base=one)
-    assert start_of(root, "main", [one, on_top]) == on_top
-    assert advance(root, "auth", one) == one
-    assert advance(root, "auth", two) == base
-    assert advance(root, "auth", one) == base
+    assert start_of(root, "auth", "main", [one, on_top]) == on_top
+
+
+def test_work_comes_onto_a_branch_that_moved_only_as_it_was_judged_there(root: Path) -> None:
+    begun = git(root, "rev-parse", "main")
+    one, two = work(root, "1", {"one.py": "1\n"}), work(root, "2", {"two.py": "2\n"})
+    assert land(root, "auth", one, base=begun) == one
+    assert land(root, "auth", two, base=begun) == BranchMoved(one)
+    assert land(root, "auth", two, base=begun, judged=(begun, "0" * 40)) == BranchMoved(one)
+    found = merge_onto(root, one, two, begun, "attempt")
+    assert (found.files, found.conflicts, found.same) == (("two.py",), (), True)
+    assert branch_tip(root, "hornbook/auth") == one
+    tip = land(root, "auth", two, base=begun, judged=(one, found.tree))
+    assert isinstance(tip, str)
+    assert git(root, "rev-parse", f"{tip}^{{tree}}") == found.tree
+    assert git(root, "rev-parse", f"{tip}^1", f"{tip}^2").split() == [one, two]
+    for each in (one, two):  # asked again, as after a kill
+        assert land(root, "auth", each, base=begun) == tip
+    on_top = work(root, "4", {"four.py": "4\n"}, base=tip)
+    assert land(root, "auth", on_top, base=tip) == on_top
+
+
+LINES = "".join(f"line {number}\n" for number in range(20))
+
+
+def test_merged_work_is_the_same_only_if_each_of_its_files_is(root: Path) -> None:
+    write(root, {"long.py": LINES})
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "long")
+    begun = git(root, "rev-parse", "main")
+    one = work(root, "1", {"long.py": LINES.replace("line 0\n", "first\n")})
+    two = work(root, "2", {"long.py": LINES.replace("line 19\n", "last\n"), "two.py": "2\n"})
+    found = merge_onto(root, one, two, begun, "attempt")
+    assert (found.files, found.conflicts, found.same) == (("long.py", "two.py"), (), False)
+    text = git(root, "show", f"{found.commit}:long.py")
+    assert text.startswith("first\n")
+    assert text.endswith("\nlast")
+    twin = work(root, "3", {"long.py": LINES.replace("line 0\n", "first\n"), "3.py": "3\n"})
+    assert not merge_onto(root, one, twin, begun, "attempt").same
+
+
+def test_merged_work_that_conflicts_has_the_branchs_side_and_all_else_of_its_own(
+    root: Path,
+) -> None:
+    begun = git(root, "rev-parse", "main")
+    one = work(root, "1", {"app.py": "one\n", "one.py": "1\n"})
+    two = work(root, "2", {"app.py": "two\n", "two.py": "2\n"})
+    found = merge_onto(root, one, two, begun, "attempt")
+    assert (found.files, found.conflicts, found.same) == (("two.py",), ("app.py",), False)
+    assert git(root, "show", f"{found.commit}:app.py") == "one"
+    assert git(root, "rev-parse", f"{found.commit}^") == one
 
 
 def test_dependencies_that_conflict_are_told_as_a_value(root: Path) -> None:
     one = work(root, "1", {"app.py": "one\n"})
     two = work(root, "2", {"app.py": "two\n"})
-    found = start_of(root, "main", [one, two])
+    found = start_of(root, "auth", "main", [one, two])
     assert isinstance(found, Conflict)
     assert found.paths == ("app.py",)
     assert "both change app.py" in found.message
-    advance(root, "auth", one)
-    assert isinstance(advance(root, "auth", two), Conflict)
-    assert branch_tip(root, "hornbook/auth") == one
+    both = make_commit(root, git(root, "rev-parse", f"{one}^{{tree}}"), (one, two), "both")
+    git(root, "branch", "hornbook/auth", both)
+    assert start_of(root, "auth", "main", [one, two]) == both, "on the branch they go together"
 
 
-def test_a_plans_branch_begins_once_and_survives_a_stale_lock(root: Path) -> None:
-    first = git(root, "rev-parse", "HEAD")
-    assert begin(root, "auth", "HEAD") == first
+def test_a_plans_branch_survives_a_stale_lock(root: Path) -> None:
+    begun = git(root, "rev-parse", "HEAD")
+    git(root, "branch", "hornbook/auth")
     (root / ".git/refs/heads/hornbook/auth.lock").touch()
     commit = work(root, "1", {"one.py": "1\n"})
-    assert advance(root, "auth", commit) == commit
-    assert begin(root, "auth", "main") == commit
+    assert land(root, "auth", commit, base=begun) == commit
+    assert branch_tip(root, "hornbook/auth") == commit
 
 
 def test_a_plans_branch_that_is_checked_out_is_left_alone(root: Path) -> None:
-    begin(root, "auth", "HEAD")
-    git(root, "checkout", "-q", "hornbook/auth")
+    git(root, "checkout", "-q", "-b", "hornbook/auth")
+    base = git(root, "rev-parse", "HEAD")
     with pytest.raises(UsageError, match="is checked out"):
-        advance(root, "auth", work(root, "1", {"one.py": "1\n"}))
+        land(root, "auth", work(root, "1", {"one.py": "1\n"}), base=base)
 
 
 def test_worktrees_are_listed_and_removed(root: Path) -> None:

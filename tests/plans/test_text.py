@@ -5,7 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hornbook.plans.plan import Constraints, Plan
-from hornbook.plans.text import SECTIONS, parse, render
+from hornbook.plans.text import SECTIONS, empty_sections, parse, render
+from hornbook.text.plan_guidance import GUIDANCE
 
 AS_THE_SOURCE_HAS_IT = """\
 # Plan: Limit the rate
@@ -43,6 +44,9 @@ LIKE_HEADINGS = st.sampled_from(
         "# Plan: x",
         "---",
         "- IN: x",
+        GUIDANCE["situation"][0],
+        f"\\{GUIDANCE['mission'][0]}",
+        f" {GUIDANCE['execution'][0]} ",
         "",
         " ",
         "\r",
@@ -53,7 +57,9 @@ TEXT = st.one_of(
     st.lists(st.one_of(LIKE_HEADINGS, st.text(max_size=5)), max_size=8).map("\n".join),
 )
 TITLE = st.text(min_size=1).map(lambda text: " ".join(text.split())).filter(str.strip)
-GLOBS = st.lists(st.one_of(st.text(), st.text(alphabet='ab{,}*/` "\n')), max_size=4).map(tuple)
+WORDS = st.sampled_from(["what's in scope", "what's excluded", "what\u2019s in scope"])
+GLOB = st.one_of(st.text(), st.text(alphabet='ab{,}*/` "\n'), WORDS)
+GLOBS = st.lists(GLOB, max_size=4).map(tuple)
 PLANS = st.builds(
     Plan,
     slug=st.just("limit-the-rate"),
@@ -150,3 +156,59 @@ def test_only_what_would_be_misread_is_escaped() -> None:
     plan = Plan("a", "A", execution="# Steps\n\n```\n## comment\n```\n## Mission\n")
     assert "\n# Steps\n\n```\n## comment\n```\n\\## Mission\n" in render(plan)
     assert parse(render(replace(plan, execution="\\## Mission"))).plan.execution == "\\## Mission"
+
+
+AS_A_TEMPLATE = """\
+# Plan: [title]
+
+## Situation
+What exists now. Entity references to existing code/specs.
+
+## Mission
+What we're doing and why. Success criteria.
+
+## Execution
+Approach and sketch. Architectural decisions.
+
+## Constraints
+- IN: what's in scope
+- OUT: what's excluded
+- DO NOT TOUCH: files/systems that must not be modified
+
+## Coordination
+Dependencies, sequencing, entity references.
+"""
+
+
+def test_the_template_of_the_source_says_nothing() -> None:
+    read = parse(AS_A_TEMPLATE)
+    assert read.problems == ()
+    assert read.plan == Plan("", "[title]")
+    assert empty_sections(read.plan) == ("Situation", "Mission", "Execution")
+
+
+def test_an_exploration_guides_its_author_and_a_commitment_does_not() -> None:
+    plan = Plan("a", "A", mission="Limit.")
+    text = render(plan)
+    for name, lines in GUIDANCE.items():
+        assert all((line in text.split("\n")) is (name != "mission") for line in lines)
+    assert parse(text).plan == plan
+    assert "What exists now." not in render(replace(plan, committed=True))
+
+
+def test_text_beside_guidance_is_all_that_counts_and_keeps_its_line() -> None:
+    lines = AS_A_TEMPLATE.replace(
+        "decisions.\n", "decisions.\n\n1. Count\n   - Files: a.py\n", 1
+    ).replace("- IN: what's in scope", "- IN: src/**")
+    read = parse(lines)
+    assert read.plan.execution == "1. Count\n   - Files: a.py"
+    assert lines.split("\n")[read.lines["Execution"] - 1] == "1. Count"
+    assert read.plan.constraints == Constraints(("src/**",))
+
+
+def test_guidance_counts_only_in_its_own_section_and_outside_of_code() -> None:
+    said = GUIDANCE["situation"][0]
+    plan = parse(AS_A_TEMPLATE.replace(GUIDANCE["mission"][0], said)).plan
+    assert (plan.situation, plan.mission) == ("", said)
+    fenced = f"```\n{said}\n```"
+    assert parse(AS_A_TEMPLATE.replace(said, fenced)).plan.situation == fenced

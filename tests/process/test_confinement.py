@@ -11,6 +11,7 @@ import pytest
 
 from hornbook.agents.assignment import Role
 from hornbook.agents.command import AgentSurroundings, confinement_of
+from hornbook.errors import UsageError
 from hornbook.gates.gate import Gate, GateStatus
 from hornbook.gates.gate_confinement import GateShell
 from hornbook.gates.runner import run_gates
@@ -28,6 +29,7 @@ from hornbook.process.confinement import (
 from hornbook.process.egress import EgressProxy, HostPort
 from hornbook.process.own_home import own_home
 from hornbook.process.shell_command import Finished, run_command
+from hornbook.settings.places import relative_to_root
 from hornbook.settings.surroundings import HomeSettings
 from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import write
@@ -300,6 +302,19 @@ def test_bubblewrap_mounts_parents_before_children(root: Path) -> None:
     assert order == sorted(order)
     assert found[found.index(str(root / ".hornbook")) - 1] == "--tmpfs"
     assert found[-3:] == ["--chdir", str(tree(root)), "--"]
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_tokens_that_lie_elsewhere_are_hidden_like_our_own(root: Path, role: Role) -> None:
+    write(root, {"ops/tokens": "x\n", ".hornbook/config.yaml": "serve:\n  tokens: ops/tokens\n"})
+    hidden = confinement_of(role, tree(root), around(root)).hidden
+    assert {root / "ops/tokens", root / "ops/tokens.used"} <= set(hidden)
+    with pytest.raises(UsageError, match="ops/tokens is never shown"):
+        relative_to_root(root, "ops/tokens")
+    write(root, {".hornbook/config.yaml": "serve:\n  tokens: other/tokens\n"})
+    hidden = confinement_of(role, tree(root), around(root)).hidden
+    assert root / "other/tokens" in hidden
+    assert root / "ops/tokens" not in hidden
 
 
 def test_a_hidden_file_is_an_empty_one(root: Path) -> None:

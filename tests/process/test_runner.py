@@ -1,7 +1,9 @@
 """One command, run whole: real shells, real processes that try to get away."""
 
+import errno
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hornbook.gates.runner import trim
+from hornbook.process.keeper import KEYCTL
 from hornbook.process.shell_command import (
     HEAD,
     INHERITED,
@@ -292,3 +295,26 @@ def test_an_output_without_known_failures_keeps_head_and_tail() -> None:
 
 def test_a_short_output_is_whole_and_plain() -> None:
     assert trim("10%\r50%\r100%\n\x1b[1mdone\x1b[0m\n", log="x.log") == "100%\ndone"
+
+
+KEYRING = """
+import ctypes
+call = ctypes.CDLL(None, use_errno=True).syscall
+ring = call({keyctl}, 0, -3, 0)
+print(ring, -ctypes.get_errno() if ring < 0 else call({keyctl}, 11, ring, None, 0))
+"""
+"""The number of the session's keyring, and how many bytes of keys' numbers are in it."""
+
+
+@pytest.mark.skipif(os.uname().machine not in KEYCTL, reason="nobody looked up its system call")
+def test_a_command_has_a_keyring_of_its_own_with_nothing_in_it(tmp_path: Path) -> None:
+    asked = [sys.executable, "-c", KEYRING.format(keyctl=KEYCTL[os.uname().machine])]
+    outside = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+    inside = run(tmp_path, shlex.join(asked)).output.split()
+    if outside[0] == "-1":  # this kernel has no keyrings, or keeps them from us: so from all
+        assert outside[1] in {f"{-errno.ENOSYS}", f"{-errno.EPERM}"}
+        assert inside == outside
+    else:
+        assert int(inside[0]) > 0
+        assert inside[0] != outside[0]
+        assert inside[1] == "0"

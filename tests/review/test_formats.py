@@ -195,6 +195,15 @@ def test_a_fingerprint_stays_when_lines_move_and_words_change() -> None:
     assert prints[0] == prints[1]
 
 
+def test_a_line_of_the_file_before_the_change_is_no_line_of_the_file() -> None:
+    finding = replace(REJECTED.findings[0], path="a.go", line=7, old_side=True)
+    judged = replace(REJECTED, findings=(finding,))
+    places = [each["locations"][0]["physicalLocation"] for each in results(judged)]
+    assert all(place.get("region", {}).get("startLine") != 7 for place in places)
+    assert "line=7" not in github.annotations(judged)
+    assert "a.go:-7" in words.render(judged)
+
+
 def test_a_path_is_encoded_byte_for_byte() -> None:
     name = b"a b/\xff\xc3\xbc:%.py"
     finding = replace(REJECTED.findings[0], path=name.decode("utf-8", "surrogateescape"))

@@ -56,6 +56,7 @@ def top(**values: object) -> Defect:
 places = st.integers(0, 2)
 texts = st.text(max_size=30)
 visible = st.text("abcdefgh ", min_size=1).filter(str.strip)
+no_type = ("", "null", "none", "n/a")  # Said beside an approval, these are no type.
 values = st.none() | st.booleans() | st.integers() | texts | st.lists(texts, max_size=2)
 unsure = st.floats(max_value=0.7, exclude_max=True) | st.floats(min_value=1, exclude_min=True)
 quoted = st.text("abcdefghij(){}", min_size=8).filter(
@@ -103,7 +104,7 @@ DEFECTS: st.SearchStrategy[Defect] = st.one_of(
     st.builds(lambda pattern: entry(2, search={"pattern": pattern, "paths": []}), found | impossible),
     st.builds(lambda paths: entry(2, search={"pattern": "fmt.Print", "paths": paths}), st.just(["docs/**"]) | st.just(["**/user.go"]) | st.just(["nope/**"])),
     st.builds(lambda value: top(verdict=value), values.filter(lambda v: v != "approved")),
-    st.builds(lambda value: top(rejection_type=value), values.filter(lambda v: v is not None)),
+    st.builds(lambda value: top(rejection_type=value), values.filter(lambda v: v is not None and str(v).strip().lower() not in no_type)),
     st.builds(lambda value: top(confidence=value), unsure | texts | st.none() | st.booleans()),
     st.builds(lambda value: top(feedback=value), st.text(" \n\t\u200b\ufeff") | st.integers() | st.none()),
     st.builds(lambda value: top(sop_review=value), values),

@@ -35,7 +35,7 @@ def test_a_review_is_a_file_first_and_an_entity_from_there(root: Path) -> None:
         assert ("review.passed", cases.COVERAGE) in found
         assert ("prov.generated_at", "2026-03-01T12:00:00Z") in found
         assert work.snapshot().thing(receipt).triples
-        revisions = [value for name, value in found if name == "prov.used"]
+        revisions = [value for name, value in found if name == "prov.derived_from"]
         assert [each.id for each in work.reviews(revisions[0])] == [f"review.{path.stem}"]
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hornbook.rules.code import parsing
 from hornbook.rules.code.file import CodeFile, Signature
 from hornbook.rules.code.parsing import GRAMMARS, Grammar, query
 from hornbook.rules.code.summary import HOPELESS, LARGEST, spelt_out, summarise
@@ -419,6 +420,15 @@ BOMBS = ["(", "[", "{", "a<", "/*\n", "a?", "a=>", "mod a {", "class A {", "use 
 def test_nesting_bombs_are_survived(path: str, unit: str) -> None:
     bomb = unit.encode() * (100_000 // len(unit))
     assert summarise(path, bomb).problem is not None
+
+
+def test_a_slow_machine_reads_the_same_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "SECONDS", 0.0)  # so slow that no parse is quick enough
+    monkeypatch.setattr(parsing, "SECONDS_PER_BYTE", 0.0)
+    for number, grammar in enumerate(parsing.GRAMMARS):
+        tree = parsing.parse(grammar, b"x\n" * (number + 1))
+        assert tree is not None, grammar.name
+    assert parsing.parse(parsing.GRAMMARS[0], parsing.PLAIN * 3) is not None
 
 
 @pytest.mark.parametrize(("path", "unit"), [("a.py", "/*\n"), ("a.go", "a?"), ("A.java", "a=>")])

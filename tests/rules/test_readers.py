@@ -421,7 +421,7 @@ def test_hostile_text_takes_no_more_than_linear_time(text: str) -> None:
 
 
 def test_every_tool_has_one_name() -> None:
-    several = {"record", "continue", "greptile", "qodo"}
+    several = {"record", "continue", "duo", "greptile", "qodo", "qwen"}
     tools = [reader.tool for reader in READERS if reader.tool not in several]
     assert len(set(tools)) == len(tools)
 

@@ -155,6 +155,26 @@ def test_a_commit_that_is_not_there_is_refused(root: Path) -> None:
         work.why(["x"], at="--help")
 
 
+@pytest.mark.parametrize("path", [".", "handlers", "handlers/"])
+def test_a_folder_is_refused_for_its_files_may_have_more_rules(root: Path, path: str) -> None:
+    (root / "handlers").mkdir(exist_ok=True)
+    with Workspace.open(root) as work, pytest.raises(UsageError, match="is a folder"):
+        work.why([path])
+
+
+def test_a_submodule_is_asked_about_like_a_file(root: Path) -> None:
+    write(root, {"vendor/lib/.git": "gitdir: ../../.git/modules/lib\n", "AGENTS.md": "A.\n"})
+    assert rules(root, "vendor/lib") == ["agents-agents"]
+
+
+def test_where_nothing_is_committed_the_remedy_is_not_git_log(root: Path) -> None:
+    with Workspace.open(root) as work, pytest.raises(UsageError, match="in no git repository"):
+        work.why(["x"], at="HEAD")
+    git(root, "init", "-q")
+    with Workspace.open(root) as work, pytest.raises(UsageError, match="Nothing is committed yet"):
+        work.why(["x"], at="HEAD")
+
+
 def test_a_path_that_leads_out_is_refused(root: Path) -> None:
     with Workspace.open(root) as work:
         work.ingest()

@@ -11,10 +11,20 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from hornbook.errors import ConfigError, UsageError
+from hornbook.serve.access.callers import Access, CallerCheck
+from hornbook.serve.access.tokens import load_tokens
 from hornbook.serve.app import create_app
 from hornbook.serve.http.host_check import is_loopback
-from hornbook.serve.http.tokens import load_tokens
-from tests.kit.servers import READER, SOCKET, TOKENS, WRITER, ask, client, workspace
+from tests.kit.servers import (
+    READER,
+    SOCKET,
+    TOKENS,
+    WRITER,
+    ask,
+    client,
+    secret_header,
+    workspace,
+)
 from tests.kit.workspaces import write
 
 
@@ -25,7 +35,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def local(root: Path) -> Iterator[TestClient]:
-    with client(root) as found:
+    with client(root, named=False) as found:
         yield found
 
 
@@ -102,10 +112,14 @@ def test_a_foreign_page_cannot_make_a_browser_ask(local: TestClient, site: str) 
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
 )
-def test_content_types_that_a_form_can_send_are_refused(local: TestClient, kind: str) -> None:
+def test_content_types_that_a_form_can_send_are_refused(
+    root: Path, local: TestClient, kind: str
+) -> None:
     body = json.dumps({"query": "mutation { ingest { documents } }", "files": ["a"]})
     headers = {"content-type": kind}
     assert local.post("/graphql", content=body, headers=headers).status_code == 415
+    assert local.post("/api/v1/ingest", content=body, headers=headers).status_code == 401
+    headers |= secret_header(root)
     assert local.post("/api/v1/ingest", content=body, headers=headers).status_code in {415, 422}
 
 
@@ -239,11 +253,11 @@ def test_a_token_file_is_read_and_one_that_others_can_read_is_refused(tmp_path: 
     path = tmp_path / "tokens"
     path.write_text(f"# ours\nci read {READER}\n\nops write {WRITER}\n")
     path.chmod(0o600)
-    tokens = load_tokens(path, {})
-    caller = tokens.caller(f"bearer {WRITER}")
+    callers = CallerCheck(Access(path))
+    caller = callers.caller(f"bearer {WRITER}", "")
     assert caller is not None
-    assert (caller.name, caller.may_write) == ("ops", True)
-    assert tokens.caller(f"Bearer {READER}x") is None
+    assert (caller.name, sorted(caller.scopes)) == ("ops", ["execute", "ingest", "plan", "read"])
+    assert callers.caller(f"Bearer {READER}x", "") is None
     path.chmod(0o644)
     with pytest.raises(ConfigError, match="chmod 600"):
         load_tokens(path, {})
@@ -254,7 +268,7 @@ def test_all_problems_of_tokens_are_told_without_them(tmp_path: Path) -> None:
         load_tokens(
             tmp_path / "none",
             {
-                "HORNBOOK_TOKENS": f"a:read:short,b:admin:{READER},c:read,d:read:{READER},d:read:{WRITER}"
+                "HORNBOOK_TOKENS": f"a:read:short,b:boss:{READER},c:read,d:read:{READER},d:read:{WRITER}"
             },
         )
     assert len(told.value.problems) == 4
@@ -267,8 +281,8 @@ def test_a_token_made_for_a_person_acts_as_that_person(tmp_path: Path) -> None:
     digest = sha256(WRITER.encode()).hexdigest()
     path.write_text(f"ci write {READER}\nann write sha256:{digest} for=human:ann\n")
     path.chmod(0o600)
-    tokens = load_tokens(path, {})
-    ann, ci = tokens.caller(f"Bearer {WRITER}"), tokens.caller(f"Bearer {READER}")
+    callers = CallerCheck(Access(path))
+    ann, ci = callers.caller(f"Bearer {WRITER}", ""), callers.caller(f"Bearer {READER}", "")
     assert ann is not None
     assert ci is not None
     found = ann.principal("r1")
@@ -286,7 +300,11 @@ def test_a_token_made_for_a_person_acts_as_that_person(tmp_path: Path) -> None:
     [
         ("ann write sha256:12ab for=human:ann", "64 digits"),
         (f"ann write {WRITER} for=boss", "for=human:NAME"),
-        (f"ann write {WRITER} expires=90d", "for=human:NAME"),
+        (f"ann write {WRITER} expires=90d", "2027-01-31"),
+        (f"ann write {WRITER} until=2030-01-01", "is not known here"),
+        (f"ann write {WRITER} for=human:a for=human:b", "each once"),
+        (f"ann read,boss {WRITER}", "read, ingest, plan, execute, answer, admin"),
+        (f"ann write {WRITER} repositories=[a", "repositories"),
     ],
 )
 def test_a_token_line_that_says_more_than_we_know_is_refused(

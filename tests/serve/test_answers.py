@@ -28,7 +28,7 @@ def stage(tmp_path: Path) -> Stage:
 @contextmanager
 def served(stage: Stage) -> Iterator[TestClient]:
     path = stage.root / ".hornbook" / "tokens"
-    path.write_text(f"ann write {WRITER} for=human:ann\nci write {READER}\n")
+    path.write_text(f"ann write {WRITER} for=human:ann\nci write,answer {READER}\n")
     path.chmod(0o600)
     with client(stage.root) as found:
         yield found
@@ -43,7 +43,7 @@ def test_only_a_persons_token_answers_over_rest(stage: Stage) -> None:
         path = "/api/v1/runs/run-1/answer"
         refused = server.post(path, json=RETURN, headers=bearer(READER))
         assert (refused.status_code, refused.json()["code"]) == (403, "not-a-person")
-        assert "for=human:NAME" in refused.json()["detail"]
+        assert "--for human:NAME" in refused.json()["detail"]
         wrong = server.post(path, json={"action": "accept", "reason": "x"}, headers=bearer(WRITER))
         assert wrong.status_code == 422
         assert "--return" in wrong.json()["detail"]

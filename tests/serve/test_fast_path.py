@@ -179,3 +179,54 @@ def test_the_shape_that_was_added_to_longest_ago_is_forgotten_first(work: Worksp
     for shape in shapes:
         rows.all(snapshot, shape, one)
     assert [rows.known(shape, one) is not None for shape in shapes] == [False, True, True]
+
+
+RULE_FIELDS = [
+    *("id", "title", "path", "category", "severity", "activation", "tool", "summary", "tokens"),
+    *("domains", "keywords", "inferred", "formerly", "enforced", "notEnforcedReason", "__typename"),
+    *("x: id", "...R", "patterns { raw pattern line __typename }", "p: patterns { r: raw }"),
+    "id @skip(if: $no)",
+]
+
+
+@st.composite
+def rule_pages(draw: st.DrawFn) -> str:
+    node = " ".join(draw(st.lists(st.sampled_from(RULE_FIELDS), min_size=1, max_size=6)))
+    parts = ["totalCount", "__typename", "n: totalCount", f"nodes {{ {node} }}", f"edges {{ cursor node {{ {node} }} }}", f"e: edges {{ c: cursor __typename n: node {{ {node} }} }}", "edges { cursor }", "pageInfo { hasNextPage hasPreviousPage startCursor endCursor }", "pageInfo { e: endCursor __typename }"]  # fmt: skip
+    below = " ".join(draw(st.lists(st.sampled_from(parts), min_size=1, max_size=4)))
+    given = draw(st.sampled_from(["", "(first: 1)", "(last: $n)", "(first: $n, after: $after)", "(first: 1, before: $after)", "(first: 0)", "(filter: null)"]))  # fmt: skip
+    return (
+        "query ($n: Int = 2, $no: Boolean! = false, $after: String) { "
+        f"rules{given} {{ {below} ...P }} k: rules(first: $n, after: $after) {{ nodes {{ id @include(if: $no) ...R }} }} }} "
+        "fragment R on Rule { title severity } fragment P on RuleConnection { totalCount nodes { ...R } }"
+    )
+
+
+AFTER = "aWQ6c291cmNlLmRvYy5zb3BzLmVycm9yLWhhbmRsaW5n"
+
+
+@QUIETLY
+@given(
+    text=rule_pages(),
+    variables=st.fixed_dictionaries(
+        {},
+        optional={
+            "n": st.sampled_from([None, -1, 1, 5]),
+            "no": st.booleans(),
+            "after": st.sampled_from([None, AFTER, "nonsense"]),
+        },
+    ),
+)
+def test_pages_of_rules_are_byte_equal_to_the_reference(
+    work: Workspace, text: str, variables: dict[str, Any]
+) -> None:
+    compare(work, FastPath(graphql_schema, 1_000_000), text, variables)
+
+
+def test_a_plain_page_of_rules_goes_the_second_way_and_others_do_not(work: Workspace) -> None:
+    def plain(text: str) -> bool:
+        return compare(work, FastPath(graphql_schema, 1_000_000), text, {})
+
+    assert plain("{ rules(first: 100) { totalCount edges { cursor node { id title } } } }")
+    assert not plain("{ rules { nodes { id text } } }")
+    assert not plain('{ rules(filter: {text: "error"}) { nodes { id } } }')

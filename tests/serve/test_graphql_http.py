@@ -15,6 +15,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from hornbook import Workspace
 from hornbook.graph.oxigraph import OxigraphStore
+from hornbook.serve.console.assets import asset_path
 from hornbook.serve.graphql.schema import graphql_schema
 from tests.kit.servers import HERE, SOCKET, ask, client, on_a_port, workspace
 from tests.kit.waiting import SAFETY
@@ -97,7 +98,7 @@ def test_what_is_no_request_is_refused(local: TestClient, body: bytes) -> None:
     assert answer.json()["errors"]
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"])
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
 def test_other_methods_are_refused(local: TestClient, method: str) -> None:
     answer = local.request(method, "/graphql")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
@@ -128,7 +129,7 @@ def test_the_page_asks_for_types_as_deep_as_the_schema_nests_them(local: TestCli
     def levels(kind: object) -> int:
         return 1 + levels(kind.of_type) if isinstance(kind, GraphQLWrappingType) else 0
 
-    page = local.get("/graphql", headers={"accept": "text/html"}).text
+    page = local.get(asset_path("graphql.js")).text
     asked = re.search(r"LEVELS = (\d+)", page)
     assert asked is not None
     fields = (
@@ -251,12 +252,28 @@ def test_a_query_may_be_answered_as_events(local: TestClient) -> None:
 
 def test_a_subscription_needs_a_stream(local: TestClient) -> None:
     assert local.post("/graphql", json={"query": VERSIONS}).status_code == 406
-    answer = local.post(
-        "/graphql",
-        json={"query": "subscription { nothing }"},
-        headers={"accept": "text/event-stream"},
-    )
-    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"),
+        ("subscription {", "GRAPHQL_PARSE_FAILED"),
+        (" ", "GRAPHQL_PARSE_FAILED"),
+        ('subscription { runEvents(id: "nothing") { seq } }', "NOT_FOUND"),
+        ("{ entities(first: 0) { id } }", "BAD_USER_INPUT"),
+        ("query A { version } query B { version }", "OPERATION_RESOLUTION_FAILURE"),
+    ],
+)
+def test_errors_come_through_the_stream(local: TestClient, query: str, code: str) -> None:
+    answer = local.post("/graphql", json={"query": query}, headers={"accept": "text/event-stream"})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+    first, sent, complete, rest = answer.text.split("\n\n")
+    event, data = sent.split("\n")
+    assert (first, event, complete, rest) == (":", "event: next", "event: complete\ndata:", "")
+    (error,) = json.loads(data.removeprefix("data: "))["errors"]
+    assert error["extensions"]["code"] == code
 
 
 def test_a_stream_tells_of_the_next_version(tmp_path: Path) -> None:

@@ -21,6 +21,16 @@ from hornbook import Workspace
 from hornbook.errors import ConfigError, TooSlow
 from hornbook.graph.snapshot import EntityTriples, Snapshot
 from hornbook.loop.engine.background_runs import Executions
+from hornbook.serve.access.callers import (
+    MOST_UNAUTHENTICATED,
+    MOST_UNAUTHENTICATED_OF_ONE,
+    Access,
+    CallerCheck,
+    address_of,
+)
+from hornbook.serve.access.callers import (
+    READER as ANYBODY,
+)
 from hornbook.serve.app import create_app
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.context import Deadline, ResolverContext
@@ -33,13 +43,6 @@ from hornbook.serve.http.metrics import Metrics
 from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.rate_limit import MOST_NAMES, ConcurrencyLimit, RateLimit
 from hornbook.serve.http.request import RequestContext
-from hornbook.serve.http.tokens import (
-    MOST_UNAUTHENTICATED,
-    MOST_UNAUTHENTICATED_OF_ONE,
-    CallerCheck,
-    Tokens,
-    address_of,
-)
 from hornbook.serve.leases import Leases
 from hornbook.settings.load import parse_settings
 from tests.kit.servers import HERE, READER, SOCKET, TOKENS, ask, client, workspace
@@ -315,7 +318,7 @@ def test_wrong_tokens_over_a_socket_count_as_well(tmp_path: Path) -> None:
 
 
 def test_sockets_that_do_not_say_whose_they_are_are_few() -> None:
-    callers = CallerCheck(Tokens(), 60)
+    callers = CallerCheck(Access(Path("none")))
     with ExitStack() as waiting:
         for _ in range(MOST_UNAUTHENTICATED_OF_ONE):
             waiting.enter_context(callers.unauthenticated("10.0.0.1"))
@@ -418,11 +421,11 @@ def test_a_request_that_is_given_up_ends_the_patience_of_its_thread(root: Path) 
         engine = Slow(graphql_schema)
         with ThreadPoolExecutor(1) as pool:
             room = GraphQLEndpoint(
-                engine, updates, pool, page=False, callers=CallerCheck(Tokens(), 60)
+                engine, updates, pool, page=None, callers=CallerCheck(Access(Path("none")))
             )
             ready = engine.ready(OperationRequest("{ collections }"))
             assert isinstance(ready, ReadyOperation)
-            task = asyncio.ensure_future(room.answer(ready, RequestContext("x", None)))
+            task = asyncio.ensure_future(room.answer(ready, RequestContext("x", ANYBODY)))
             await asyncio.to_thread(began.wait, 30)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

@@ -11,11 +11,13 @@ import pytest
 from inline_snapshot import snapshot
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp.types import PromptReference, ResourceTemplateReference
+from mcp.types import ListToolsResult, PromptReference, ResourceTemplateReference
 
 from hornbook import Workspace
 from hornbook.context.receipt import verify
+from hornbook.serve.mcp import tools
 from hornbook.serve.mcp.prompts import split_files
+from hornbook.serve.mcp.server import described, in_tools
 from hornbook.text.tokens import counter
 from tests.kit.mcp_clients import ERRORS, call, in_process, refusal, repository
 from tests.kit.mcp_service import serving
@@ -41,6 +43,66 @@ def test_rules_for_files_are_those_of_the_workspace(root: Path) -> None:
     assert [rule["id"] for rule in found[0]["rules"]] == [rule.id for rule in expected.rules]
     assert found[0]["rules"][0]["pattern_line"] == 3
     assert (found[0]["tokens"], found[0]["fits"]) == (expected.tokens, True)
+
+
+def test_rules_are_read_whole_by_id_or_by_file(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = "source.doc.sops.test-coverage"
+
+    async def ask() -> Any:
+        async with in_process(root) as client:
+            by_id = await call(client, "read_rules", ids=[ERRORS])
+            by_file = await call(client, "read_rules", files=["handlers/user.go"])
+            monkeypatch.setattr(tools, "MOST_TOKENS", 1)
+            first = await call(client, "read_rules", ids=[other, ERRORS])
+            rest = await call(
+                client, "read_rules", ids=[other, ERRORS], cursor=first["next_cursor"]
+            )
+            missing = await refusal(client, "read_rules", ids=["source.doc.sops.none"])
+            neither = await refusal(client, "read_rules")
+            return by_id, by_file, first, rest, missing, neither
+
+    by_id, by_file, first, rest, missing, neither = anyio.run(ask)
+    assert [each["text"] for each in by_id["rules"]] == [ERROR_HANDLING]
+    assert "next_cursor" not in by_id
+    with Workspace.open(root) as work:
+        (bound,) = work.why(["handlers/user.go"])
+    assert [each["id"] for each in by_file["rules"]] == [rule.id for rule in bound.rules]
+    assert ([each["id"] for each in first["rules"]], first["left"]) == ([ERRORS], [other])
+    assert first["rules"][0]["text"] == ERROR_HANDLING  # alone it is over the limit, and whole
+    assert [each["id"] for each in rest["rules"]] == [other]
+    assert "next_cursor" not in rest
+    assert "search_entities" in missing
+    assert "either ids or files" in neither
+
+
+def test_a_search_finds_words_in_any_order(root: Path) -> None:
+    async def ask() -> Any:
+        async with in_process(root) as client:
+            texts = ("Error Handling", "handling ERROR", "sops error", "error zebra")
+            return [await call(client, "search_entities", text=each) for each in texts]
+
+    found = [[each["id"] for each in page["entities"]] for page in anyio.run(ask)]
+    assert [ERRORS in each for each in found] == [True, True, True, False]
+
+
+def test_a_remedy_names_the_tool_in_the_place_of_a_command(root: Path) -> None:
+    async def ask() -> Any:
+        async with in_process(root) as client:
+            return await refusal(client, "get_entity", id="no.such.thing")
+
+    told = anyio.run(ask)
+    assert "search_entities lists what is there" in told
+    assert "`hornbook" not in told
+    assert in_tools("run `hornbook why FILE`, or `hornbook plans`.") == (
+        "run rules_for_files, or plan_status."
+    )
+
+
+def test_the_list_of_tools_takes_less_than_4000_tokens() -> None:
+    listed = ListToolsResult(tools=[described(tool) for tool in tools.TOOLS])
+    text = listed.model_dump_json(by_alias=True, exclude_none=True)
+    assert counter("cl100k")(text) < 4000
+    assert [tool.name for tool in tools.TOOLS if not tool.read_only] == []
 
 
 def test_a_complete_review_context_carries_its_receipt(root: Path) -> None:

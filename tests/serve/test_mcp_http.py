@@ -80,7 +80,7 @@ def test_a_post_is_answered_at_once_with_and_without_a_slash(local: str) -> None
         status, headers, body = post(address)
         assert (status, headers["content-type"]) == (200, "application/json")
         assert headers["x-request-id"]
-        assert len(json.loads(body)["result"]["tools"]) == 7
+        assert len(json.loads(body)["result"]["tools"]) == 8
 
 
 def test_a_reader_may_use_every_tool(guarded: str) -> None:

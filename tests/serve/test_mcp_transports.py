@@ -27,7 +27,7 @@ from hornbook.serve.mcp.tool_types import SearchAsked
 from hornbook.serve.mcp.tools import TOOLS
 from tests.kit.forks import decoded, fork_run
 from tests.kit.mcp_clients import REVISIONS, in_process, over_stdio, repository, the_same_everywhere
-from tests.kit.mcp_service import MOST_BYTES, serving
+from tests.kit.mcp_service import MOST_BYTES, let_in, serving
 from tests.kit.paths import DOCS, SOURCES
 from tests.kit.servers import client
 from tests.kit.workspaces import SOPS, write
@@ -181,6 +181,7 @@ async def post(app: McpHttp, body: bytes, headers: dict[str, str], method: str =
         "path": "/mcp",
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        **let_in(),
     }
 
     async def receive() -> Any:

@@ -33,7 +33,12 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def local(root: Path) -> Iterator[TestClient]:
+    """A client with the token of a person: nobody else commits to a plan."""
+    path = root / ".hornbook" / "tokens"
+    path.write_text(f"ann write {WRITER} for=human:ann\nci write {READER}\n")
+    path.chmod(0o600)
     with client(root) as found:
+        found.headers["authorization"] = f"Bearer {WRITER}"
         yield found
 
 
@@ -52,7 +57,7 @@ def test_plans_over_rest_are_those_of_the_command_line(local: TestClient, root: 
     assert local.get("/api/v1/plans").json() == {"plans": []}
     begun = begin(local)
     assert begun.headers["location"] == "/api/v1/plans/limits"
-    assert begun.json() == told(root, "plans", "show", "limits")
+    assert begun.json() == {**told(root, "plans", "show", "limits"), "references": None}
     decision = {"decision": "In memory", "reason": "One process", "impact": "Lost on restart"}
     with Workspace.open(root) as work:
         work.plan_book().decide("limits", **decision)
@@ -91,6 +96,44 @@ def test_plans_over_graphql_are_those_of_rest(local: TestClient) -> None:
     assert constraints["doNotTouch"] == by_rest["constraints"]["do_not_touch"]
     assert found["data"]["plan"] == {"title": "Limits"}
     assert found["data"]["none"] is None
+
+
+def test_an_empty_plan_stays_an_exploration_over_http(local: TestClient) -> None:
+    made = begin(local, text=None, committed=True).json()
+    assert (made["committed"], made["active"]) == (False, False)
+    assert [each["code"] for each in made["problems"]] == ["empty_section"] * 3
+    refused = local.post("/api/v1/plans/limits/promote")
+    assert (refused.status_code, refused.json()["code"]) == (409, "plan-incomplete")
+    assert len(refused.json()["problems"]) == 3
+    (error,) = ask(local, 'mutation { promotePlan(slug: "limits") { id } }')["errors"]
+    assert error["extensions"]["code"] == "PLAN_INCOMPLETE"
+    filled = local.post("/api/v1/plans/limits/amend", json={"text": PLAN})
+    assert (filled.status_code, filled.json()["committed"]) == (200, False)
+    assert local.post("/api/v1/plans/limits/promote").json()["committed"] is True
+    amend = 'mutation { amendPlan(slug: "limits", text: "## Coordination\\n\\nLater.", reason: "r")'
+    answered = ask(local, f"{amend} {{ coordination amendments {{ reason actor }} }} }}")
+    assert answered["data"]["amendPlan"] == {
+        "coordination": "Later.",
+        "amendments": [{"reason": "r", "actor": "human:ann"}],
+    }
+
+
+def test_only_a_persons_token_commits_to_a_plan(local: TestClient) -> None:
+    person = local.headers["authorization"]
+    local.headers["authorization"] = f"Bearer {READER}"
+    body = {"title": "Limits", "text": PLAN, "committed": True}
+    refused = local.post("/api/v1/plans", json=body)
+    assert (refused.status_code, refused.json()["code"]) == (403, "not-a-person")
+    assert local.get("/api/v1/plans").json() == {"plans": []}
+    begin(local)
+    assert local.post("/api/v1/plans/limits/promote").status_code == 403
+    (error,) = ask(local, 'mutation { promotePlan(slug: "limits") { id } }')["errors"]
+    assert error["extensions"]["code"] == "FORBIDDEN"
+    local.headers["authorization"] = person
+    assert local.post("/api/v1/plans/limits/promote").json()["committed"] is True
+    local.headers["authorization"] = f"Bearer {READER}"
+    body = {"text": "## Constraints\n\n- IN: **\n", "reason": "wider"}
+    assert local.post("/api/v1/plans/limits/amend", json=body).status_code == 403
 
 
 def test_decisions_of_a_plan_are_entities_once_they_are_ingested(
@@ -139,18 +182,20 @@ def test_a_task_of_a_plan_is_developed_without_more_words(local: TestClient) -> 
         ("GET", "/plans/..", None, 404, "not-found"),
         ("GET", "/plans/..%2F..%2Fetc", None, 404, "not-found"),
         ("POST", "/plans/nope/promote", None, 404, "not-found"),
+        ("POST", "/plans/nope/amend", {"text": "x"}, 404, "not-found"),
+        ("POST", "/plans/limits/amend", {"text": "x"}, 422, "configuration"),
         ("POST", "/plans/nope/execute", {}, 404, "not-found"),
         ("POST", "/plans", {"title": ""}, 422, "invalid"),
-        ("POST", "/plans", {"title": "  "}, 422, "refused"),
+        ("POST", "/plans", {"title": "  "}, 422, "invalid"),
         ("POST", "/plans", {"title": "Limits"}, 422, "refused"),
         ("POST", "/plans", {"title": "A", "text": "## Nonsense\n"}, 422, "configuration"),
         ("POST", "/plans", {"title": "A", "supersedes": "nope"}, 404, "not-found"),
-        ("POST", "/plans", {"title": "A", "supersedes": "limits", "committed": True}, 422, "refused"),
+        ("POST", "/plans", {"title": "A", "supersedes": "limits", "committed": True}, 422, "invalid"),
         ("POST", "/plans/limits/execute", {}, 409, "not-committed"),
         ("POST", "/plans/limits/execute", {"tasks": 1}, 422, "invalid"),
         ("GET", "/runs/nope", None, 404, "not-found"),
         ("GET", "/runs/nope/events", None, 404, "not-found"),
-        ("POST", "/reviews/check", {"review": {}, "receipt": []}, 422, "refused"),
+        ("POST", "/reviews/check", {"review": {}, "receipt": []}, 422, "invalid"),
         ("POST", "/reviews/check", {"review": {}}, 422, "invalid"),
     ],
 )  # fmt: skip
@@ -257,7 +302,7 @@ def test_recorded_reviews_and_the_record_of_rules_are_told(reviewed: Path) -> No
         assert (review["id"], review["receipts"]) == (expected.id, list(expected.receipts))
         violated = {each["id"]: each["violated"] for each in answer["ruleRecords"]}
         assert violated[cases.ERRORS] == 1
-        triples = f'{{ entity(id: "{expected.id}") {{ triples(predicatePrefix: "prov.used") {{ object }} }} }}'
+        triples = f'{{ entity(id: "{expected.id}") {{ triples(predicatePrefix: "prov.derived_from") {{ object }} }} }}'
         used = ask(found, triples)["data"]["entity"]["triples"][0]["object"]
         by_revision = ask(found, "query ($r: ID) { reviews(revision: $r) { id } }", r=used)
         assert by_revision["data"]["reviews"] == [{"id": expected.id}]

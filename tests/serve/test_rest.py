@@ -70,7 +70,7 @@ def test_a_change_is_answered_at_both_doors_as_by_the_command(tmp_path: Path) ->
     assert answer.json() == told(tmp_path, "why", "--diff", "main..work")
     bound = [{"path": "AGENTS.md"}]
     assert graph["data"]["why"] == [{"path": name, "rules": bound} for name in ("a.py", "b.py")]
-    assert [(each.status_code, each.json()["code"]) for each in wrong] == [(422, "refused")] * 3
+    assert [(each.status_code, each.json()["code"]) for each in wrong] == [(422, "invalid")] * 3
     assert "leave `at` out" in refused["errors"][0]["message"]
 
 
@@ -102,7 +102,7 @@ def test_an_entity_has_a_tag_by_which_it_is_not_sent_again(local: TestClient, ro
     first = local.get(path)
     assert first.json() == told(root, "show", "source.doc.sops.error-handling")
     tag = first.headers["etag"]
-    for given in (tag, f"W/{tag}", f'"x", {tag}'):
+    for given in (tag, tag.removeprefix("W/"), f'"x", {tag}'):
         again = local.get(path, headers={"if-none-match": given})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
     assert local.get(path, headers={"if-none-match": '"other"'}).status_code == 200
@@ -121,7 +121,7 @@ def test_an_entity_has_a_tag_by_which_it_is_not_sent_again(local: TestClient, ro
         ("POST", "/api/v1/why", {"files": ["a" * 300]}, 422, "refused"),
         ("POST", "/api/v1/size", {"files": ["a"], "window": 10}, 422, "configuration"),
         ("POST", "/api/v1/size", {"files": ["handlers"]}, 422, "refused"),
-        ("POST", "/api/v1/context/review", {}, 422, "refused"),
+        ("POST", "/api/v1/context/review", {}, 422, "invalid"),
         ("POST", "/api/v1/context/review", {"files": ["a"], "model": "none"}, 422, "refused"),
         ("POST", "/api/v1/ingest", {"paths": ["../x"]}, 422, "refused"),
     ],
@@ -157,7 +157,7 @@ def test_a_question_about_rules_is_answered_from_the_files(tmp_path: Path) -> No
     with client(tmp_path) as found:
         answer = found.post("/api/v1/why", json={"files": ["a.go"]})
         assert [rule["path"] for rule in answer.json()["files"][0]["rules"]] == ["AGENTS.md"]
-    assert [path.name for path in tmp_path.iterdir()] == ["AGENTS.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".hornbook", "AGENTS.md"]
 
 
 def test_a_damaged_store_is_told_and_not_empty(tmp_path: Path) -> None:
@@ -172,19 +172,30 @@ def test_a_damaged_store_is_told_and_not_empty(tmp_path: Path) -> None:
 def test_the_description_names_every_route_and_no_other(local: TestClient) -> None:
     described = local.get("/openapi.json").json()
     assert sorted(described["paths"]) == [
+        "/api/v1/audit",
         "/api/v1/context/develop",
         "/api/v1/context/review",
+        "/api/v1/decisions",
+        "/api/v1/doctor",
         "/api/v1/entities/{id}",
+        "/api/v1/fleet",
         "/api/v1/ingest",
         "/api/v1/plans",
         "/api/v1/plans/{slug}",
+        "/api/v1/plans/{slug}/amend",
         "/api/v1/plans/{slug}/execute",
         "/api/v1/plans/{slug}/promote",
+        "/api/v1/problems",
+        "/api/v1/replay",
+        "/api/v1/reviews",
         "/api/v1/reviews/check",
+        "/api/v1/rules",
+        "/api/v1/rules/{id}",
         "/api/v1/runs",
         "/api/v1/runs/{id}",
         "/api/v1/runs/{id}/answer",
         "/api/v1/runs/{id}/events",
+        "/api/v1/runs/{id}/stop",
         "/api/v1/size",
         "/api/v1/why",
         "/healthz",
@@ -196,27 +207,6 @@ def test_the_description_names_every_route_and_no_other(local: TestClient) -> No
             for status, response in operation["responses"].items():
                 if int(status) >= 400:
                     assert list(response["content"]) == ["application/problem+json"]
-
-
-@pytest.mark.parametrize("path", ["/", "/docs"])
-def test_a_page_needs_no_other_server(local: TestClient, path: str) -> None:
-    answer = local.get(path, headers={"accept": "text/html"})
-    assert answer.status_code == 200
-    assert "src=" not in answer.text
-    assert "http" not in answer.text.replace("http-equiv", "")
-    assert "default-src 'none'" in answer.headers["content-security-policy"]
-
-
-def test_the_status_page_shows_folder_documents_and_problems(tmp_path: Path) -> None:
-    root = workspace(tmp_path)
-    write(root, {".cursor/rules/<b>.mdc": "---\nglobs: [7]\n---\nText.\n"})
-    with client(root) as found:
-        found.post("/api/v1/ingest", json={})
-        text = found.get("/").text
-    assert str(root) in text
-    assert "&lt;b&gt;.mdc" in text
-    assert "<b>.mdc" not in text
-    assert "<strong>5</strong>documents" in text
 
 
 def test_metrics_count_requests_by_a_fixed_set_of_routes(local: TestClient) -> None:

@@ -85,6 +85,25 @@ def frames(text: str) -> list[tuple[int, Any]]:
     return found
 
 
+def test_a_run_is_stopped_once_and_by_name(root: Path) -> None:
+    book = Book(root)
+    book.begin()
+    book.close()
+    with client(root) as found:
+        path = f"/api/v1/runs/{RUN}/stop"
+        nobody = found.post(path, headers={"authorization": ""})
+        told = found.post(path, json={"reason": "too dear"})
+        again = found.post(path)
+        missing = found.post("/api/v1/runs/none-1/stop")
+        (last,) = found.get("/api/v1/audit", params={"kind": "run.ended"}).json()["items"]
+    assert nobody.status_code == 401
+    assert told.json() == {"run": RUN, "status": "stopped", "ended": [RUN]}
+    assert (again.status_code, again.json()["code"]) == (409, "ended")
+    assert missing.status_code == 404
+    assert last["principal"]["via"] == "secret"
+    assert last["data"]["reason"].endswith("stopped it: too dear")
+
+
 def test_runs_are_listed_with_how_they_stand(local: TestClient, book: Book) -> None:
     assert local.get("/api/v1/runs").json() == {"runs": []}
     book.begin()
@@ -95,10 +114,17 @@ def test_runs_are_listed_with_how_they_stand(local: TestClient, book: Book) -> N
         ("limits-2", "running"),
         (RUN, "approved"),
     ]
-    assert local.get("/api/v1/runs?plan=plan.limits").json()["runs"] == runs
+    of_plan = local.get("/api/v1/runs?plan=plan.limits").json()["runs"]
+    # One of them still runs, so that its seconds may have gone on between the two answers.
+    assert all(
+        later.pop("elapsed_seconds") >= before.pop("elapsed_seconds")
+        for later, before in zip(of_plan, runs, strict=True)
+    )
+    assert of_plan == runs
     assert local.get("/api/v1/runs?plan=other").json()["runs"] == []
     one = local.get(f"/api/v1/runs/{RUN}").json()
-    assert one == runs[1] == local.get(f"/api/v1/runs/run.{RUN}").json()
+    assert one == local.get(f"/api/v1/runs/run.{RUN}").json()
+    assert one == runs[1] | {"elapsed_seconds": one["elapsed_seconds"]}
     assert one["message"] == "done"
     assert (one["plan"], one["task"], one["workflow"]) == ("limits", "task.limits.1", "plan")
     fields = "id plan task workflow status step attempt message startedAt updatedAt"
@@ -210,13 +236,14 @@ def test_a_plan_is_followed_with_everything_that_happens_to_it(root: Path, book:
         answer.close()
 
 
-def test_a_run_that_is_not_there_is_refused_before_anything_is_streamed(local: TestClient) -> None:
+def test_a_run_that_is_not_there_is_told_by_the_stream_which_ends(local: TestClient) -> None:
     text = 'subscription { runEvents(id: "nope") { seq } }'
     headers = {"accept": "text/event-stream"}
     answer = local.post("/graphql", json={"query": text}, headers=headers)
-    assert answer.status_code == 400
-    (error,) = answer.json()["errors"]
+    _, sent, complete, _ = answer.text.split("\n\n")
+    (error,) = json.loads(sent.partition("data: ")[2])["errors"]
     assert error["extensions"]["code"] == "NOT_FOUND"
+    assert complete.startswith("event: complete")
 
 
 def test_streams_end_when_the_server_stops(root: Path, book: Book) -> None:

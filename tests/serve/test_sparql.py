@@ -5,18 +5,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import rdflib
+from rdflib.namespace import OWL, RDF
 from starlette.testclient import TestClient
 
 from hornbook import Workspace
 from hornbook.serve.http.response import best
-from tests.kit.servers import client, workspace
+from hornbook.serve.sparql.endpoint import EXAMPLE
+from hornbook.vocabulary.names import ONTOLOGY
+from tests.kit.servers import TOKENS, client, workspace
 from tests.kit.waiting import until
 from tests.kit.workspaces import SOPS, write
 
 SELECT = "SELECT ?title { ?s source.doc:title ?title } ORDER BY ?title"
 CONSTRUCT = "CONSTRUCT { ?s source.doc:title ?title } WHERE { ?s source.doc:title ?title }"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
-GRAPH = "https://w3id.org/hornbook/graph/decision/0002-rust"
+GRAPH = "https://w3id.org/hornbook/graph/_/decision/0002-rust"
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +109,7 @@ def test_graphs_of_the_request_are_what_is_asked(local: TestClient) -> None:
 @pytest.mark.parametrize(
     ("method", "parameters", "body", "kind", "status"),
     [
-        ("GET", {}, None, "", 400),
+        ("GET", {"default-graph-uri": "a:a"}, None, "", 400),
         ("GET", {"query": ["ASK {}", "ASK {}"]}, None, "", 400),
         ("GET", {"query": "nonsense"}, None, "", 400),
         ("GET", {"query": "INSERT DATA { <a:a> <a:b> 1 }"}, None, "", 400),
@@ -219,3 +223,117 @@ def test_a_query_that_takes_too_much_memory_is_ended(tmp_path: Path) -> None:
         assert (answer.status_code, answer.json()["code"]) == (504, "deadline")
         assert "200 MB" in answer.json()["detail"]
         assert found.get("/sparql", params={"query": "ASK {}"}).json()["boolean"] is True
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind", "form"),
+    [
+        ("*/*", "text/turtle; charset=utf-8", "turtle"),
+        ("application/ld+json", "application/ld+json", "json-ld"),
+        ("application/n-triples", "application/n-triples", "nt"),
+        ("application/rdf+xml, text/html;q=0.5", "application/rdf+xml", "xml"),
+    ],
+)
+def test_the_vocabulary_comes_in_the_form_that_is_wanted(
+    local: TestClient, accept: str, kind: str, form: str
+) -> None:
+    answer = local.get("/vocabulary", headers={"accept": accept})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, kind)
+    graph = rdflib.Graph().parse(data=answer.content, format=form)
+    assert list(graph.subjects(RDF.type, OWL.Ontology)) == [rdflib.URIRef(ONTOLOGY)]
+
+
+def test_people_read_the_vocabulary_as_a_page(local: TestClient) -> None:
+    answer = local.get("/vocabulary", headers={"accept": "text/html,*/*;q=0.8"})
+    assert answer.headers["content-type"].startswith("text/html")
+    assert '<tr id="source.doc.applies_to">' in answer.text
+    assert '<a href="#Document">Document</a>' in answer.text
+    assert local.get("/vocabulary", headers={"accept": "image/png"}).status_code == 406
+    shapes = local.get("/vocabulary/shapes.ttl")
+    assert len(rdflib.Graph().parse(data=shapes.text)) > 100
+    assert "@context" in local.get("/vocabulary/context.jsonld").json()
+    assert local.get("/vocabulary/hornbook.exe").status_code == 404
+
+
+def test_queries_can_ask_about_terms(local: TestClient) -> None:
+    text = "SELECT ?c { ?c a owl:Class ; rdfs:subClassOf hb:Document }"
+    rows = local.get("/sparql", params={"query": text}).json()["results"]["bindings"]
+    assert len(rows) > 10
+
+
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        ("application/ld+json", "json-ld"),
+        ("application/n-quads", "nquads"),
+        ("application/trig", "trig"),
+        ("text/turtle", "turtle"),
+    ],
+)
+def test_a_graph_is_the_same_in_every_form_for_other_tools(
+    local: TestClient, accept: str, form: str
+) -> None:
+    def read(kind: str, name: str) -> set[object]:
+        answer = local.get("/sparql", params={"query": CONSTRUCT}, headers={"accept": kind})
+        assert answer.status_code == 200, answer.text
+        assert answer.headers["content-type"].partition(";")[0] == kind
+        return set(rdflib.Dataset(default_union=True).parse(data=answer.text, format=name))
+
+    def plain(found: set[object]) -> set[str]:
+        return {" ".join(map(str, each[:3])) for each in found}  # type: ignore[index]  # triples
+
+    assert plain(read(accept, form)) == plain(read("application/n-triples", "nt"))
+
+
+def test_the_endpoint_describes_itself_as_rdf(local: TestClient) -> None:
+    sd = rdflib.Namespace("http://www.w3.org/ns/sparql-service-description#")
+    for accept, form in (
+        ("*/*", "turtle"),
+        ("application/ld+json", "json-ld"),
+        ("application/rdf+xml", "xml"),
+    ):
+        answer = local.get("/sparql", headers={"accept": accept})
+        assert answer.status_code == 200, answer.text
+        graph = rdflib.Graph().parse(data=answer.text, format=form)
+        (service,) = graph.subjects(RDF.type, sd.Service)
+        assert str(graph.value(service, sd.endpoint)) == "http://127.0.0.1:8765/sparql"
+        assert (service, sd.supportedLanguage, sd.SPARQL11Query) in graph
+        formats = {str(each).rpartition("/")[2] for each in graph.objects(service, sd.resultFormat)}
+        assert {"SPARQL_Results_JSON", "JSON-LD", "TriG", "N-Quads"} <= formats
+    refused = local.get("/sparql", headers={"accept": "image/png"})
+    assert (refused.status_code, refused.json()["code"]) == (406, "form")
+
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+
+
+def test_a_browser_has_a_form_and_an_answer_without_script(local: TestClient) -> None:
+    blank = local.get("/sparql", headers=BROWSER)
+    assert blank.status_code == 200
+    assert blank.headers["content-type"].startswith("text/html")
+    policy = blank.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert '<form method="get" action="/sparql">' in blank.text
+    example = local.get("/sparql", params={"query": EXAMPLE}, headers=BROWSER)
+    assert "Error Handling" in example.text
+    hostile = 'SELECT ("<script>alert(1)</script>" AS ?x) {}'
+    shown = local.get("/sparql", params={"query": hostile}, headers=BROWSER)
+    assert "<td>&lt;script&gt;alert(1)&lt;/script&gt;</td>" in shown.text
+    assert "<script>alert" not in shown.text
+    truth = local.get("/sparql", params={"query": "ASK {}"}, headers=BROWSER)
+    assert "<code>true</code>" in truth.text
+    graph = local.get("/sparql", params={"query": CONSTRUCT}, headers=BROWSER)
+    assert "<pre>@prefix" in graph.text
+    wrong = local.get("/sparql", params={"query": "SELECT <"}, headers=BROWSER)
+    assert wrong.status_code == 400
+    assert "said bad" in wrong.text
+    update = local.get("/sparql", params={"query": "CLEAR ALL"}, headers=BROWSER)
+    assert update.status_code in {400, 403}
+
+
+def test_a_browser_that_may_not_read_is_led_to_sign_in(root: Path) -> None:
+    with client(root, environment=TOKENS) as found:
+        led = found.get("/sparql", headers=BROWSER, follow_redirects=False)
+        assert (led.status_code, led.headers["location"]) == (303, "/login?next=%2Fsparql")
+        assert found.get("/sparql").status_code == 401

@@ -39,7 +39,7 @@ from hornbook.process.confinement import (
     use_limits,
 )
 from hornbook.process.own_home import own_home, tools_below
-from hornbook.process.secret_mask import SecretMask, secrets_among
+from hornbook.process.secret_mask import SecretMask, secret_beside, secrets_among
 from hornbook.process.shell_command import (
     Finished,
     UseLimits,
@@ -105,7 +105,9 @@ def confinement_of(
     if role is not Role.DEVELOPER:
         return Confinement(folder, tuple(state), (*around, whole, *shown), tuple(hidden))
     if surroundings is not None and surroundings.blind:
-        hidden = [surroundings.root / name for name in RULE_FOLDERS]
+        folders = [surroundings.root / name for name in RULE_FOLDERS]
+        elsewhere = [each for each in hidden if set(folders).isdisjoint(each.parents)]
+        hidden = [*folders, *elsewhere]
         hidden.append(surroundings.history)
         around.remove(surroundings.history)
     kept = (*around, whole / ".git", *shown)
@@ -114,7 +116,7 @@ def confinement_of(
 
 def _secrets(places: Places) -> list[Path]:
     """What no agent may read, whatever its role is."""
-    return [places.canaries, places.state / "secret", places.state / "tokens"]
+    return list(places.secrets)
 
 
 @runtime_checkable
@@ -133,7 +135,7 @@ class CommandAgent:
 
     `logs` is where what it prints is kept; `machine` what can confine it, by default this one;
     `provider` names whose model it is asked for, where its profile wants that; `endpoints` are
-    URLs of models that it may be asked for.
+    URLs of models that it may be asked for, `key_variable` has the key of the first.
     """
 
     profile: Profile
@@ -142,6 +144,7 @@ class CommandAgent:
     machine: Machine | None = None
     provider: str = ""
     endpoints: tuple[str, ...] = ()
+    key_variable: str = ""
     used: LimitSettings = field(default_factory=LimitSettings)
 
     @property
@@ -209,7 +212,8 @@ class _Call:
         record: Record,
         refused: list[str],
     ) -> Answer:
-        mask = SecretMask(secrets_among(self._own_environment()))
+        known = secrets_among(self._own_environment()) | secret_beside(self._log)
+        mask = SecretMask(known)
         told = sorted(set(mask.found_in(self._prompt())))
         if told:
             return Answer(error=_secret_in_prompt(told))
@@ -217,6 +221,7 @@ class _Call:
         if len(command.encode()) > LONGEST_COMMAND:
             said = f"the prompt does not fit in an argument of {arguments[0]}: pass it by stdin."
             return Answer(error=said)
+        unlisted = self._unlisted(given, confined.reach)
         record(
             {
                 "kind": "agent.started",
@@ -228,7 +233,7 @@ class _Call:
                 "log": str(self._log),
                 "network": confined.reach.value,
                 "hosts": sorted(map(str, self._hosts(given))),
-                "warnings": list(confined.warnings),
+                "warnings": [*confined.warnings, *unlisted],
             }
         )
         self._log.parent.mkdir(parents=True, exist_ok=True)
@@ -258,7 +263,8 @@ class _Call:
                 "problems": list(problems),
             }
         )
-        return replace(answer, exit_code=finished.code, log=str(self._log))
+        error = " ".join([answer.error, *unlisted]) if answer.error else answer.error
+        return replace(answer, error=error, exit_code=finished.code, log=str(self._log))
 
     def _own_environment(self) -> dict[str, str]:
         profile, role = self._profile, self._assignment.role
@@ -269,7 +275,28 @@ class _Call:
             if any(fnmatchcase(name, glob) for glob in wanted)
         }
         for_role = profile.reviewer_environment if role is not Role.DEVELOPER else {}
-        return {**inherited, **profile.environment, **for_role, "HORNBOOK_ROLE": role.value}
+        own = {**profile.environment, **for_role, **self._model_environment()}
+        return {**inherited, **own, "HORNBOOK_ROLE": role.value}
+
+    @property
+    def _provider(self) -> str:
+        """Whose model it is, in the words of the program."""
+        return self._profile.provider_names.get(self._agent.provider, self._agent.provider)
+
+    def _model_environment(self) -> dict[str, str]:
+        """What tells the program where the model is that it is asked for."""
+        if not self._assignment.model:
+            return {}
+        values = {
+            "url": next(iter(self._agent.endpoints), ""),
+            "key": os.environ.get(self._agent.key_variable or "OPENAI_API_KEY") or "none",
+            "model": self._assignment.model,
+        }
+        wanted = self._profile.model_environment.get(self._agent.provider, {})
+        return {
+            name: _FIELD.sub(lambda found: values.get(found[1], found[0]), text)
+            for name, text in wanted.items()
+        }
 
     def _arguments(self) -> list[str]:
         profile, task = self._profile, self._assignment
@@ -297,7 +324,7 @@ class _Call:
             "prompt": self._prompt() if self._profile.prompt is PromptBy.ARGUMENT else "",
             "prompt_file": str(prompt),
             "model": task.model or "",
-            "provider": self._agent.provider,
+            "provider": self._provider,
             "system": task.system,
             "schema": form,
             "schema_file": str(schema),
@@ -362,9 +389,26 @@ class _Call:
         from hornbook.process.egress import HostPort  # noqa: PLC0415  # as above
 
         listed = {HostPort.read(each) for each in self._profile.network if each != OPEN_NETWORK}
+        return frozenset({*listed, *(each for each in self._named(given) if not each.is_loopback)})
+
+    def _named(self, given: Mapping[str, str]) -> "set[HostPort]":
+        """Where models are by what variables and settings say."""
+        from hornbook.process.egress import HostPort  # noqa: PLC0415  # as above
+
         named = [value for name, value in given.items() if _NAMES_ENDPOINT.search(name)]
         found = map(HostPort.of_url, (*named, *self._agent.endpoints))
-        return frozenset({*listed, *(each for each in found if each and not each.is_loopback)})
+        return {each for each in found if each is not None}
+
+    def _unlisted(self, given: Mapping[str, str], reach: Reach) -> list[str]:
+        """Models on this machine that it is told of and cannot reach, in words."""
+        if reach is not Reach.LISTED:
+            return []
+        missing = sorted(map(str, self._named(given) - self._hosts(given)))
+        return [
+            f"the model at {each} cannot be reached: it is on this machine and "
+            f"`agents.{self._profile.name}.network` does not list it; add `{each}` there."
+            for each in missing
+        ]
 
     def _named_files(self) -> Iterator[Path]:
         """The files that the command line itself names, such as the script of an interpreter."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from hornbook.agents.assignment import Agent
+from hornbook.agents.assignment import Agent, Usage
 from hornbook.agents.command import AgentSurroundings, CommandAgent
 from hornbook.agents.profile import Profile, own_profile, shipped
 from hornbook.agents.script import Script
@@ -78,6 +78,14 @@ class Workplace:
     used: LimitSettings = field(default_factory=LimitSettings)
     script: Script | None = None
     builders: Mapping[str, Builder] | None = None
+
+
+def priced(usage: Usage, endpoint: Endpoint | None) -> Usage:
+    """What was used, with its cost by the model's prices where nobody told one."""
+    if usage.cost is not None or endpoint is None or not usage.input_tokens:
+        return usage
+    cost = endpoint.cost(usage.input_tokens, usage.output_tokens)
+    return usage if cost is None else replace(usage, cost=cost, currency=endpoint.currency)
 
 
 def choose_agents(
@@ -214,5 +222,6 @@ def _agent(
         workplace.machine,
         provider=model.provider if model else "",
         endpoints=(model.url,) if model and model.url else (),
+        key_variable=model.key_variable or "" if model else "",
         used=workplace.used,
     )

@@ -35,7 +35,9 @@ class Profile:
     Where we confine it, its own sandbox would only get in the way: then `developer_confined` and
     `reviewer_confined` are its arguments, if there are any. `answer` finds, in plain text, what of
     it is the answer, by default all; `failure` what of an answer's text is an error. `untried` says
-    that nobody has driven the program with it yet.
+    that nobody has driven the program with it yet. `provider_names` is what it calls a provider,
+    where that is another name than ours; `model_environment` are variables for a provider's models,
+    with `{url}`, `{key}` and `{model}` of the one that is asked for.
     """
 
     name: str
@@ -52,6 +54,8 @@ class Profile:
     model: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
     schema: tuple[str, ...] = ()
+    provider_names: Mapping[str, str] = field(default_factory=dict)
+    model_environment: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     reviewer_environment: Mapping[str, str] = field(default_factory=dict)
     inherits: tuple[str, ...] = ()

@@ -20,6 +20,9 @@ _QUOTED = re.compile(r"^\[begin (\S.*) (\S+)\]\n(.*?)^\[end \1 \2\]$", re.MULTIL
 _SHOWN_ONLY = re.compile(r"it is not answered here\.\n\[begin (\S.*) \S+\]$", re.MULTILINE)
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _SHORTEST = 8
+_IN_VIEW = 20
+_MOST_PIECES = 5
+_MOST_FILES = 20
 RULES = "Rules that bind this change"
 CHANGE = "The change under review"
 
@@ -99,7 +102,7 @@ def _entry(
     cited = [
         {"path": each.path, "start": each.number, "end": each.number, "quote": each.text[:200]}
         for each in (line, *_of_other_files(line, lines, place))
-    ]
+    ] + list(_everything(lines))
     found = _as_entry(rule, "violated" if violated else "passed", words, cited)
     if violated:
         found["violations"] = [f"{line.path} line {line.number} goes against it."]
@@ -111,6 +114,15 @@ def _of_other_files(line: Line, lines: list[Line], place: int) -> Iterator[Line]
     for path in sorted({each.path for each in lines} - {line.path}):
         own = [each for each in lines if each.path == path]
         yield own[place % len(own)]
+
+
+def _everything(lines: list[Line]) -> Iterator[dict[str, object]]:
+    """All lines in pieces that are short enough to have been read, so that none is passed over."""
+    for path in sorted({each.path for each in lines})[:_MOST_FILES]:
+        numbers = [each.number for each in lines if each.path == path]
+        for start in range(min(numbers), max(numbers) + 1, _IN_VIEW)[:_MOST_PIECES]:
+            end = min(start + _IN_VIEW - 1, max(numbers))
+            yield {"path": path, "start": start, "end": end, "quote": ""}
 
 
 def _as_entry(

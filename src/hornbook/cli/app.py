@@ -27,13 +27,14 @@ _MODULES = {
         *("propose", "design", "spec"),
     ),
     "memory": ("checkpoint", "recover", "invariants"),
-    "execute": ("execute", "resume", "auto", "fix", "worker"),
+    "execute": ("execute", "resume", "auto", "fix", "worker", "fleet"),
     "runs": ("runs", "answer"),
     "agents": ("agents",),
     "definition_checks": ("template", "workflow"),
     "graph": ("show", "history", "query", "sparql", "export"),
-    "serve": ("serve", "mcp"),
+    "serve": ("serve", "mcp", "login", "token", "audit"),
     "confine": ("confine",),
+    "backup": ("verify", "backup", "restore"),
     "hook": ("hook",),
 }
 # Commands by what people want; `hornbook --help` and docs/index.md show them in this order.
@@ -42,12 +43,12 @@ GROUPS = {
     "Changes": ("context", "gates", "review", "reviews", "replay"),
     "Plans": (
         *("explore", "plan", "promote", "plans", "decide", "risk", "tasks", "size"),
-        *("execute", "auto", "fix", "runs", "answer", "resume", "worker", "agents"),
+        *("execute", "auto", "fix", "runs", "answer", "resume", "worker", "fleet", "agents"),
         *("template", "workflow"),
     ),
-    "Memory": ("checkpoint", "recover", "invariants", "conventions"),
+    "Memory": ("checkpoint", "recover", "verify", "backup", "restore", "invariants", "conventions"),
     "Graph": ("show", "history", "query", "sparql", "export"),
-    "Service": ("serve", "mcp", "hook", "confine"),
+    "Service": ("serve", "login", "token", "audit", "mcp", "hook", "confine"),
     "Deprecated": ("propose", "design", "spec"),
 }
 COMPLETION = (

@@ -26,6 +26,9 @@ def main() -> None:
     """Run the command line; 0 done, 1 found something or refused, 2 usage or configuration."""
     # The interpreter looks for cycles among all objects once more before it ends, which costs more
     # than most commands. What is frozen is not looked at, and the process gives everything back.
+    # The same search during a command goes over all that was imported, again and again, and is an
+    # eighth of `execute`; a command has little garbage in cycles. `serve` goes back to the usual.
+    gc.set_threshold(100_000, 20, 20)
     atexit.register(gc.freeze)
     called = hook_call(sys.argv[1:])
     if called is None:

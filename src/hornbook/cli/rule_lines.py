@@ -6,6 +6,7 @@ from hornbook.cli.output import RANK, Styled, coloured, counted, place
 from hornbook.cli.screen import Screen
 from hornbook.graph.catalog_view import BoundRule, FileAnswer
 from hornbook.graph.change_answer import ChangeRule
+from hornbook.rules.document import Unread
 
 INFERRED = "*"
 
@@ -87,7 +88,10 @@ def unread_lines(answers: Iterable[FileAnswer], screen: Screen, *, with_ids: boo
     for (path, reason, rule_id), files in sorted(missing.items()):
         why = f"{reason}, {rule_id}" if with_ids else reason
         where = files[0] if len(files) == 1 else counted(len(files), "file")
-        yield from screen.prose(f"not read, though it should bind {where}: {path} ({why})")
+        said = f"not read, though it should bind {where}"
+        if reason == Unread.NOT_PROSE:
+            said = f"named by a rule for {where}, no text and no part of it"
+        yield from screen.prose(f"{said}: {path} ({why})")
 
 
 def _note_lines(answers: Iterable[FileAnswer], screen: Screen) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """One commit: a value that never changes, so that what follows from it is computed once."""
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar, cast
@@ -72,7 +72,15 @@ class Commit:
             UsageError: The repository lacks them.
         """
         blob = self.files.get(path)
-        return None if blob is None else git.blobs(self.root, [blob])[blob]
+        return None if blob is None else self.blobs([blob])[blob]
+
+    def blobs(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        """What blobs hold by their names.
+
+        Raises:
+            UsageError: The repository lacks one.
+        """
+        return git.blobs(self.root, names)
 
     def memo(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What was computed from this commit under a key; an error is not kept."""

@@ -1,4 +1,4 @@
-"""Asks git: what is ignored, what was renamed, what a commit holds.
+"""Asks git: what is ignored, what a commit holds.
 
 While an `operation` is open, git is asked each thing once. That is safe for what is kept here: an
 object never changes under its name, and a folder does not move to another repository while a
@@ -31,7 +31,6 @@ _PLAINLY = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
 }
-_RENAMES_SEEN = 200
 _FULL_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MOST_FACTS = 512
 """How many answers of git an operation keeps; beyond that the oldest is forgotten."""
@@ -209,8 +208,20 @@ def _environment(ours: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**inherited, **_PLAINLY, **(ours or {})}
 
 
+def surely_outside(root: Path) -> bool:
+    """Whether no folder above holds a repository, so that git need not be asked.
+
+    A bare repository has no `.git`, but its own HEAD.
+    """
+    here = root.resolve()
+    above = (here, *here.parents)
+    return not any((each / ".git").exists() or (each / "HEAD").exists() for each in above)
+
+
 def inside_repository(root: Path) -> bool:
     """Whether the folder lies in a git work tree."""
+    if surely_outside(root):
+        return False
     try:
         answer = run(root, "rev-parse", "--is-inside-work-tree")
     except FileNotFoundError:
@@ -220,7 +231,7 @@ def inside_repository(root: Path) -> bool:
 
 def ignored(root: Path, paths: Sequence[str]) -> frozenset[str]:
     """Those of the paths that git ignores; none outside a repository."""
-    if not paths:
+    if not paths or surely_outside(root):
         return frozenset()
     try:
         answer = run(root, "check-ignore", "--stdin", "-z", stdin=_joined(paths))
@@ -242,6 +253,8 @@ def ignore_settings(root: Path) -> tuple[Path, ...]:
     The index is one of them, since git ignores nothing that it follows already. Outside a
     repository there are none.
     """
+    if surely_outside(root):
+        return ()
     asked = ("--show-toplevel", "--git-path", "info/exclude", "--git-path", "index")
     try:
         answer = run(root, "rev-parse", *asked)
@@ -256,21 +269,6 @@ def ignore_settings(root: Path) -> tuple[Path, ...]:
     for_all = root / os.fsdecode(named).removesuffix("\n") if named else usual
     above = [each / ".gitignore" for each in root.parents if each.is_relative_to(top)]
     return (*above, exclude, index, for_all)
-
-
-def renames(root: Path) -> dict[str, str]:
-    """New path to old path, for renames in the work tree and in the newest commits."""
-    found: dict[str, str] = {}
-    history = ("log", f"-n{_RENAMES_SEEN}", "--format=", "--relative")
-    for arguments in (history, ("diff", "HEAD", "--relative")):
-        try:
-            answer = run(root, *arguments, "-M", "-z", "--name-status", "--diff-filter=R")
-        except FileNotFoundError:
-            return found
-        fields = [field.lstrip("\n") for field in _split(answer.stdout)]
-        for place in range(0, len(fields) - 2, 3):
-            found.setdefault(fields[place + 2], fields[place + 1])
-    return found
 
 
 def commit(root: Path, revision: str) -> str:
@@ -300,12 +298,25 @@ def _resolved(root: Path, revision: str) -> str:
     return answer.stdout.decode("ascii").strip()
 
 
+_GIT_FIRST = "ask without it, or `git init` and commit"
+_COMMIT = "ask without it, or `git commit` first"
+
+
 def _no_commit(root: Path, revision: str, said: str) -> str:
     if run(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
         return (
             f"{revision!r} names no commit in {root}, which is a shallow clone: "
             "`git fetch --unshallow` brings the rest of its history."
         )
+    if "dubious ownership" in said:
+        return (
+            f"{root} belongs to another user, so git reads no commit of it: "
+            f"`git config --global --add safe.directory {root}` has git trust it."
+        )
+    if run(root, "rev-parse", "--git-dir").returncode:
+        return f"{root} is in no git repository, so {revision!r} names no commit: {_GIT_FIRST}."
+    if run(root, "rev-parse", "--verify", "HEAD^{commit}").returncode:
+        return f"Nothing is committed yet in {root}, so {revision!r} names no commit: {_COMMIT}."
     return f"{revision!r} names no commit in {root} ({_plain(said)}): see `git log`."
 
 

@@ -24,10 +24,8 @@ def seal(root: Path, administration: Path | None = None, pointer: Path | None = 
     """
     common = common_folder(root)
     found: dict[str, str] = {}
-    for name in _FILES:
-        found |= _hashed(name, common / name)
-    for path in sorted(_below(common / "hooks")):
-        found |= _hashed(f"hooks/{path.name}", path)
+    for name, path in sealed_places(common).items():
+        found |= _hashed(name, path)
     replaced = replacements(root, common)
     if replaced:
         found["refs/replace"] = sha256(replaced).hexdigest()
@@ -37,6 +35,12 @@ def seal(root: Path, administration: Path | None = None, pointer: Path | None = 
     if pointer is not None:
         found |= _hashed("worktree/.git", pointer)
     return found
+
+
+def sealed_places(common: Path) -> dict[str, Path]:
+    """The files below git's folder that decide how it behaves, by name; some may not be there."""
+    hooks = {f"hooks/{path.name}": path for path in sorted(_below(common / "hooks"))}
+    return {name: common / name for name in _FILES} | hooks
 
 
 def broken(before: Seal, after: Seal) -> tuple[str, ...]:

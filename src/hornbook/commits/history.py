@@ -138,3 +138,19 @@ def _differences(
         elif field:
             touched = found.setdefault(field.decode("ascii"), [])
     return found
+
+
+def missing_commits(root: Path, names: Sequence[str]) -> list[str]:
+    """Those of some commits that the repository has not; none where there is no repository."""
+    if not names or not git.inside_repository(root):
+        return []
+    asked = "".join(f"{name}^{{commit}}\n" for name in names).encode()
+    answer = git.run(root, "cat-file", "--batch-check", stdin=asked).stdout.splitlines()
+    return [name for name, line in zip(names, answer, strict=False) if line.endswith(b" missing")]
+
+
+def deleted(root: Path, folder: str) -> list[str]:
+    """Files below a folder that git has in its index and that are not there any more."""
+    listed = git.run(root, "ls-files", "--deleted", "-z", "--", folder)
+    names = listed.stdout.split(b"\0") if listed.returncode == 0 else []
+    return [name.decode("utf-8", "surrogateescape") for name in names if name]

@@ -7,10 +7,10 @@ is made for the call and only borrows the objects.
 
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 
 from hornbook.commits.git import run, whereabouts
+from hornbook.disk import temporary_folder
 
 _NO_ATTRIBUTES = ("-c", f"core.attributesFile={os.devnull}")
 _NO_CONFIGURATION = {
@@ -32,11 +32,11 @@ def run_on_objects(
         UsageError: The folder is in no repository.
     """
     place = whereabouts(root)
-    with tempfile.TemporaryDirectory(prefix="hornbook-") as folder:
-        _make_empty(Path(folder), place.object_format)
+    with temporary_folder("objects") as folder:
+        _make_empty(folder, place.object_format)
         environment = {
             **_NO_CONFIGURATION,
-            "GIT_DIR": folder,
+            "GIT_DIR": str(folder),
             "GIT_OBJECT_DIRECTORY": str(place.objects),
             "GIT_LITERAL_PATHSPECS": "1",
         }

@@ -16,6 +16,9 @@ KEPT_BESIDE = (
     "**/.hornbook/.gitignore",
     "**/.hornbook/canaries/",
     "**/.hornbook/logs/",
+    "**/.hornbook/secret",
+    "**/.hornbook/tokens",
+    "**/.hornbook/tokens.*",
     "**/.hornbook/store/",
     "**/.hornbook/objects/",
     "**/.hornbook/worktrees/",
@@ -183,12 +186,21 @@ def copy_of(
         if shallow.exists():
             shutil.copy(shallow, inside / "shallow")
         if commit is not None:
-            require_success(folder, run(folder, "update-ref", "--no-deref", "HEAD", commit))
+            _stand_at(folder, commit)
         require_success(folder, run(folder, "read-tree", "--reset", "-u", tree))
         link_dependencies(top, folder)
         start = folder / below
         start.mkdir(parents=True, exist_ok=True)
         yield start
+
+
+def _stand_at(folder: Path, commit: str) -> None:
+    """Have HEAD of a repository that was just made name a commit; a file says so, as a rule."""
+    inside = folder / ".git"
+    if (inside / "reftable").exists():
+        require_success(folder, run(folder, "update-ref", "--no-deref", "HEAD", commit))
+    else:
+        (inside / "HEAD").write_text(f"{commit}\n", encoding="ascii")
 
 
 def link_dependencies(top: Path, folder: Path) -> None:

@@ -3,6 +3,8 @@
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +41,8 @@ class Conflict:
     commits: tuple[str, ...]
     paths: tuple[str, ...]
     message: str
+    tree: str
+    """Both sides of them: what could be merged is, and the paths have marks in them."""
 
 
 def write(
@@ -77,9 +81,22 @@ def attempt(
     )
 
 
-def identity(root: Path) -> dict[str, str]:
-    """Who commits: whom the user configured, else Hornbook."""
-    return once(root, "identity", lambda: _identity(root))
+_COMMITTER: ContextVar[Mapping[str, str] | None] = ContextVar("committer", default=None)
+
+
+@contextmanager
+def committing_as(known: Mapping[str, str]) -> Iterator[None]:
+    """Make commits as somebody: several machines that make the same commit make it by one name."""
+    token = _COMMITTER.set(known)
+    try:
+        yield
+    finally:
+        _COMMITTER.reset(token)
+
+
+def identity(root: Path) -> Mapping[str, str]:
+    """Who commits: whom somebody said, else whom the user configured, else Hornbook."""
+    return _COMMITTER.get() or once(root, "identity", lambda: _identity(root))
 
 
 def _identity(root: Path) -> dict[str, str]:
@@ -225,7 +242,7 @@ def merged_tree(root: Path, ours: str, theirs: str) -> str | Conflict:
     if answer.returncode == 1 and len(printed) > 1:
         paths = tuple(sorted(set(printed[1 : printed.index("")])))
         words = f"{ours[:12]} and {theirs[:12]} both change {', '.join(paths)}"
-        return Conflict((ours, theirs), paths, words)
+        return Conflict((ours, theirs), paths, words, printed[0].strip())
     said = answer.stderr.decode("utf-8", "replace").strip()
     wanted = ".".join(map(str, _MERGES_FROM))
     raise UsageError(
@@ -233,36 +250,27 @@ def merged_tree(root: Path, ours: str, theirs: str) -> str | Conflict:
     )
 
 
-def move_branch(root: Path, branch: str, to: str) -> None:
-    """Let a branch that is ours alone point at a commit, whether it is there yet or not.
+def move_branch(root: Path, branch: str, to: str, before: str | None) -> None:
+    """Let a branch that is ours alone point at a commit, if it still points where it did.
 
-    A lock that a killed process of ours left is taken away first.
+    `before` is None for a branch that is to be made. A lock that a killed process of ours left is
+    taken away first, so that only one process may be here at a time.
 
     Raises:
-        UsageError: It is checked out somewhere, or git refused.
+        UsageError: It points elsewhere by now, is checked out somewhere, or git refused.
     """
-    checked_out = write(root, "worktree", "list", "--porcelain").decode("utf-8", "replace")
-    name = f"refs/heads/{branch}"
-    if f"branch {name}" in checked_out.splitlines():
+    if is_checked_out(root, branch):
         raise UsageError(f"{branch} is checked out: switch to another branch, it is Hornbook's.")
+    name = f"refs/heads/{branch}"
     lock = common_folder(root) / f"{name}.lock"
     lock.unlink(missing_ok=True)
-    write(root, "update-ref", "-m", "hornbook", name, to)
+    write(root, "update-ref", "-m", "hornbook", name, to, before or "0" * len(to))
 
 
-def branch_obstacles(root: Path, branch: str) -> list[str]:
-    """What would keep a branch of ours from being moved, each with its remedy."""
-    above = branch.partition("/")[0]
-    found = []
-    if branch_tip(root, above) is not None:
-        found.append(
-            f"the branch {above} keeps git from having {branch}: rename it "
-            f"(`git branch -m {above} another-name`)."
-        )
-    checked_out = write(root, "worktree", "list", "--porcelain").decode("utf-8", "replace")
-    if f"branch refs/heads/{branch}" in checked_out.splitlines():
-        found.append(f"{branch} is checked out: switch to another branch, it is Hornbook's.")
-    return found
+def is_checked_out(root: Path, branch: str) -> bool:
+    """Whether somebody works on a branch, in whichever worktree."""
+    listed = write(root, "worktree", "list", "--porcelain").decode("utf-8", "replace")
+    return f"branch refs/heads/{branch}" in listed.splitlines()
 
 
 def branch_tip(root: Path, branch: str) -> str | None:
@@ -278,77 +286,3 @@ def common_folder(root: Path) -> Path:
         UsageError: The root is in no repository.
     """
     return whereabouts(root).common
-
-
-BRANCHES = "hornbook/"
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalProof:
-    """What a commit of approved work says about itself: ids, and hashes of receipt and events."""
-
-    plan: str
-    task: str
-    run: str
-    receipt: str
-    events: str
-    by: str = ""
-    """The person whose word stands in the place of an accepted review."""
-
-    @property
-    def trailers(self) -> tuple[tuple[str, str], ...]:
-        """The lines at the end of the message."""
-        return (
-            ("Hornbook-Plan", self.plan),
-            ("Hornbook-Task", self.task),
-            ("Hornbook-Run", self.run),
-            ("Hornbook-Receipt", self.receipt),
-            ("Hornbook-Events", self.events),
-            *((("Hornbook-Approved-By", self.by),) if self.by else ()),
-        )
-
-
-def branch_of(slug: str) -> str:
-    """The branch that a plan's approved work is on."""
-    return BRANCHES + slug
-
-
-def start_of(root: Path, begin: str, approved: Sequence[str]) -> str | Conflict:
-    """What a task builds on: its dependencies' approved commits merged, else where the plan began.
-
-    Raises:
-        UsageError: One of them is no commit.
-    """
-    return merged(root, approved or [begin])
-
-
-def advance(root: Path, slug: str, approved: str) -> str | Conflict:
-    """The new tip of the plan's branch, which now holds the approved commit.
-
-    Raises:
-        UsageError: The branch is checked out somewhere, or git refused.
-    """
-    branch = branch_of(slug)
-    tip = branch_tip(root, branch)
-    found = merged(root, [approved] if tip is None else [tip, approved])
-    if isinstance(found, Conflict):
-        return found
-    if found != tip:
-        move_branch(root, branch, found)
-    return found
-
-
-def begin(root: Path, slug: str, revision: str) -> str:
-    """Where a plan's branch stands; it is made at a revision if there is none yet.
-
-    Raises:
-        UsageError: The revision is no commit.
-    """
-    tip = branch_tip(root, branch_of(slug))
-    if tip is not None:
-        return tip
-    found = merged(root, [revision])
-    if isinstance(found, Conflict):
-        raise UsageError(f"{revision}: {found.message}")
-    move_branch(root, branch_of(slug), found)
-    return found

@@ -22,6 +22,9 @@ from hornbook.context.prompt import (
 from hornbook.context.tiers import Tier
 from hornbook.text.tokens import TokenCounter
 
+KNOWN = "What they said before the work began"
+"""The heading of what the gates said to the base."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileText:
@@ -35,8 +38,8 @@ class FileText:
 class Development:
     """All that a developer's context is made from.
 
-    `asked` is what its workflow asks in the instructions, `because` the settings by which the
-    sections are there.
+    `known` is what the gates said before anybody worked, a line each. `asked` is what its workflow
+    asks in the instructions, `because` the settings by which the sections are there.
     """
 
     instructions: str
@@ -47,6 +50,7 @@ class Development:
     mission: str = ""
     constraints: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
     feedback: str = ""
     core: tuple[Unit, ...] = ()
     decisions: tuple[Unit, ...] = ()
@@ -127,6 +131,7 @@ def _parts(
     task = _lines(work.task, "Acceptance criteria", work.criteria)
     task = _lines(task, "Constraints", work.constraints)
     task = _lines(task, "These commands must pass", [f"`{gate}`" for gate in work.gates])
+    task = _lines(task, KNOWN, work.known)
     asked = room.task + room.feedback if work.asked else 0  # it may hold the task and its failure
     return [
         _if_said("instructions", "Instructions", work.instructions, room.instructions + asked),

@@ -13,6 +13,7 @@ from hornbook.context.developer_context import Development, FileText, assemble_d
 from hornbook.context.named_files import expanded
 from hornbook.context.plan_brief import Brief
 from hornbook.context.prompt import Context, LeftOut, Outcome, Reason, is_due, with_left_out
+from hornbook.context.prompt_secrets import without_secrets
 from hornbook.context.step_parts import FRAME, StepOutput, StepView
 from hornbook.context.templates.roles import StepTemplate, instructions, step_templates
 from hornbook.context.tier_sources import core_tier, recent_units
@@ -40,7 +41,8 @@ class DevelopmentContext:
 class Situation:
     """What an attempt in a run is told besides its task.
 
-    The files are read from `folder`, where the attempt goes on; `rules` are texts of rules, where
+    The files are read from `folder`, where the attempt goes on; `known` is what the gates said
+    before anybody worked, a line each; `rules` are texts of rules, where
     the settings let a developer see them. `asked` is what the workflow asks, `outputs` are what
     earlier steps left, oldest first; `at` is the commit whose templates count, None the work tree.
     A `continuation` is a subtask that a developer asked for. `graph` is asked if the template says
@@ -50,6 +52,7 @@ class Situation:
     folder: Path | None = None
     feedback: str = ""
     gates: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
     rules: str = ""
     asked: str = ""
     outputs: tuple[StepOutput, ...] = ()
@@ -97,6 +100,7 @@ def development_context(
         files=tuple(FileText(path, _file_text(here / path)) for path in paths),
         core=core.units,
         gates=situation.gates,
+        known=situation.known,
         feedback=situation.feedback,
         rules=situation.rules,
         asked=situation.asked,
@@ -108,7 +112,8 @@ def development_context(
     context = assemble_development(work, space, counter(settings.counter))
     tiers = with_left_out(context.tiers, Tier.CORE, core.left_out)
     beside = (*context.left_out, *left_out, *core.left_out)
-    made = _with_inputs(replace(context, left_out=beside, tiers=tiers), template, work)
+    whole = _with_inputs(replace(context, left_out=beside, tiers=tiers), template, work)
+    made = without_secrets(whole)
     due = is_due(context.sections, space.growing, settings.checkpoint.percent)
     asked = brief.queries if brief is not None else ()
     return DevelopmentContext(made, template, due=brief is not None and due, queries=asked)
@@ -175,7 +180,7 @@ def _with_graph(
 
 def _because(view: StepView, settings: Settings, *, asked: bool) -> dict[str, str]:
     """By which setting each section is there."""
-    told = f"the prompt of {view.step.file}" + ", then the workflow's" * asked
+    told = view.step.prompt_because + ", then the workflow's" * asked
     inherited = dict.fromkeys(("plan", "decisions", "risks", "recent"), view.inherits_because)
     if view.asks_graph:
         inherited["decisions"] = f"{view.inherits_because}; {view.graph_because}"

@@ -17,7 +17,6 @@ from hornbook.commits.content import LINK, FileChange
 from hornbook.graph.commit_graph import tree_of
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.binding import is_broken_link, of_no_tool
-from hornbook.rules.document import Unread
 from hornbook.rules.document_reader import holds_rules, is_rule_file, read
 from hornbook.rules.links import links_on_the_way
 from hornbook.rules.tool_setup import NAMING_RULES
@@ -59,7 +58,7 @@ def _rule_texts(snapshot: Snapshot) -> set[str]:
     """
     found = set()
     for rule in (*snapshot.rules.enforced, *filter(is_broken_link, snapshot.rules.not_enforced)):
-        read = [each for each in rule.includes if each.unread is not Unread.PERSONAL]
+        read = [one for one in rule.includes if one.unread is None or not one.unread.is_meant]
         included = [snapshot.by_id[each.id] for each in read if each.id]
         found |= {rule.path, *(each.path for each in read)}
         for each in (rule, *included):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from hornbook.errors import UsageError
 from hornbook.rules.discover import FileKind, walk
+from hornbook.settings.places import Places
 from hornbook.text.globs import parse_set
 
 _WILD = frozenset("*?[{")
@@ -40,4 +41,13 @@ def expanded(root: Path, files: Collection[str]) -> list[str]:
 
 def _files_below(root: Path) -> list[str]:
     everything = walk(root, "", lambda _path, _name: True)
-    return [each.path for each in everything if each.kind is FileKind.FILE]
+    shut = Places(root).secrets
+    return [
+        each.path
+        for each in everything
+        if each.kind is FileKind.FILE and not _is_below(root / each.path, shut)
+    ]
+
+
+def _is_below(path: Path, places: Collection[Path]) -> bool:
+    return path in places or not set(places).isdisjoint(path.parents)

@@ -4,16 +4,15 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hornbook.context.prompt import Reason
+from hornbook.context.task_route import Route, TaskRoute
 from hornbook.plans.plan import PlanTask
 from hornbook.plans.scope import PlanScope, ScopeGlob
-from hornbook.plans.tasks import TaskList, mentions, read_tasks
-from hornbook.plans.text import PlanText, outside_fences
+from hornbook.plans.tasks import TaskList, mentions, named_entities, read_tasks
+from hornbook.plans.text import MUST_SAY, PlanText, empty_sections, outside_fences
 from hornbook.rules.document import Problem, Problems
 from hornbook.text.globs import parse
 from hornbook.vocabulary.terms import Level
 
-MUST_SAY = ("Situation", "Mission", "Execution")
 SHOULD_SAY = ("Constraints", "Coordination")
 
 _CRITERIA = re.compile(
@@ -24,6 +23,7 @@ _TIE = re.compile(
     r"\((?:gates?:[ \t]*(?P<gates>[\w-]+(?:[ \t]*,[ \t]*[\w-]+)*)|human)\)", re.IGNORECASE
 )
 _WILD = frozenset("*?[{")
+_PART = re.compile(r"\.(?:section|chunk|rev)\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,16 @@ class Criterion:
 class PlanSurroundings:
     """What a plan is checked against.
 
-    `files` are those of the repository, `gates` the names of its gates (None if they are not
-    known), `sizes` for each task why it does not fit a model's window.
+    `files` are those of the repository, `gates` the names of its gates and `entities` the ids of
+    what there is (None if they are not known), `routes` what becomes of each task before anybody
+    works on it. `committed` are the files that work would begin with, None if that is not known.
     """
 
     files: Collection[str]
     gates: Collection[str] | None = None
-    sizes: Mapping[int, Sequence[Reason]] | None = None
+    routes: Mapping[int, TaskRoute] | None = None
+    entities: Collection[str] | None = None
+    committed: Collection[str] | None = None
 
 
 def success_criteria(mission: str) -> list[Criterion]:
@@ -89,9 +92,10 @@ def check_plan(read: PlanText, path: str, around: PlanSurroundings) -> tuple[Pro
     listed = read_tasks(read.plan.execution, path)
     first = read.lines.get("Execution", 1)
     problems.extend(tuple(replace(each, line=_shifted(each, first)) for each in listed.problems))
-    _check_files(read, listed, problems, around.files)
+    _check_files(read, listed, problems, around)
+    _check_entities(read, problems, around.entities)
     _check_criteria(read, problems, around.gates)
-    _check_sizes(listed, first, problems, around.sizes)
+    _check_routes(listed, first, problems, around.routes)
     return problems.told()
 
 
@@ -117,10 +121,9 @@ def _shifted(problem: Problem, first: int) -> int:
 
 def _check_sections(read: PlanText, problems: Problems) -> None:
     plan = read.plan
-    for name in MUST_SAY:
-        if not getattr(plan, name.lower()).strip():
-            message = f"`## {name}` is empty: say it."
-            problems.error(read.lines.get(name), "empty_section", message)
+    for name in empty_sections(plan):
+        message = f"`## {name}` is empty: say it."
+        problems.error(read.lines.get(name), "empty_section", message)
     said = {"Constraints": bool(any_of(read)), "Coordination": bool(plan.coordination.strip())}
     for name in SHOULD_SAY:
         if not said[name]:
@@ -202,13 +205,16 @@ def _folders(files: Collection[str]) -> set[str]:
 
 
 def _check_files(
-    read: PlanText, listed: TaskList, problems: Problems, files: Collection[str]
+    read: PlanText, listed: TaskList, problems: Problems, around: PlanSurroundings
 ) -> None:
     """Whether every file that tasks or sections name is there, or is to be made."""
-    scope = PlanScope(read.plan.constraints)
+    files, scope = around.files, PlanScope(read.plan.constraints)
     first = read.lines.get("Execution", 1)
     folders = _folders(files)
-    known = {*files, *folders}.union(*(task.creates for task in listed.tasks))
+    made = {path for task in listed.tasks for path in task.creates}
+    known = {*files, *folders, *made}
+    committed = files if around.committed is None else around.committed
+    uncommitted = {*files} - {*committed} - made
     for task in listed.tasks:
         line = first + task.line - 1
         for path in task.files:
@@ -218,7 +224,20 @@ def _check_files(
             elif not (is_pattern or path in folders or scope.holds(path)):
                 message = f"`{path}` is a file of task {task.number} but out of the plan's scope."
                 problems.error(line, "file_out_of_scope", message)
+            elif path in uncommitted:
+                message = f"`{path}` is not committed, and work begins with HEAD: commit it first."
+                problems.error(line, "file_uncommitted", message)
     _check_mentions(read, problems, known.union(*(task.files for task in listed.tasks)))
+
+
+def _check_entities(read: PlanText, problems: Problems, entities: Collection[str] | None) -> None:
+    """Whether what the plan names by its id is there."""
+    for name in (*MUST_SAY, "Coordination") if entities is not None else ():
+        for entity, line in named_entities(getattr(read.plan, name.lower())):
+            if {entity, _PART.split(entity, maxsplit=1)[0]}.isdisjoint(entities or ()):
+                message = f"Nothing has the id `{entity}`: correct it, or ingest what it names."
+                place = read.lines.get(name, 1) + line - 1
+                problems.warning(place, "unknown_reference", message)
 
 
 def _check_mentions(read: PlanText, problems: Problems, known: Collection[str]) -> None:
@@ -268,17 +287,24 @@ def _unknown_gates(criterion: Criterion, gates: Collection[str] | None) -> Itera
             yield f"There is no gate `{gate}`: there are {known}."
 
 
-def _check_sizes(
+def _check_routes(
     listed: TaskList,
     first: int,
     problems: Problems,
-    sizes: Mapping[int, Sequence[Reason]] | None,
+    routes: Mapping[int, TaskRoute] | None,
 ) -> None:
-    if sizes is None:
+    if routes is None:
         message = "The tasks could not be sized: run `hornbook ingest` first."
         problems.error(None, "not_ingested", message)
         return
     for task in listed.tasks:
-        for reason in sizes.get(task.number, ()):
-            message = f"Task {task.number} does not fit: {reason.message}"
-            problems.error(first + task.line - 1, "task_too_large", message)
+        found = routes.get(task.number)
+        if found is None or found.route is Route.START:
+            continue
+        line, message = first + task.line - 1, found.said_of(f"Task {task.number}")
+        if found.route is Route.REFUSED:
+            problems.error(line, "task_too_large", message)
+        elif found.route is Route.SPLIT:
+            problems.warning(line, "task_split", message)
+        else:
+            problems.warning(line, "task_passes", message)

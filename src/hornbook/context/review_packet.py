@@ -25,6 +25,7 @@ from hornbook.context.prompt import (
     quoted_name,
     with_left_out,
 )
+from hornbook.context.prompt_secrets import without_secrets
 from hornbook.context.receipt import Circumstances
 from hornbook.context.reviewer_context import (
     Extra,
@@ -46,7 +47,7 @@ from hornbook.rules.catalog import Entry
 from hornbook.rules.code.file import code_id
 from hornbook.rules.code.generated import PATTERNS, is_generated
 from hornbook.rules.code.summary import summarise
-from hornbook.rules.document import Document, Include
+from hornbook.rules.document import Document, Include, Unread
 from hornbook.rules.rendering import header, render, render_summary
 from hornbook.rules.units import HEAD, RulePart, RuleUnit, highest, severity_of, unit_id
 from hornbook.settings.reserve import reserve_for
@@ -159,7 +160,7 @@ class Packet:
         review = replace(self.review, rules=rules)
         context = assemble(review, self.room, counter(self.context.counter))
         made_for = replace(self.made_for, whole_set=self.context.sop_ids)
-        return Packet(context, made_for, review, self.room, self.queries)
+        return Packet(without_secrets(context), made_for, review, self.room, self.queries)
 
 
 class Contexts:
@@ -363,7 +364,7 @@ class Contexts:
         if context.text is not None:
             context = require_inputs(context, template, shown)
         every = (*self._asked_of_plan, *queries)
-        return Packet(context, made_for, review, space, every)
+        return Packet(without_secrets(context), made_for, review, space, every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -523,7 +524,7 @@ def _because(template: StepTemplate, *, asked: bool) -> dict[str, str]:
     return {
         **dict.fromkeys(("core", "situation", "task", "diff", "files"), FRAME),
         **dict.fromkeys(("sops", "decisions", "signatures", "conventions"), fresh),
-        "instructions": f"the prompt of {template.file}" + ", then the workflow's" * asked,
+        "instructions": template.prompt_because + ", then the workflow's" * asked,
     }
 
 
@@ -554,10 +555,16 @@ def _pressed(pressure: Pressure) -> str:
 
 def _not_read(missing: Sequence[LeftOut]) -> str:
     """What the reviewer is told of rules that nobody could read."""
-    if not missing:
-        return ""
-    lines = [f"- {each.path} ({each.reason}, {each.id})" for each in missing]
-    return "\n".join(["", "These should bind the change and could not be read:", *lines, ""])
+    said = (
+        ("These should bind the change and could not be read:", False),
+        ("Rules name these, which are no texts and no part of them:", True),
+    )
+    told = ""
+    for sentence, no_text in said:
+        some = [each for each in missing if (each.reason == Unread.NOT_PROSE) is no_text]
+        lines = [f"- {each.path} ({each.reason}, {each.id})" for each in some]
+        told += "\n".join(["", sentence, *lines, ""]) if lines else ""
+    return told
 
 
 def _situation(made_for: Circumstances) -> str:

@@ -66,6 +66,46 @@ def read_baseline(path: Path) -> tuple[Accepted, ...]:
     return entries
 
 
+def with_entry(text: str, entry: Accepted) -> str:
+    """The text of a baseline with one entry more, and all that stood in it before.
+
+    Raises:
+        UsageError: The text is written in a way that nothing can be added to.
+    """
+    facts = (
+        ("code", entry.code),
+        ("path", entry.path),
+        ("rule", entry.rule),
+        ("reason", entry.reason),
+        ("accept_until", entry.accept_until),
+    )
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts if value]
+    before = _entries(text)
+    kept = text if before else _without_empty_list(text)
+    head = kept if not kept or kept.endswith("\n") else f"{kept}\n"
+    made = (head or _HEAD) + "- " + "\n  ".join(lines) + "\n"
+    if _entries(made) != (*before, entry):
+        raise UsageError(
+            f"{PLACE} is not written as a list of `- code: …` entries: write it so, with one key a "
+            "line, and accept the finding again."
+        )
+    return made
+
+
+def _entries(text: str) -> tuple[Accepted, ...]:
+    """The entries of a text; none where it is no baseline."""
+    reading = FileReading(PLACE.name)
+    try:
+        entries = reading.read_list(text, Accepted) if text.strip() else ()
+    except ConfigError:
+        return ()
+    return () if reading.problems else entries
+
+
+def _without_empty_list(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if line.strip() != "[]")
+
+
 def accepted(
     findings: Iterable[Finding], entries: Iterable[Accepted], today: date
 ) -> tuple[Finding, ...]:

@@ -176,6 +176,9 @@ def _judge_node(call: _Call, folder: str, manifests: Manifests) -> _Claim | None
     programs = {name for each in manifests.packages for name in each.binaries}
     if not packages or script in known or (not sure and script in programs):
         return None
+    # Yarn runs a script with a colon from every workspace.
+    if program == "yarn" and any(":" in script and script in p.scripts for p in manifests.packages):
+        return None
     return script, _where(packages, wanted, where), known
 
 

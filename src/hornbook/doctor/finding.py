@@ -133,14 +133,7 @@ class Health:
         F: a rule is not in force; D: one is too large to be handed to anybody; C: one is hardly in
         force, or there is none at all; B: one says something that is not so; A: none of this.
         """
-        codes = {each.code for each in self.open}
-        if codes & _NOT_IN_FORCE:
-            return "F"
-        if any(CODES[code].level is Level.ERROR for code in codes):
-            return "D"
-        if codes & _HARDLY_IN_FORCE:
-            return "C"
-        return "B" if any(CODES[code].level is Level.WARNING for code in codes) else "A"
+        return max((cost_of(each.code) for each in self.open), default="A")
 
     def among(self, paths: Sequence[str]) -> "Health":
         """The same about some files and folders only."""
@@ -159,11 +152,23 @@ class Health:
         }
 
 
+def cost_of(code: str) -> str:
+    """The grade that a rule set with a finding of this kind has at best, as `grade` says it."""
+    if code in _NOT_IN_FORCE:
+        return "F"
+    if CODES[code].level is Level.ERROR:
+        return "D"
+    if code in _HARDLY_IN_FORCE:
+        return "C"
+    return "B" if CODES[code].level is Level.WARNING else "A"
+
+
 def in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Each finding once, the worst first."""
-    return tuple(sorted(dict.fromkeys(findings), key=_order))
+    return tuple(sorted(dict.fromkeys(findings), key=order))
 
 
-def _order(finding: Finding) -> tuple[int, int, str, int, str]:
+def order(finding: Finding) -> tuple[int, int, str, int, str]:
+    """What findings are ordered by, the worst first."""
     depth = finding.path.count("/")
     return _RANK[finding.code], depth, finding.path, finding.line or 0, finding.message

@@ -24,7 +24,10 @@ _COMPUTED = re.compile(
     r"^\$[({][^:=\n]*[)}][^:=\n]*::?(?!=)|^\s*-?include\s+.*\$|^\$\(eval", re.MULTILINE
 )
 _RECIPE = re.compile(
-    r"^@?([A-Za-z_][\w-]*)(?:[ \t]+[^:=\n]*)?:(?!=)|^alias[ \t]+([\w-]+)[ \t]*:=", re.MULTILINE
+    # A name, its parameters (whose defaults may hold a colon), and the colon that is no `:=`.
+    r"^@?([A-Za-z_][\w-]*)(?:[ \t]+(?:'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|[^:'\"`\n])*)?:(?!=)"
+    r"|^alias[ \t]+([\w-]+)[ \t]*:=",
+    re.MULTILINE,
 )
 _IMPORTS = re.compile(r"^(?:import|mod)\??[ \t]", re.MULTILINE)
 _SESSION = re.compile(

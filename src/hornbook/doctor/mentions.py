@@ -26,6 +26,8 @@ _SHELLS = frozenset(
 )
 _PROMPT = re.compile(r"^\s*(?:[$%>]|[\w.@~/-]*[$#])\s+(?=\S)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s|\s{2,}\S|\s*\|")
+_STARTS = re.compile(r"\s*(?:[-*+]\s|\d{1,9}[.)]\s|[|#>])")
+"""What begins a paragraph, so that the line above is none of its sentences."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[])")
 
 
@@ -74,18 +76,20 @@ def mentions(body: str, first_line: int) -> Mentions:
     spans: list[Mention] = []
     links: list[Mention] = []
     prose: list[Mention] = []
-    lead = ""
+    lead, begun = "", ""
     for index, line in enumerate(shape.lines):
         if not line or line.isspace():
+            begun = ""
             continue
         number, heading = first_line + index, headings[index]
         item = _ITEM.match(line) is not None
         lead = lead if item else line if line.rstrip(" *_").endswith(":") else ""
         prose.append(Mention(line, number, line, heading))
         if "`" in line:
-            spans += _spans(line, number, heading, lead if item else "")
+            spans += _spans(line, number, heading, lead if item else "", begun)
         if "](" in line or "]:" in line:
             links += _links(line, number, heading)
+        begun = _unfinished(line, begun)
     commands = [
         CommandLine(e.text.strip(), e.line, e.around, e.heading)
         for e in spans
@@ -112,9 +116,21 @@ def _heading_of_each_line(
     return found
 
 
-def _spans(line: str, number: int, heading: str, lead: str) -> Iterator[Mention]:
+def _spans(line: str, number: int, heading: str, lead: str, begun: str) -> Iterator[Mention]:
+    begun = "" if _STARTS.match(line) else begun
     for match in _SPAN.finditer(line):
-        yield Mention(match[2], number, _sentence(line, match.start()), heading, lead)
+        sentence = _sentence(line, match.start())
+        around = f"{begun} {sentence}" if begun and line.startswith(sentence) else sentence
+        yield Mention(match[2], number, around, heading, lead)
+
+
+def _unfinished(line: str, begun: str) -> str:
+    """The sentence that goes on behind this line; empty where it ends with the line."""
+    if line.rstrip(" *_")[-1:] in {".", "!", "?", ":", "|", ""} or line.startswith("#"):
+        return ""
+    begun = "" if _STARTS.match(line) else begun
+    sentence = _sentence(line, len(line))
+    return f"{begun} {sentence}" if begun and line.startswith(sentence) else sentence
 
 
 def _sentence(line: str, position: int) -> str:

@@ -123,7 +123,7 @@ def cleaned(text: str) -> str | None:
     if "/" not in path.rstrip("/") or _FOREIGN.search(path):
         return None
     parts = path.strip("/").split("/")
-    if not all(_PART.fullmatch(part) for part in parts) or _DOMAIN.fullmatch(parts[0]):
+    if not all(_PART.fullmatch(part) for part in parts) or is_host(parts[0]):
         return None
     return path
 
@@ -148,7 +148,8 @@ class Places:
             return True
         if self.files.without_ending(path) or self.files.ending_with(f"{path}/__init__.py"):
             return True
-        stem = re.sub(r"\.(?:m|c)?jsx?$", "", path)
+        # `a/module.member` names what a file holds, `a/file.js` may be written for `a/file.ts`.
+        stem = re.sub(r"\.(?:(?:m|c)?jsx?|[a-z]\w*_\w*)$", "", path, flags=re.IGNORECASE)
         return stem != path and bool(self.files.without_ending(stem))
 
     def anchor(self, path: str, folder: str) -> int:
@@ -231,6 +232,11 @@ def _is_personal(parts: list[str]) -> bool:
 def is_placeholder(path: str) -> bool:
     """Whether a path stands for others, as `path/to/file` does."""
     return _PLACEHOLDER.search(path) is not None
+
+
+def is_host(name: str) -> bool:
+    """Whether the first part of a path looks like the name of a host."""
+    return _DOMAIN.fullmatch(name) is not None
 
 
 def excused(mention: Mention) -> bool:

@@ -55,6 +55,11 @@ class ReplayedPacket:
         return "refused" if refused else self.outcome
 
     @property
+    def essence(self) -> "ReplayedPacket":
+        """The same without words that name where the room for rules was set."""
+        return replace(self, reasons=tuple(Reason(each.code, "") for each in self.reasons))
+
+    @property
     def fits(self) -> bool:
         """Whether a reviewer can be given it, whole or in passes."""
         return self.kind in {"complete", "passes"}
@@ -72,7 +77,7 @@ class ReplayedChange:
     @property
     def changed(self) -> bool:
         """Whether the other rules judge it differently: other rules or texts, room or outcome."""
-        return self.against is not None and self.against != self.packet
+        return self.against is not None and self.against.essence != self.packet.essence
 
 
 @dataclass(frozen=True, slots=True)

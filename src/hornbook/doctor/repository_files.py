@@ -59,7 +59,18 @@ class RepositoryFiles:
     def has(self, path: str) -> bool:
         """Whether there is a file or folder at this path, or it lies in a submodule."""
         inside = self.submodules and f"{path}/".startswith(self.submodules)
-        return path in self.files or path in self.folders or bool(inside)
+        there = path in self.files or path in self.folders or bool(inside)
+        return there or self._is_behind_a_link(path)
+
+    def _is_behind_a_link(self, path: str) -> bool:
+        """Whether a link to a folder of the repository leads to the path.
+
+        Git lists such a link as a file, and nothing below it.
+        """
+        if not any(above in self.files for above in map(str, PurePosixPath(path).parents)):
+            return False
+        place = self.root / path
+        return place.exists() and place.resolve().is_relative_to(self.root.resolve())
 
     def ending_with(self, path: str) -> list[str]:
         """The files and folders whose path ends with these parts."""

@@ -6,10 +6,10 @@ from hashlib import sha256
 
 from hornbook.errors import StoreError
 from hornbook.graph.documents import entry_of
-from hornbook.graph.generations import Generations
 from hornbook.graph.ingest.builder import Builder, too_large
 from hornbook.graph.ingest.survey import EVERY_RULE, HEAD_OF_LARGE, Survey, include, reading_of
 from hornbook.graph.ingest.work_list import DocumentFacts, LastIngest, work_to_do
+from hornbook.graph.repository import last_catalog
 from hornbook.rules.binding import RuleBook, is_rule
 from hornbook.rules.catalog import Entry
 from hornbook.rules.document import Document, Problem
@@ -69,7 +69,7 @@ class RuleSet:
 def rule_set(places: Places, settings: Settings) -> RuleSet:
     """Every rule that an ingest would bring into the graph now."""
     survey = Survey(places, settings)
-    look = survey.everything(_followed(places))
+    look = survey.everything(_followed(places, settings))
     inclusions = include(places.root, settings, look, {}, {})
     problems = list(look.problems)
     readings: dict[str, Reading] = {}
@@ -107,14 +107,13 @@ def _is_of_no_tool(reading: Reading) -> bool:
     return any(each.code in {"no_rules", "tool_not_shown"} for each in reading.problems)
 
 
-def _followed(places: Places) -> list[str]:
+def _followed(places: Places, settings: Settings) -> list[str]:
     """What was ingested by name before, and every rule format."""
     try:
-        generation = Generations(places.store).open() if places.store.is_dir() else None
+        catalog = last_catalog(places, settings)
     except StoreError:
-        generation = None
-    if generation is None:
+        catalog = None
+    if catalog is None:
         return [EVERY_RULE]
-    roots = list(generation.catalog.roots)
-    generation.close()
+    roots = list(catalog.roots)
     return roots if EVERY_RULE in roots else [*roots, EVERY_RULE]

@@ -2,21 +2,38 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from textwrap import wrap
 
 from hornbook.doctor.finding import CODES, Finding, Health
 
 WIDTH = 79
 """How wide a line is where nobody says so: a terminal of 80 columns."""
+LINES = 24
+"""How many lines a screen has."""
 SHOWN = 5
 
 
 def screen(health: Health, width: int | None = WIDTH) -> list[str]:
-    """The lines for people: at most 24, sentences clipped to the width if there is one."""
+    """The lines for people: at most 24, within the width if there is one.
+
+    A sentence that is longer than a line goes on in a second one while the screen has room for
+    it, the findings that matter most first; else it is clipped.
+    """
     shown = the_telling(health, SHOWN)
+    end = _closing(health, shown, width)
+    room = LINES - 2 - 3 * len(shown) - len(end)
     lines = [headline(health), ""]
     for finding in shown:
-        lines.append(place_of(finding))
-        lines += [_clipped(f"  {text}", width) for text in said(finding)]
+        lines.append(_clipped(place_of(finding), width))
+        for text in said(finding):
+            sentence = _sentence(text, width, 2 if room > 0 else 1)
+            room -= len(sentence) - 1
+            lines += sentence
+    return lines + end
+
+
+def _closing(health: Health, shown: Sequence[Finding], width: int | None) -> list[str]:
+    lines = []
     rest = Counter(each.code for each in health.open)
     rest -= Counter(each.code for each in shown)
     if rest:
@@ -31,9 +48,19 @@ def screen(health: Health, width: int | None = WIDTH) -> list[str]:
     if fixable:
         lines.append(f"{fixable} can be healed with --fix")
     if health.not_judged:
-        codes = ", ".join(dict.fromkeys(each.code for each in health.not_judged))
-        lines.append(_clipped(f"not judged, at least in part: {codes} (--json says why)", width))
+        codes = list(dict.fromkeys(each.code for each in health.not_judged))
+        lines += _wrapped("not judged, or in part (--json says why): ", codes, width)
     return lines
+
+
+def _sentence(text: str, width: int | None, most: int) -> list[str]:
+    """A sentence below its finding: indented, on at most so many lines."""
+    if width is None:
+        return [f"  {text}"]
+    lines = wrap(text, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    if len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], _clipped(f"  {' '.join(map(str.strip, lines[most - 1 :]))}", width)]
 
 
 def headline(health: Health) -> str:

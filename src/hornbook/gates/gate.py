@@ -42,7 +42,11 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """How one gate ended: `output` is trimmed to what matters, `log` is where the rest lies."""
+    """How one gate ended: `output` is trimmed to what matters, `log` is where the rest lies.
+
+    `failing` are the names of the tests that it says to have failed. One that is `known_red` was
+    red on the base of a run's plan, a person took that as known, and nothing else fails now.
+    """
 
     name: str
     required: bool
@@ -52,6 +56,14 @@ class GateResult:
     output: str = ""
     message: str = ""
     log: str | None = None
+    failing: tuple[str, ...] = ()
+    known_red: bool = False
+
+    @property
+    def stops(self) -> bool:
+        """Whether it keeps a change from being approved."""
+        known = self.known_red and self.status is GateStatus.WARNED
+        return self.required and self.status is not GateStatus.PASSED and not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +129,7 @@ class GateReport:
     @property
     def holds(self) -> bool:
         """Whether it says that it passed, and its results say so too."""
-        stopped = [g for g in self.gates if g.required and g.status is not GateStatus.PASSED]
-        return self.passed and bool(self.gates) and not stopped
+        return self.passed and bool(self.gates) and not any(each.stops for each in self.gates)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -139,8 +150,15 @@ class GateReport:
 
 
 def without_unasked(report: GateReport) -> dict[str, object]:
-    """The report as JSON has it: without mutants where nobody asked for them."""
+    """The report as JSON has it: without mutants where nobody asked for them.
+
+    Which tests failed, and that a gate is known to be red, is there only where it is so.
+    """
     facts = asdict(report)
     if report.mutants is None:
         del facts["mutants"]
+    for gate in facts["gates"]:
+        for name in ("failing", "known_red"):
+            if not gate[name]:
+                del gate[name]
     return facts

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hornbook.disk import temporary_folder
 from hornbook.errors import UsageError
-from hornbook.gates.gate import Gate, GateReport
+from hornbook.gates.gate import Gate, GateReport, GateStatus
 from hornbook.gates.gate_list import GateList
 from hornbook.process.confinement import (
     TMP,
@@ -30,6 +30,7 @@ from hornbook.process.confinement import (
 )
 from hornbook.process.own_home import own_home, tools_below
 from hornbook.process.shell_command import UseLimits, run_command, shell_of
+from hornbook.settings.places import Places
 from hornbook.settings.settings import Confine
 from hornbook.settings.surroundings import HomeSettings, LimitSettings
 
@@ -100,10 +101,10 @@ class GateShell:
         return self._confined(Gate("any", "true"), self.tree, environment).warnings
 
     def trial(self, environment: Mapping[str, str]) -> None:
-        """Run nothing, confined as the gates will be.
+        """Run nothing, confined as the gates are.
 
         Raises:
-            UsageError: That does not work here, and no gate could say anything of the tree.
+            UsageError: That does not work here, and no gate said anything of the tree.
         """
         ended = run_command(
             self(Gate("any", "true"), self.tree, environment),
@@ -188,11 +189,7 @@ def gate_shell(
     readable: Sequence[Path] = (),
     used: LimitSettings | None = None,
 ) -> Iterator[GateShell]:
-    """The shell for the gates of a tree, tried; its scratch folder is gone when the block is left.
-
-    Raises:
-        UsageError: The means of this machine do not work with these folders.
-    """
+    """The shell for the gates of a tree; its scratch folder is gone when the block is left."""
     user = Path(os.environ.get("HOME") or Path.home())
     seen = (*tools_below(user, os.environ), *(each for each in readable if each.exists()))
     with (
@@ -210,8 +207,6 @@ def gate_shell(
             home=home,
             used=used or LimitSettings(),
         )
-        if shell.means is not Means.NOTHING:
-            shell.trial({"PATH": os.environ.get("PATH", os.defpath)})
         yield shell
 
 
@@ -254,9 +249,6 @@ class GateBounds:
         """The shell for gates in a folder; `ours` is a tree that nobody keeps.
 
         Of any other tree git's own files are not to be written.
-
-        Raises:
-            UsageError: The means of this machine do not work here.
         """
         tree, top = _tree(folder), _tree(root)
         with gate_shell(
@@ -265,7 +257,7 @@ class GateBounds:
             writable=self.writable,
             shown=() if top == tree else (top,),
             kept=() if ours else (tree / ".git",),
-            hidden=self.hidden,
+            hidden=(*self.hidden, *Places(root).secrets),
             readable=self.readable,
             used=self.used,
         ) as shell:
@@ -291,7 +283,17 @@ def bounds_of(listed: GateList, *, hidden: Sequence[Path] = ()) -> GateBounds:
 
 
 def with_confinement(report: GateReport, shell: GateShell, gates: Sequence[Gate]) -> GateReport:
-    """The report with what confined its gates, and what did not."""
+    """The report with what confined its gates, and what did not.
+
+    A gate that passed was run. One that did not may have been stopped by its confinement, which is
+    no word on the tree: only then is it worth a process to find out.
+
+    Raises:
+        UsageError: The means of this machine do not work with these folders.
+    """
+    silent = any(each.status is not GateStatus.PASSED for each in report.gates)
+    if silent and shell.means is not Means.NOTHING:
+        shell.trial({"PATH": os.environ.get("PATH", os.defpath)})
     notes = list(shell.warnings({}))
     free = [gate.name for gate in gates if gate.network]
     if free and shell.means is not Means.NOTHING:

@@ -99,7 +99,11 @@ def gates_for(root: Path, span: str) -> GateList:
 
 def gates_for_change(root: Path, found: Change) -> GateList:
     """The same for a change that is known already."""
-    base, head = commit_at(root, found.base), commit_at(root, found.head)
+    return gates_between(commit_at(root, found.base), commit_at(root, found.head))
+
+
+def gates_between(base: Commit, head: Commit) -> GateList:
+    """The gates as one commit defines them, over the scripts of another."""
     return base.memo(("gates", head.sha), lambda: _gates_between(base, head))
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -24,21 +25,31 @@ from hornbook.commits.trees import (
 from hornbook.disk import write_whole
 from hornbook.errors import UsageError
 from hornbook.gates import floors
-from hornbook.gates.base_tests import edited_tests, gates_of_tests, put_back, skipped_in, told
+from hornbook.gates.base_tests import (
+    NOTHING_KNOWN,
+    BaseResults,
+    edited_tests,
+    gates_of_tests,
+    put_back,
+    skipped_in,
+    told,
+    with_untested,
+)
 from hornbook.gates.floors import judging_part
 from hornbook.gates.gate import COPIED, BaseTests, Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.gate_confinement import GateBounds, bounds_by_hand, with_confinement
 from hornbook.gates.gate_list import GateList, GateState, ListedGate, below, constraints_at
-from hornbook.gates.proof import GateProof, prove
-from hornbook.gates.runner import Progress, has_passed, run_gates, silent
-from hornbook.gates.test_files import TestFile, is_test, weakened
+from hornbook.gates.runner import Judge, Progress, has_passed, run_gates, silent, unchanged
+from hornbook.gates.test_files import OWN_TESTS, TestFile, is_test, weakened
 from hornbook.plans.plan import Constraints
 from hornbook.rules.document_reader import is_rule_file
 from hornbook.settings.places import Places
 from hornbook.text.globs import parse_set
 
+if TYPE_CHECKING:
+    from hornbook.gates.proof import GateProof
+
 TREE = "floor:tree"
-_OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
 _REGULAR = frozenset({"100644", "100755"})
 _Run = Callable[[Path], GateReport]
 _RunChosen = Callable[[Path, Sequence[Gate], Path], GateReport]
@@ -56,6 +67,7 @@ def run_for(  # noqa: PLR0913  # each is a choice of the caller, by keyword
     in_place: bool = False,
     progress: Progress = silent,
     bounds: GateBounds | None = None,
+    known: BaseResults = NOTHING_KNOWN,
 ) -> GateReport:
     """Run gates over the files of the work tree, or with `BASE..HEAD` over HEAD's.
 
@@ -63,40 +75,93 @@ def run_for(  # noqa: PLR0913  # each is a choice of the caller, by keyword
     temporary copy of HEAD; with `in_place` where they lie, if nothing else lies there. The report
     names the tree that was run on. With `bounds` the gates are confined, with `base_tests` those
     that run tests are run over BASE's tests as well, where the change edits them. With
-    `mutate_seconds` they are run over mutants of its added lines for at most so long.
+    `mutate_seconds` they are run over mutants of its added lines for at most so long. What is
+    `known` to be red stops none of these.
 
     Raises:
         UsageError: The span names no change, there is no repository to take it from, or gates
             cannot be confined here.
         BadGlob: A constraint is not in the dialect.
     """
-    places = Places(root)
-    places.prepare()
-    at_once = os.cpu_count() or 1
-
-    def run(
-        folder: Path, chosen: Sequence[Gate] = gates, logs: Path = places.gate_logs
-    ) -> GateReport:
-        plain = partial(run_gates, chosen, logs=logs, parallel=at_once, progress=progress)
-        if bounds is None:
-            return plain(folder)
-        with bounds.shell(folder, root, ours=folder != root) as shell:
-            return with_confinement(plain(folder, wrap=shell), shell, chosen)
-
+    run = _confined_run(root, gates, bounds, progress, judge=known.told)
     if span is not None:
         with git.operation(root):
             found = change(root, span)
             judged = judge(root, found.merge_base, found.head, gates, constraints, tests=tests)
         report = _with(_over_commit(root, found.head, gates, run, in_place=in_place), judged)
+        report = replace(report, notes=(*report.notes, *known.mended(report.gates)))
         old = _old_tests(root, found, gates, run, report) if base_tests and report.passed else None
         report = replace(report, base=found.base, head=found.head, base_tests=old)
         return _with_mutants(root, found, gates, run, report, mutate_seconds)
     if git.inside_repository(root):
         with content(root, made_by(gates)) as before:
             report = _in_place(root, gates, before, run)
-        known = git.run(root, "rev-parse", "--verify", "-q", "HEAD").stdout.decode("ascii").strip()
-        return replace(report, head=known or None)
+        head = git.run(root, "rev-parse", "--verify", "-q", "HEAD").stdout.decode("ascii").strip()
+        return replace(report, head=head or None)
     return run(root)
+
+
+class _RunConfined(Protocol):
+    """Runs gates in a folder, by default all of them, with what they print in a folder of logs."""
+
+    def __call__(
+        self, folder: Path, chosen: Sequence[Gate] = ..., logs: Path = ...
+    ) -> GateReport: ...
+
+
+def _confined_run(
+    root: Path,
+    gates: Sequence[Gate],
+    bounds: GateBounds | None,
+    progress: Progress,
+    *,
+    judge: Judge = unchanged,
+    past_red: bool = False,
+) -> _RunConfined:
+    """What runs gates within their bounds."""
+    places = Places(root)
+    places.prepare()
+    at_once, own = os.cpu_count() or 1, places.gate_logs
+
+    def run(folder: Path, chosen: Sequence[Gate] = gates, logs: Path = own) -> GateReport:
+        plain = partial(
+            run_gates,
+            chosen,
+            logs=logs,
+            parallel=at_once,
+            progress=progress,
+            judge=judge,
+            past_red=past_red,
+        )
+        if bounds is None:
+            return plain(folder)
+        with bounds.shell(folder, root, ours=folder != root) as shell:
+            return with_confinement(plain(folder, wrap=shell), shell, chosen)
+
+    return run
+
+
+def run_at(
+    root: Path, gates: Sequence[Gate], commit: str, *, bounds: GateBounds | None = None
+) -> GateReport:
+    """Run gates over a copy of a commit, which nothing was changed in: no floor judges it.
+
+    Those behind a red one are run as well, so that all that is red there is told at once.
+
+    Raises:
+        UsageError: The gates cannot be confined here.
+    """
+    run = _confined_run(root, gates, bounds, silent, past_red=True)
+    with git.operation(root):
+        report = _over_commit(
+            root,
+            commit,
+            gates,
+            lambda folder: run(folder, gates, Places(root).gate_logs / "base"),
+            in_place=False,
+        )
+    report = with_untested(report, commit_at(root, commit))
+    return replace(report, base=commit, head=commit)
 
 
 def _old_tests(
@@ -315,12 +380,14 @@ def judge(
 
 def prove_for(
     root: Path, gates: Sequence[Gate], *, progress: Progress = silent
-) -> tuple[GateProof, ...]:
+) -> "tuple[GateProof, ...]":
     """Whether each required gate can fail, tried on copies of the work tree's files.
 
     Raises:
         UsageError: The root is not in a git repository.
     """
+    from hornbook.gates.proof import prove  # noqa: PLC0415  # only `gates prove` and `init` do
+
     places = Places(root)
     places.prepare()
     with content(root, made_by(gates)) as now:
@@ -445,7 +512,7 @@ def _self_tested(
     """The changed files of Rust that hold tests of their own."""
     rust = {file.path: file.blob for file in files if file.is_edited and file.path.endswith(".rs")}
     texts = _blobs(root, rust.values(), environment)
-    return {path for path, blob in rust.items() if any(mark in texts[blob] for mark in _OWN_TESTS)}
+    return {path for path, blob in rust.items() if any(mark in texts[blob] for mark in OWN_TESTS)}
 
 
 def _harmless(

@@ -1,8 +1,9 @@
 """Runs gates: independent ones side by side, each with a result that says what to do."""
 
+import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,7 @@ from hornbook.errors import ConfigError
 from hornbook.gates.coverage import Coverage, measured, named_places, places, stamps
 from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.test_output import plain, problem_with_tests
-from hornbook.process.secret_mask import SecretMask, secrets_among
+from hornbook.process.secret_mask import SecretMask, secret_beside, secrets_among
 from hornbook.process.shell_command import (
     Finished,
     UseLimits,
@@ -57,6 +58,8 @@ def why_confined(output: str, *, network: bool) -> str:
 
 
 BUDGET = 6000
+MOST_FAILING = 1000
+"""So many tests that failed are named; who compares names of more compares these."""
 _LINE = 400
 _BEFORE = 2
 _AFTER = 8
@@ -151,6 +154,10 @@ Progress = Callable[[str, GateStatus | None], None]
 """Told a gate's name when it starts, with how it ended when it ends."""
 
 
+Judge = Callable[[GateResult], GateResult]
+"""Given how a gate ended, tells how that counts."""
+
+
 class Wrap(Protocol):
     """Confines gates."""
 
@@ -174,10 +181,16 @@ NO_GATES = GateResult(
 )
 _MISSING = re.compile(r"^\S*sh: (?:line )?\d+: (\S+?): (?:command )?not found$", re.MULTILINE)
 _STOPS = frozenset({GateStatus.FAILED, GateStatus.REFUSED, GateStatus.SKIPPED})
+_NO_WORD = frozenset({GateStatus.REFUSED, GateStatus.SKIPPED})
 
 
 def silent(_name: str, _ended: GateStatus | None) -> None:
     """Progress that nobody sees."""
+
+
+def unchanged(result: GateResult) -> GateResult:
+    """The judge to whom a gate counts as it ended."""
+    return result
 
 
 def run_gates(
@@ -188,11 +201,14 @@ def run_gates(
     parallel: int = 1,
     progress: Progress = silent,
     wrap: Wrap | None = None,
+    judge: Judge = unchanged,
+    past_red: bool = False,
 ) -> GateReport:
     """Run the gates over the files below the root; results come in the order of the gates.
 
-    A gate waits for those that it names in `after`, and is skipped when one of them stopped. No
-    gate at all has not passed. `wrap` confines their commands.
+    A gate waits for those that it names in `after`, and is skipped when one of them stopped, as
+    `judge` has it; with `past_red` only when one of them has nothing to say. No gate at all has not
+    passed. `wrap` confines their commands.
 
     Raises:
         ConfigError: Two gates have the same name.
@@ -203,7 +219,7 @@ def run_gates(
 
     def watched(gate: Gate, stop: int) -> GateResult:
         progress(gate.name, None)
-        result = run_gate(gate, root, logs, stop, wrap=wrap)
+        result = judge(run_gate(gate, root, logs, stop, wrap=wrap))
         progress(gate.name, result.status)
         return result
 
@@ -214,7 +230,7 @@ def run_gates(
         while waiting or running:
             for gate in _startable(waiting, results):
                 waiting.remove(gate)
-                skipped = _skipped(gate, results)
+                skipped = _skipped(gate, results, _NO_WORD if past_red else _STOPS)
                 if skipped is not None:
                     results[gate.name] = skipped
                     progress(gate.name, GateStatus.SKIPPED)
@@ -289,9 +305,11 @@ def _refused(gate: Gate, words: str) -> GateResult:
     return GateResult(gate.name, gate.required, GateStatus.REFUSED, message=words)
 
 
-def _skipped(gate: Gate, results: Mapping[str, GateResult]) -> GateResult | None:
+def _skipped(
+    gate: Gate, results: Mapping[str, GateResult], stops: Collection[GateStatus]
+) -> GateResult | None:
     """The result of a gate that comes after one that stopped; none for one that can run."""
-    stopped = [name for name in gate.after if results[name].status in _STOPS]
+    stopped = [name for name in gate.after if results[name].status in stops]
     if not stopped:
         return None
     words = f"not run: {', '.join(stopped)} did not pass"
@@ -314,7 +332,7 @@ def _run_logged(
             log=own,
             stop=stop,
             limits=None if wrap is None else wrap.limits,
-            mask=SecretMask(secrets_among(given)),
+            mask=SecretMask(secrets_among(given) | secret_beside(log)),
         )
         output = own.read_text(encoding="utf-8", errors="replace")
         own.replace(log)
@@ -348,11 +366,18 @@ def run_gate(
         result = replace(result, status=GateStatus.REFUSED)
     return replace(
         result,
+        failing=_failing(output) if problem else (),
         exit_code=finished.code,
         seconds=round(finished.seconds, 3),
         output=trim(output, log=str(log)),
         log=str(log),
     )
+
+
+def _failing(output: str) -> tuple[str, ...]:
+    from hornbook.gates.test_names import failed_tests  # noqa: PLC0415  # only where a gate fails
+
+    return tuple(itertools.islice(failed_tests(output), MOST_FAILING))
 
 
 def _below(found: Coverage | str, threshold: int) -> tuple[str | None, str]:

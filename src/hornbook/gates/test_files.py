@@ -10,6 +10,8 @@ CODE_TEXT = """
 .rb .rs .scala .swift .ts .tsx
 """
 CODE = frozenset(CODE_TEXT.split())
+OWN_TESTS = (b"#[test]", b"#[cfg(test)]", b"::test]")
+"""What shows that a file of Rust has tests of its own."""
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "specs", "e2e"})
 _TEST_NAME = re.compile(
     r"test_.+\.|.+_(?:test|spec)\.|.+\.(?:test|spec)\.|.*[a-z0-9](?:Test|Tests|Spec|IT)\."

@@ -29,6 +29,9 @@ def plain(text: str) -> str:
 
 Read = Callable[[str], bytes | None]
 
+NO_TESTS = "no tests ran"
+"""How the message of a gate begins whose tool ran no test."""
+
 _DEEPEST = 4
 # They name tools without running them.
 _MENTIONS = names(
@@ -171,7 +174,7 @@ def problem_with_tests(
     known = {name: told[name] for name in named or told}
     empty = _without_a_run(known) or _said_by_code(named, code)
     if empty and (named or not any(map(_any_ran, known.values()))):
-        return f"no tests ran ({empty[0]}): a run without a test proves nothing."
+        return f"{NO_TESTS} ({empty[0]}): a run without a test proves nothing."
     if code != 0:
         return None
     return (_silent(known) if named else None) or _failed(

@@ -119,6 +119,12 @@ class CatalogView:
         return RuleBook(self.catalog.entries, nearest=nearest)
 
     @cached_property
+    def all_rules(self) -> tuple[Entry, ...]:
+        """Every rule, also those that bind nothing, in id order."""
+        rules = (*self.rules.enforced, *self.rules.not_enforced)
+        return tuple(sorted(rules, key=lambda rule: rule.id))
+
+    @cached_property
     def rules_by_subject(self) -> dict[tuple[str, str], list[Entry]]:
         """Every rule by its domains and keywords."""
         return by_subject((*self.rules.enforced, *self.rules.not_enforced))

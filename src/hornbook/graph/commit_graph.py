@@ -41,7 +41,6 @@ from hornbook.settings.settings import Settings
 from hornbook.text.globs import parse
 from hornbook.text.tokens import counter
 from hornbook.version import __version__
-from hornbook.vocabulary.names import META_GRAPH
 
 if TYPE_CHECKING:
     from hornbook.rules.includes import Inclusion
@@ -98,10 +97,10 @@ def rules_key(root: Path, revision: str) -> str:
         ConfigError: The settings of the commit are wrong.
     """
     commit = commit_at(root, revision)
-    return _key(commit, settings_of(commit), _sources(commit))
+    return _key(commit, settings_of(commit), sources_in(commit))
 
 
-def _sources(commit: Commit) -> "CommitSources":
+def sources_in(commit: Commit) -> "CommitSources":
     """What a commit's graph is made from."""
     return commit.memo("sources", lambda: sources_of(commit, settings_of(commit), _setup(commit)))
 
@@ -122,13 +121,18 @@ def _own_files(commit: Commit, settings: Settings, setup: "ToolSetup") -> dict[s
 def _graph_of(commit: Commit) -> Snapshot:
     settings = settings_of(commit)
     with git.operation(commit.root):
-        sources = _sources(commit)
+        sources = sources_in(commit)
         kept = KeptGraphs(_folder(commit.root))
         key = _key(commit, settings, sources)
         made = kept.read(key)
         if made is None:
             made = build(commit, settings, sources)
             kept.write(key, made)
+    return snapshot_of(commit, settings, made)
+
+
+def snapshot_of(commit: Commit, settings: Settings, made: "MadeGraph") -> Snapshot:
+    """A graph that was made for a commit, ready to be asked."""
     catalog = replace(made.catalog, version=commit.sha)
     return Snapshot(lambda: _store_of(made.quads, catalog), catalog, settings)
 
@@ -174,7 +178,25 @@ def sources_of(commit: Commit, settings: Settings, setup: "ToolSetup") -> Commit
         files[path] = commit.files[real]
         if path != real:
             linked[path] = LinkedFile(path, path, real, real)
+    _check_names(commit, files)
     return CommitSources(tree, setup, files, linked, broken, frozenset(more), included)
+
+
+def _check_names(commit: Commit, paths: Iterable[str]) -> None:
+    """Refuse a commit whose rules the graph cannot name: none of them may be lost silently."""
+    wrong = [path for path in paths if not _is_utf8(path)]
+    if wrong:
+        shown = ", ".join(sorted(repr(path) for path in wrong))
+        held = f"{commit.sha[:12]} holds rules whose names are not UTF-8"
+        raise UsageError(f"{held} ({shown}): rename them, or leave them out with `exclude`.")
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class CommittedTree:
@@ -239,7 +261,7 @@ def tree_of(commit: Commit) -> CommittedTree:
 def _store_of(quads: bytes, catalog: Catalog) -> OxigraphStore:
     store = OxigraphStore.in_memory()
     store.load(zlib.decompress(quads))
-    store.replace([NamedGraph(META_GRAPH, tuple(statements.meta(catalog)))])
+    store.replace([NamedGraph(store.names.meta_graph, tuple(statements.meta(catalog)))])
     return store
 
 
@@ -391,7 +413,7 @@ def build(commit: Commit, settings: Settings, sources: CommitSources) -> MadeGra
     from hornbook.rules.document_reader import broken_link, included_text  # noqa: PLC0415  # loads the readers
     from hornbook.rules.includes import measured  # noqa: PLC0415  # loads the readers
 
-    blobs = git.blobs(commit.root, sources.files.values())
+    blobs = commit.blobs(sources.files.values())
     contents = {path: blobs[blob] for path, blob in sources.files.items()}
     contents |= {path: broken_link(why) for path, why in sources.broken.items()}
     readings = {path: _reading(path, data, sources) for path, data in contents.items()}

@@ -1,42 +1,60 @@
 """Gets documents, revisions and the catalog back from the graph."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from hornbook.graph.statements import (
-    entity,
-    iri,
-    parse_includes,
-    parse_problem,
-    signature,
-    unnumbered,
-)
+from hornbook.graph.statements import iri, is_ours, signature, unnumbered
 from hornbook.graph.store import GraphStore
 from hornbook.rules.catalog import Catalog, Entry, Removed, Revision
 from hornbook.rules.code.file import CodeFile, Signature
-from hornbook.rules.document import Chunk, DecisionFacts, Document, Link, Pattern, Problem
+from hornbook.rules.document import (
+    Chunk,
+    DecisionFacts,
+    Document,
+    Include,
+    Link,
+    Part,
+    Pattern,
+    Problem,
+    Unread,
+)
 from hornbook.vocabulary import predicates as p
-from hornbook.vocabulary.names import graph_iri
 from hornbook.vocabulary.predicates import Predicate
-from hornbook.vocabulary.terms import Activation, Category, Scope, Severity
+from hornbook.vocabulary.terms import Activation, Category, Level, Scope, Severity
 
 Triples = Mapping[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """What the graph says of a document and, by their ids, of the things below it."""
+
+    triples: Triples
+    things: Mapping[str, Triples]
+
+    def parts(self, kind: str) -> list[Triples]:
+        """The parts of one kind, in the order in which they were written."""
+        names = self.triples.get(p.PART_KINDS[kind].link.name, ())
+        ordered = sorted(names, key=lambda name: int(name.rpartition(".")[2]))
+        return [self.things[name] for name in ordered]
 
 
 def catalog(store: GraphStore) -> Catalog:
     """The metadata of every current document, and what is left of the others, by the graph."""
     things = _by_subject(store.rows("catalog"))
+    parents = sorted(name for name, triples in things.items() if p.TYPE.name in triples)
     counts = {graph: int(count) for graph, count in store.rows("graph_sizes")}
     entries = tuple(
-        entry(entity_id, things[entity_id], counts[graph_iri(entity_id)])
-        for entity_id in sorted(things)
+        _entry(name, _Described(things[name], things), counts[store.names.graph(name)])
+        for name in parents
     )
     return Catalog(
         entries=entries,
         removed=removed_documents(store),
-        signatures={signature(triples): tuple(sorted(triples)) for triples in things.values()},
+        signatures={signature(things[name]): tuple(sorted(things[name])) for name in parents},
+        repository=store.names.repository,
+        base_iri=store.names.base,
     )
 
 
@@ -48,12 +66,29 @@ def removed_documents(store: GraphStore) -> tuple[Removed, ...]:
 
 def document(store: GraphStore, document_id: str) -> Document | None:
     """One current document whole, with its chunks, or None."""
-    things = _by_subject(store.rows("document", graph=iri(graph_iri(document_id))))
+    rows = store.rows("document", graph=iri(store.names.graph(document_id)))
+    return _whole(document_id, rows)
+
+
+def documents(store: GraphStore, ids: Iterable[str]) -> dict[str, Document]:
+    """Several current documents whole, asked for at once; those that are not there are missing."""
+    terms = " ".join(map(store.names.term, ids))
+    rows: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for document_id, *statement in store.rows("documents", documents=terms) if terms else ():
+        rows[document_id].append(tuple(statement))
+    read = ((each, _whole(each, statements)) for each, statements in rows.items())
+    return {each: found for each, found in read if found is not None}
+
+
+def _whole(document_id: str, rows: Iterable[tuple[str, ...]]) -> Document | None:
+    """A document from all that its named graph says."""
+    things = _by_subject(rows)
     parent = things.pop(document_id, None)
     if parent is None:
         return None
-    chunks = sorted(map(_chunk, things.values()), key=lambda chunk: chunk.index)
-    return _document(document_id, parent, tuple(chunks))
+    pieces = (triples for triples in things.values() if p.CHUNK_INDEX.name in triples)
+    chunks = sorted(map(_chunk, pieces), key=lambda chunk: chunk.index)
+    return _document(document_id, _Described(parent, things), tuple(chunks))
 
 
 def code_file(document: Document) -> CodeFile:
@@ -69,13 +104,13 @@ def code_file(document: Document) -> CodeFile:
 
 def revisions(store: GraphStore, document_id: str) -> tuple[Revision, ...]:
     """The revisions of a document, in id order."""
-    things = _by_subject(store.rows("revisions", document=entity(document_id)))
+    things = _by_subject(store.rows("revisions", document=store.names.term(document_id)))
     return tuple(
         Revision(
             id=revision_id,
             document_id=document_id,
-            sha256=_one(triples, p.CONTENT_HASH),
-            path=_one(triples, p.LOCATION),
+            sha256=_one(triples, p.FILE_HASH),
+            path=_one(triples, p.FILE_PATH),
             began=_many(triples, p.GENERATED_AT),
             ended=_many(triples, p.INVALIDATED_AT),
             derived_from=_many(triples, p.DERIVED_FROM),
@@ -84,8 +119,9 @@ def revisions(store: GraphStore, document_id: str) -> tuple[Revision, ...]:
     )
 
 
-def entry(entity_id: str, triples: Triples, count: int) -> Entry:
+def _entry(entity_id: str, said: _Described, count: int) -> Entry:
     """A document's metadata from its triples; its named graph has `count` of them."""
+    triples = said.triples
     path = _one(triples, p.FILE_PATH)
     return Entry(
         id=entity_id,
@@ -103,16 +139,16 @@ def entry(entity_id: str, triples: Triples, count: int) -> Entry:
         triples=count,
         wanted_id=_one(triples, p.CLASHES_WITH) or entity_id,
         signature=signature(triples),
-        patterns=_patterns(triples),
+        patterns=_patterns(said),
         domains=_many(triples, p.DOMAIN),
         keywords=_many(triples, p.KEYWORDS),
         inferred=_many(triples, p.INFERRED),
-        links=_links(triples),
+        links=_links(said),
         formerly=_many(triples, p.FORMERLY),
         link=_one(triples, p.LINK_TARGET),
-        includes=parse_includes(triples.get(p.INCLUDE.name, ())),
+        includes=_includes(said),
         only_includes=p.ONLY_INCLUDES.name in triples,
-        problems=_problems(path, triples),
+        problems=_problems(path, said),
     )
 
 
@@ -165,16 +201,28 @@ def in_order(document: Document) -> Document:
         inferred=tuple(sorted(set(document.inferred))),
         decision=_deciders_in_order(document.decision),
         links=tuple(sorted(set(document.links), key=link_order)),
+        includes=tuple(replace(e, globs=tuple(sorted(set(e.globs)))) for e in document.includes),
         facts=tuple(sorted(set(document.facts))),
+        parts=tuple(sorted(map(_facts_in_order, document.parts), key=_part_order)),
         problems=tuple(sorted(set(document.problems), key=problem_order)),
     )
+
+
+def _facts_in_order(part: Part) -> Part:
+    return replace(part, facts=tuple(sorted(part.facts)))
+
+
+def _part_order(part: Part) -> int:
+    """By kind; within one kind the order of the record stays."""
+    return tuple(p.PART_KINDS).index(part.kind)
 
 
 def _deciders_in_order(facts: DecisionFacts | None) -> DecisionFacts | None:
     return facts and replace(facts, deciders=tuple(sorted(set(facts.deciders))))
 
 
-def _document(entity_id: str, triples: Triples, chunks: tuple[Chunk, ...]) -> Document:
+def _document(entity_id: str, said: _Described, chunks: tuple[Chunk, ...]) -> Document:
+    triples = said.triples
     path = _one(triples, p.FILE_PATH)
     return Document(
         id=entity_id,
@@ -188,7 +236,7 @@ def _document(entity_id: str, triples: Triples, chunks: tuple[Chunk, ...]) -> Do
         mime_type=_one(triples, p.MIME_TYPE),
         tool=_one(triples, p.TOOL),
         head=_one(triples, p.HEAD),
-        patterns=_patterns(triples),
+        patterns=_patterns(said),
         summary=_one(triples, p.SUMMARY),
         requirements=unnumbered(triples.get(p.REQUIREMENTS.name, ())),
         domains=_many(triples, p.DOMAIN),
@@ -200,14 +248,15 @@ def _document(entity_id: str, triples: Triples, chunks: tuple[Chunk, ...]) -> Do
         project=_one(triples, p.META_PROJECT) or None,
         inferred=_many(triples, p.INFERRED),
         decision=_decision(triples),
-        links=_links(triples),
+        links=_links(said),
         facts=_facts(triples),
+        parts=_record_parts(said),
         link=_one(triples, p.LINK_TARGET),
-        includes=parse_includes(triples.get(p.INCLUDE.name, ())),
+        includes=_includes(said),
         only_includes=p.ONLY_INCLUDES.name in triples,
         chunks=chunks,
         tokens=int(_one(triples, p.TOKENS)),
-        problems=_problems(path, triples),
+        problems=_problems(path, said),
     )
 
 
@@ -222,10 +271,40 @@ def _chunk(triples: Triples) -> Chunk:
     )
 
 
-def _patterns(triples: Triples) -> tuple[Pattern, ...]:
-    read = (json.loads(text) for text in triples.get(p.APPLIES_TO_RAW.name, ()))
-    patterns = (Pattern(glob, raw, line) for glob, line, raw in read)
+def _patterns(said: _Described) -> tuple[Pattern, ...]:
+    patterns = (
+        Pattern(_one(each, p.PATTERN_GLOB), _one(each, p.PATTERN_RAW), _line(each, p.PATTERN_LINE))
+        for each in said.parts("pattern")
+    )
     return tuple(sorted(patterns, key=pattern_order))
+
+
+def _includes(said: _Described) -> tuple[Include, ...]:
+    return tuple(
+        Include(
+            path=_one(each, p.INCLUDE_PATH),
+            by=_one(each, p.INCLUDE_BY),
+            line=int(_one(each, p.INCLUDE_LINE)),
+            sha256=_one(each, p.INCLUDE_HASH),
+            tokens=int(_one(each, p.INCLUDE_TOKENS)),
+            id=_one(each, p.INCLUDE_DOCUMENT),
+            unread=Unread(_one(each, p.INCLUDE_UNREAD)) if p.INCLUDE_UNREAD.name in each else None,
+            globs=_many(each, p.INCLUDE_GLOB),
+        )
+        for each in said.parts("include")
+    )
+
+
+def _record_parts(said: _Described) -> tuple[Part, ...]:
+    return tuple(
+        Part(kind, tuple(sorted((n, v) for n, v in _pairs(each) if n != p.RDF_TYPE.name)))
+        for kind in ("finding", "objection")
+        for each in said.parts(kind)
+    )
+
+
+def _pairs(triples: Triples) -> Iterable[tuple[str, str]]:
+    return ((name, value) for name, values in triples.items() for value in values)
 
 
 def pattern_order(pattern: Pattern) -> tuple[int, str, str]:
@@ -243,9 +322,17 @@ def problem_order(problem: Problem) -> tuple[int, str, str]:
     return (problem.line or 0, problem.code, problem.message)
 
 
-def _links(triples: Triples) -> tuple[Link, ...]:
-    read = (json.loads(text) for text in triples.get(p.REFERENCE.name, ()))
-    return tuple(sorted((Link(*fields) for fields in read), key=link_order))
+def _links(said: _Described) -> tuple[Link, ...]:
+    links = (
+        Link(
+            relation=_one(each, p.MENTION_RELATION),
+            reference=_one(each, p.MENTION_TEXT),
+            line=_line(each, p.MENTION_LINE),
+            target=_one(each, p.MENTION_TARGET) or None,
+        )
+        for each in said.parts("mention")
+    )
+    return tuple(sorted(links, key=link_order))
 
 
 def _facts(triples: Triples) -> tuple[tuple[str, str], ...]:
@@ -263,9 +350,23 @@ def _decision(triples: Triples) -> DecisionFacts | None:
     )
 
 
-def _problems(path: str, triples: Triples) -> tuple[Problem, ...]:
-    found = [parse_problem(path, text) for text in triples.get(p.META_ERROR.name, ())]
+def _problems(path: str, said: _Described) -> tuple[Problem, ...]:
+    found = (
+        Problem(
+            path=path,
+            line=_line(each, p.PROBLEM_LINE),
+            code=_one(each, p.PROBLEM_CODE),
+            level=Level(_one(each, p.PROBLEM_LEVEL)),
+            message=_one(each, p.PROBLEM_MESSAGE),
+        )
+        for each in said.parts("problem")
+    )
     return tuple(sorted(found, key=problem_order))
+
+
+def _line(triples: Triples, predicate: Predicate) -> int | None:
+    text = _one(triples, predicate)
+    return int(text) if text else None
 
 
 def _one(triples: Triples, predicate: Predicate) -> str:
@@ -279,5 +380,6 @@ def _many(triples: Triples, predicate: Predicate) -> tuple[str, ...]:
 def _by_subject(rows: Iterable[tuple[str, ...]]) -> dict[str, dict[str, list[str]]]:
     things: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for subject, predicate, value in rows:
-        things[subject][predicate].append(value)
+        if is_ours(predicate, value):
+            things[subject][predicate].append(value)
     return things

@@ -20,15 +20,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO
 
 import msgspec
 
-from hornbook.errors import StoreError
-from hornbook.graph.statements import XSD, SubjectStatements
-from hornbook.graph.store import translate_store_errors
+from hornbook.errors import HornbookError
+from hornbook.graph.statements import XSD, is_ours
+from hornbook.graph.store import index_error, translate_store_errors
 from hornbook.vocabulary import predicates as p
-from hornbook.vocabulary.names import name_of
+from hornbook.vocabulary.names import Namespace
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -40,12 +39,12 @@ ENCODER = msgspec.msgpack.Encoder()
 HEAD = struct.Struct("<I")
 # Times whose spelling by the store is known; others are left to it.
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,18}))?Z\Z")
-_INTEGER, _DATE_TIME = f"^^<{XSD}integer>", f"^^<{XSD}dateTime>"
+_INTEGER, _BOOLEAN, _DATE_TIME = (f"^^<{XSD}{each}>" for each in ("integer", "boolean", "dateTime"))
 
 
 def in_order(pairs: Iterable[tuple[str, str]]) -> Pairs:
-    """Predicates with their values, each once: by predicate, then by number, then by text."""
-    return tuple(sorted(set(pairs), key=_order))
+    """Our predicates with their values, each once: by predicate, then by number, then by text."""
+    return tuple(sorted({pair for pair in pairs if is_ours(*pair)}, key=_order))
 
 
 def _order(pair: tuple[str, str]) -> tuple[str, int, str]:
@@ -54,30 +53,32 @@ def _order(pair: tuple[str, str]) -> tuple[str, int, str]:
     return (name, int(number) if number.isdigit() else 0, text)
 
 
-def extract(statements: Iterable[str], document_id: str) -> bytes:
+def extract(statements: Iterable[str], document_id: str, names: Namespace) -> bytes:
     """What some statements say of the document itself; empty if the store may say it otherwise."""
-    start = SubjectStatements(document_id, []).term + " "
+    start = names.term(document_id) + " "
     pairs = []
     for line in statements:
         if line.startswith(start):
             name, _, term = line[len(start) :].partition(" ")
-            text = _text(term)
+            text = _text(term, names)
             if text is None:
                 return b""
-            pairs.append((name_of(name[1:-1]), text))
+            pairs.append((names.name_of(name[1:-1]), text))
     return ENCODER.encode(in_order(pairs))
 
 
-def _text(term: str) -> str | None:
+def _text(term: str, names: Namespace) -> str | None:
     """A term as the store's answers have it, or None where that is not certain."""
     if term.startswith("<"):
-        return name_of(term[1:-1])
+        return names.name_of(term[1:-1])
     if term.endswith('"'):
         found: str = json.loads(term)
         return found
     if term.endswith(_INTEGER):
         text: str = json.loads(term.removesuffix(_INTEGER))
         return text if text == str(int(text)) and abs(int(text)) < 2**63 else None
+    if term.endswith(_BOOLEAN):
+        return "true" if term.startswith('"true"') else "false"
     if term.endswith(_DATE_TIME):
         return _time(json.loads(term.removesuffix(_DATE_TIME)))
     return None
@@ -133,10 +134,8 @@ def read_places(folder: Path) -> ExtractIndex:
     return ExtractIndex(segments, data[start:])
 
 
-def _damaged(problem: Exception) -> StoreError:
-    return StoreError(
-        f"the extracts of the index are damaged ({problem}): run `hornbook ingest --rebuild`."
-    )
+def _damaged(problem: Exception) -> HornbookError:
+    return index_error("the index's `extracts`", problem)
 
 
 class Extracts:
@@ -191,13 +190,16 @@ PIECE = 8 * 1024 * 1024
 class ExtractWriter:
     """Makes the extracts of the next generation from those of the last one and what is new."""
 
-    def __init__(self, folder: Path, base: Path | None, before: Sequence[str]) -> None:
+    def __init__(
+        self, folder: Path, base: Path | None, before: Sequence[str], names: Namespace
+    ) -> None:
         """`base` has the extracts of the documents `before`, in this order; None if there are none.
 
         Raises:
             StoreError: They are damaged.
         """
         self._folder = folder
+        self._names = names
         self._ids = tuple(before)
         self._base = base
         folder.mkdir()
@@ -213,7 +215,7 @@ class ExtractWriter:
 
     def add(self, document_id: str, statements: Iterable[str]) -> None:
         """Take what is written into the graph of a document."""
-        data = extract(statements, document_id)
+        data = extract(statements, document_id, self._names)
         self._made[document_id] = (len(data), self._size)
         self._size += len(data)
         self._waiting_size += len(data)
@@ -225,7 +227,6 @@ class ExtractWriter:
         """Write what waits; a file that stayed open would outlive a writer that fails."""
         with (self._folder / str(self._number)).open("ab") as file:
             file.write(b"".join(self._waiting))
-            _settle(file)
         self._waiting, self._waiting_size = [], 0
 
     def finish(self, after: Sequence[str]) -> None:
@@ -255,7 +256,6 @@ class ExtractWriter:
         head = ENCODER.encode(tuple(kept))
         with (self._folder / PLACES).open("wb") as file:
             file.write(HEAD.pack(len(head)) + head + bytes(records))
-            _settle(file)
 
     def _records(self, after: tuple[str, ...]) -> bytearray:
         width, old, before = PLACE.size, self._before.records, self._ids
@@ -286,7 +286,6 @@ class ExtractWriter:
                     PLACE.pack_into(records, place * PLACE.size, number, length, file.tell())
                     file.write(sources[segment].read(length))
             size = file.tell()
-            _settle(file)
         for each, source in sources.items():
             source.close()
             (self._folder / str(each)).unlink()
@@ -317,9 +316,3 @@ def _link(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         target.write_bytes(source.read_bytes())
-
-
-def _settle(file: BinaryIO) -> None:
-    """Have the disk keep a file."""
-    file.flush()
-    os.fsync(file.fileno())

@@ -8,6 +8,7 @@ store/
     graph                 the Oxigraph store, never written again once it is published
     catalog               the catalog of that graph
     extracts              what it says of each document, ready to be read
+    seal                  the sha256 of each of these files
     lock                  held shared by readers, so that nobody deletes it under them
 ```
 A writer that is killed leaves a folder that was never published; the next writer removes it.
@@ -26,19 +27,23 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import file_digest, sha256
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from hornbook.disk import lock, locked, settle, write_whole
-from hornbook.errors import StoreError
+from hornbook.disk import lock, locked, settle, settle_below, to_seconds, write_whole
+from hornbook.errors import HornbookError, StoreError
 from hornbook.rules.catalog import Catalog
 
 if TYPE_CHECKING:
     from hornbook.graph.extracts import Extracts, ExtractWriter
     from hornbook.graph.oxigraph import OxigraphStore
+    from hornbook.graph.store import PublishedGeneration
+    from hornbook.vocabulary.names import Namespace
 
 _NAME = re.compile(r"\d+-[0-9a-f]+")
 _DECODER = msgspec.msgpack.Decoder(Catalog)
@@ -76,8 +81,13 @@ class Generation:
 
         with self._opening:
             if self._store is None:
-                self._store = OxigraphStore.read_only(self.folder / "graph")
+                self._store = OxigraphStore.read_only(self.folder / "graph", self.catalog.names)
             return self._store
+
+    def published_at(self) -> str:
+        """When its catalog was written, just before it was published."""
+        moment = (self.folder / "catalog").stat().st_mtime
+        return to_seconds(datetime.fromtimestamp(moment, UTC))
 
     def close(self) -> None:
         """Stop reading; the generation may be deleted from now on."""
@@ -95,10 +105,18 @@ class DraftGeneration:
     store: "OxigraphStore"
     folder: Path
     extracts: "ExtractWriter"
+    base: Path | None
+    owner: "Generations"
+
+    def publish(self, catalog: Catalog) -> None:
+        """Make it the generation that readers open from now on."""
+        self.owner.publish(self, catalog)
 
 
 class Generations:
     """The store folder of one workspace."""
+
+    in_batches = True
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -139,9 +157,30 @@ class Generations:
             return Generation(name, place, self._decoded[1], handle)
         except (OSError, msgspec.MsgspecError) as problem:
             os.close(handle)
-            raise StoreError(
-                f"the index in {place} is damaged ({problem}): run `hornbook ingest --rebuild`."
-            ) from problem
+            raise _index_error(f"the index in {place}", problem) from problem
+
+    @property
+    def seen(self) -> Path:
+        """The file that says which files the last ingest saw."""
+        return self.folder / "seen"
+
+    def last_catalog(self) -> Catalog | None:
+        """The catalog of what is published, if there is one.
+
+        Raises:
+            StoreError: It is there but damaged.
+        """
+        generation = self.open()
+        if generation is None:
+            return None
+        generation.close()
+        return generation.catalog
+
+    def release(self) -> None:
+        """Nothing: there are no connections."""
+
+    def keep_last_ingest(self, name: str) -> None:
+        """Nothing: who ingests here also publishes here."""
 
     @contextlib.contextmanager
     def writing(self, waiting: Callable[[], None]) -> Iterator[None]:
@@ -164,7 +203,7 @@ class Generations:
         finally:
             os.close(handle)
 
-    def draft(self, base: Generation | None) -> DraftGeneration:
+    def draft(self, base: "PublishedGeneration | None", names: "Namespace") -> DraftGeneration:
         """The next generation, starting as a copy of `base`, or empty."""
         from hornbook.graph.extracts import FOLDER, ExtractWriter  # noqa: PLC0415  # start-up
         from hornbook.graph.oxigraph import OxigraphStore, copy_closed  # noqa: PLC0415  # start-up: only a writer needs it
@@ -174,28 +213,58 @@ class Generations:
         folder = self._generations / f"{number}-{os.urandom(4).hex()}"
         folder.mkdir()
         (folder / "lock").touch()
-        if base is None:
-            extracts = ExtractWriter(folder / FOLDER, None, ())
+        if not isinstance(base, Generation):
+            base = None
+            extracts = ExtractWriter(folder / FOLDER, None, (), names)
         else:
             copy_closed(base.folder / "graph", folder / "graph")
             ids = [entry.id for entry in base.catalog.entries]
-            extracts = ExtractWriter(folder / FOLDER, base.folder / FOLDER, ids)
-        return DraftGeneration(OxigraphStore.writable(folder / "graph"), folder, extracts)
+            extracts = ExtractWriter(folder / FOLDER, base.folder / FOLDER, ids, names)
+        store = OxigraphStore.writable(folder / "graph", names)
+        before = None if base is None else base.folder
+        return DraftGeneration(store, folder, extracts, before, self)
 
     def publish(self, draft: DraftGeneration, catalog: Catalog) -> None:
         """Make the draft the generation that readers open from now on."""
         draft.store.close()
         draft.extracts.finish([entry.id for entry in catalog.entries])
-        _write(draft.folder / "catalog", _ENCODER.encode(catalog))
+        write_whole(draft.folder / "catalog", _ENCODER.encode(catalog), durable=False)
+        write_seal(draft.folder, draft.base)
+        settle_below(draft.folder)
+        settle(self._generations)
         if self._pointer.is_dir():
             shutil.rmtree(self._pointer)
         _write(self._pointer, draft.folder.name.encode())
         self._decoded = (draft.folder.name, catalog)
         self._prune()
 
+    def folder_of(self, name: str) -> Path:
+        """Where a generation lies."""
+        return self._generations / name
+
     def ever_published(self) -> bool:
         """Whether readers have something to lose while the graph is built anew."""
         return self._published_or_none() is not None
+
+    def open_last(self) -> Generation | None:
+        """The same: only ingests of this workspace publish here.
+
+        Raises:
+            StoreError: As `open` does.
+        """
+        return self.open()
+
+    def is_last(self, name: str) -> bool:
+        """Whether a generation is the published one.
+
+        Raises:
+            StoreError: What is published cannot be told.
+        """
+        return name == self.published()
+
+    def has_last_ingest(self) -> bool:
+        """Whether something is published: only ingests of this workspace publish here."""
+        return self.published() is not None
 
     def published(self) -> str | None:
         """The name of the generation that readers open, if there is one.
@@ -208,13 +277,10 @@ class Generations:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, UnicodeDecodeError) as problem:
-            raise self._damaged(problem) from problem
+            raise _index_error(str(self._pointer), problem) from problem
         if not _NAME.fullmatch(name):
-            raise self._damaged(f"it names {name!r}")
+            raise _index_error(str(self._pointer), ValueError(f"it names {name!r}"))
         return name
-
-    def _damaged(self, why: object) -> StoreError:
-        return StoreError(f"{self._pointer} is damaged ({why}): run `hornbook ingest --rebuild`.")
 
     def _published_or_none(self) -> str | None:
         try:
@@ -230,6 +296,57 @@ class Generations:
                 shutil.rmtree(place, ignore_errors=True)
 
 
+SEAL = "seal"
+_DIGEST = 32
+"""Bytes of its own hash, which stands before the others."""
+
+
+def sealed_files(folder: Path) -> dict[str, Path]:
+    """The files of a generation that never change, by their name below it."""
+    found = {"catalog": folder / "catalog"}
+    for part in ("extracts", "graph"):
+        for path in sorted((folder / part).glob("*")):
+            if path.name != "LOCK" and not path.name.startswith("LOG"):  # the store's own notes
+                found[f"{part}/{path.name}"] = path
+    return found
+
+
+def write_seal(folder: Path, base: Path | None) -> None:
+    """Write down the hash of each file; one that is shared with `base` was hashed before."""
+    before = read_seal(base) or {} if base is not None else {}
+    hashes = {}
+    for name, path in sealed_files(folder).items():
+        known = before.get(name)
+        shared = known is not None and base is not None and _is_same(path, base / name)
+        hashes[name] = str(known) if shared else hash_of(path)
+    data = _ENCODER.encode(hashes)
+    write_whole(folder / SEAL, sha256(data).digest() + data, durable=False)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two names are one file; what somebody removed is none."""
+    try:
+        return path.samefile(other)
+    except FileNotFoundError:
+        return False
+
+
+def read_seal(folder: Path) -> dict[str, str] | None:
+    """The hash that each file of a generation was published with; None if none can be read."""
+    try:
+        data = (folder / SEAL).read_bytes()
+        whole = data[:_DIGEST] == sha256(data[_DIGEST:]).digest()
+        return msgspec.msgpack.decode(data[_DIGEST:], type=dict[str, str]) if whole else None
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def hash_of(path: Path) -> str:
+    """The sha256 of a file."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
 def _unread(place: Path) -> bool:
     """Whether nobody reads a generation; then its lock is gone, so that nobody begins to."""
     try:
@@ -241,6 +358,12 @@ def _unread(place: Path) -> bool:
     (place / "lock").unlink(missing_ok=True)
     os.close(handle)
     return True
+
+
+def _index_error(what: str, problem: Exception) -> HornbookError:
+    from hornbook.graph.store import index_error  # noqa: PLC0415  # start-up: only where it fails
+
+    return index_error(what, problem)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -14,44 +14,79 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from hornbook.errors import StoreError
-from hornbook.graph.statements import iri, literal
+from hornbook.graph.statements import iri, literal, quads
 from hornbook.graph.store import NamedGraph, Rows, fill, translate_store_errors
-from hornbook.vocabulary.names import PREFIXES, name_of
+from hornbook.vocabulary.names import ONTOLOGY, UNNAMED, Namespace
+
+_ONTOLOGY = ox.NamedNode(ONTOLOGY)
+_OF_ONTOLOGY = f" <{ONTOLOGY}> .".encode()
+
+
+_MOST_WAITING = 4_000_000
+"""Characters of quads that are kept in memory before they are written."""
 
 
 class OxigraphStore:
-    """An embedded Oxigraph store, in memory or on disk."""
+    """An embedded Oxigraph store, in memory or on disk.
 
-    def __init__(self, store: ox.Store) -> None:
-        self._store = store
+    What is written into a new folder waits until it is read, is much or the store is closed: one
+    load in bulk takes less than half of what a load and an update take, which leave a log to be
+    flushed.
+    """
+
+    def __init__(self, store: ox.Store, names: Namespace, *, new: bool = False) -> None:
+        self._written = store
+        self._waiting: dict[str, str] | None = {} if new else None
+        self._size_waiting = 0
+        self.names = names
+
+    @property
+    def _store(self) -> ox.Store:
+        """The store with all that was to be written into it."""
+        if self._waiting:
+            waiting, self._waiting = "".join(self._waiting.values()), None
+            with translate_store_errors():
+                self._written.bulk_load(waiting.encode(), format=ox.RdfFormat.N_QUADS)
+        return self._written
 
     @classmethod
-    def in_memory(cls) -> "OxigraphStore":
+    def in_memory(cls, names: Namespace = UNNAMED) -> "OxigraphStore":
         """A new, empty store that lives as long as the process."""
-        return cls(ox.Store())
+        return cls(ox.Store(), names)
 
     @classmethod
-    def writable(cls, folder: Path) -> "OxigraphStore":
+    def writable(cls, folder: Path, names: Namespace) -> "OxigraphStore":
         """The store in a folder, opened for its only writer."""
-        return cls(_opened(folder, read_only=False))
+        new = not folder.exists()
+        return cls(_opened(folder, read_only=False), names, new=new)
 
     @classmethod
-    def read_only(cls, folder: Path) -> "OxigraphStore":
+    def read_only(cls, folder: Path, names: Namespace) -> "OxigraphStore":
         """The store in a folder that nobody writes to."""
-        return cls(_opened(folder, read_only=True))
+        return cls(_opened(folder, read_only=True), names)
 
     def rows(self, name: str, /, **terms: str) -> Rows:
         """The rows of a named query."""
         text = fill(name, terms)
         with translate_store_errors():
-            solutions = self._store.query(text, prefixes=PREFIXES)
+            solutions = self._store.query(text, prefixes=self.names.prefixes)
             if not isinstance(solutions, ox.QuerySolutions):
                 raise TypeError(f"named query {name!r} is no SELECT")
             width = range(len(solutions.variables))
-            return [tuple(_text(solution[column]) for column in width) for solution in solutions]
+            return [
+                tuple(self._text(solution[column]) for column in width) for solution in solutions
+            ]
+
+    def _text(self, term: object) -> str:
+        if isinstance(term, ox.NamedNode):
+            return self.names.name_of(term.value)
+        return term.value if isinstance(term, ox.Literal) else ""
 
     def replace(self, graphs: Iterable[NamedGraph]) -> None:
         """Replace the content of some named graphs by writing only what differs."""
+        graphs = tuple(graphs)
+        if self._wait_with(graphs):
+            return
         deleted: list[str] = []
         inserted: list[str] = []
         for graph in graphs:
@@ -67,6 +102,15 @@ class OxigraphStore:
         if requests:
             with translate_store_errors():
                 self._store.update(" ;\n".join(requests))
+
+    def _wait_with(self, graphs: Sequence[NamedGraph]) -> bool:
+        """Whether it is enough to remember graphs of which nothing was written yet."""
+        if self._waiting is None or self._size_waiting > _MOST_WAITING:
+            return False
+        for graph in graphs:
+            self._waiting[graph.iri] = quads(graph.statements, graph.iri)
+            self._size_waiting += len(self._waiting[graph.iri])
+        return True
 
     def load(self, nquads: Path | bytes) -> None:
         """Add the quads of a file at once, twice as fast as one by one; not atomic on its own."""
@@ -85,21 +129,26 @@ class OxigraphStore:
         )
 
     def canonical(self) -> list[bytes]:
-        """Every quad as a line of canonical N-Quads, sorted; there are no blank nodes."""
+        """Every quad as a line of canonical N-Quads, sorted; there are no blank nodes.
+
+        The ontology, which lies in every store for queries about terms, is the same everywhere and
+        no part of what is known of a repository.
+        """
         target = io.BytesIO()
         with translate_store_errors():
             self._store.dump(target, format=ox.RdfFormat.N_QUADS)
-        return sorted(target.getvalue().splitlines())
+        lines = target.getvalue().splitlines()
+        return sorted(line for line in lines if not line.endswith(_OF_ONTOLOGY))
 
     def quads(self) -> Iterator[ox.Quad]:
-        """Every quad in canonical order."""
+        """Every quad in canonical order, but for those of the ontology."""
         with translate_store_errors():
-            return iter(sorted(self._store.quads_for_pattern(None, None, None, None), key=str))
+            found = self._store.quads_for_pattern(None, None, None, None)
+            return iter(sorted((q for q in found if q.graph_name != _ONTOLOGY), key=str))
 
     def query(
         self,
         text: str,
-        prefixes: dict[str, str],
         *,
         union: bool,
         default: Sequence[str] | None = None,
@@ -114,10 +163,12 @@ class OxigraphStore:
             ValueError: A graph is not named by an IRI.
         """
         if default is None and named is None:
-            return self._store.query(text, prefixes=prefixes, use_default_graph_as_union=union)
+            return self._store.query(
+                text, prefixes=self.names.prefixes, use_default_graph_as_union=union
+            )
         return self._store.query(
             text,
-            prefixes=prefixes,
+            prefixes=self.names.prefixes,
             default_graph=[ox.NamedNode(each) for each in default or ()],
             named_graphs=[ox.NamedNode(each) for each in named or ()],
         )
@@ -130,7 +181,7 @@ class OxigraphStore:
 
     def release(self) -> None:
         """Give the folder free. Oxigraph has no close: it closes when nothing refers to it."""
-        del self._store
+        del self._written
         gc.collect(0)
 
 
@@ -161,12 +212,6 @@ def _block(graph: str, statements: list[str]) -> list[str]:
     if not statements:
         return []
     return [f"GRAPH {iri(graph)} {{ {' . '.join(statements)} }}"]
-
-
-def _text(term: object) -> str:
-    if isinstance(term, ox.NamedNode):
-        return name_of(term.value)
-    return term.value if isinstance(term, ox.Literal) else ""
 
 
 def _term(term: object) -> str:

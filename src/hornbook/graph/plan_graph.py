@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from hornbook.graph.oxigraph import OxigraphStore
-from hornbook.graph.statements import SubjectStatements, entity
+from hornbook.graph.statements import SubjectStatements
 from hornbook.graph.store import NamedGraph, RecordingStore
 from hornbook.vocabulary import predicates as p
-from hornbook.vocabulary.names import graph_iri
+from hornbook.vocabulary.names import UNNAMED
 
 
 class PlanGraph:
@@ -24,13 +24,13 @@ class PlanGraph:
     def standing(self) -> frozenset[str]:
         """The decisions that are derived from the plan and stand."""
         return frozenset(
-            row[0] for row in self.store.rows("plan_decisions", plan=entity(self._plan))
+            row[0] for row in self.store.rows("plan_decisions", plan=UNNAMED.term(self._plan))
         )
 
 
 def _graph(plan_id: str, decision: str, status: str) -> NamedGraph:
     statements: list[str] = []
-    say = SubjectStatements(decision, statements)
+    say = SubjectStatements(decision, statements, UNNAMED)
     say.say(p.DERIVED_FROM, plan_id)
     say.say(p.DECISION_STATUS, status)
-    return NamedGraph(graph_iri(decision), tuple(statements))
+    return NamedGraph(UNNAMED.graph(decision), tuple(statements))

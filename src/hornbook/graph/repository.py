@@ -18,10 +18,13 @@ from hornbook.vocabulary.terms import Category
 
 if TYPE_CHECKING:
     from hornbook.graph.catalog_view import CatalogView, ReserveReport
-    from hornbook.graph.generations import Generation, Generations
     from hornbook.graph.ingest.report import HistoryLine, IngestReport, Progress
     from hornbook.graph.oxigraph import OxigraphStore
     from hornbook.graph.snapshot import Snapshot
+    from hornbook.graph.store import GenerationStore, PublishedGeneration
+    from hornbook.rules.catalog import Catalog
+    from hornbook.rules.document import Problem
+    from hornbook.settings.settings import Settings
 
 # A report on fit samples at most so many files of a repository.
 MOST_FILES = 20_000
@@ -46,6 +49,30 @@ def _nobody() -> None:
     """Wait for another writer without telling anybody."""
 
 
+def generation_store(places: Places, settings: Settings) -> GenerationStore:
+    """Where the generations of a repository are published, as its settings say."""
+    if settings.graph.is_remote:
+        from hornbook.graph.ingest.ingestion import namespace  # noqa: PLC0415  # start-up
+        from hornbook.graph.remote.generations import RemoteGenerations  # noqa: PLC0415  # start-up
+
+        names = namespace(places.root, settings)
+        return RemoteGenerations(places.store, settings.graph, names)
+    from hornbook.graph.generations import Generations  # noqa: PLC0415  # start-up
+
+    return Generations(places.store)
+
+
+def last_catalog(places: Places, settings: Settings) -> Catalog | None:
+    """What the last ingest here left, as far as this machine knows; a remote store is not asked.
+
+    Raises:
+        StoreError: The index on disk is damaged.
+    """
+    if not places.store.is_dir():
+        return None
+    return generation_store(places, settings).last_catalog()
+
+
 class Repository:
     """One repository with its graph, whose newest state is opened when it is first asked for.
 
@@ -55,9 +82,9 @@ class Repository:
     def __init__(self, root: Path, *checks: Check) -> None:
         self.places = Places(root)
         self.settings = load(root, *checks)
-        self._generation: Generation | None = None
+        self._generation: PublishedGeneration | None = None
         self._snapshot: Snapshot | None = None
-        self._stores: dict[Path, Generations] = {}
+        self._stores: dict[Path, GenerationStore] = {}
         self._temporary = ExitStack()
         self._folder: Path | None = None
         self.tell: Callable[[str], None] = _nobody_hears
@@ -67,12 +94,10 @@ class Repository:
         a workspace between threads decides by itself when it is brought up to date."""
 
     @property
-    def _generations(self) -> Generations:
-        from hornbook.graph.generations import Generations  # noqa: PLC0415  # start-up
-
+    def _generations(self) -> GenerationStore:
         store = self.places.store
         if store not in self._stores:
-            self._stores[store] = Generations(store)
+            self._stores[store] = generation_store(self.places, self.settings)
         return self._stores[store]
 
     @classmethod
@@ -105,6 +130,8 @@ class Repository:
         """Let go of the graph."""
         self._let_go()
         self._temporary.close()
+        for store in self._stores.values():
+            store.release()
         self._folder = None
         self.places = Places(self.root)
 
@@ -117,6 +144,7 @@ class Repository:
     def tidy(self) -> None:
         """Delete past states of the index that nobody reads, as every ingest does."""
         self._generations.tidy()
+        self._generations.release()
 
     def ingest(
         self,
@@ -148,11 +176,28 @@ class Repository:
         progress: Progress = silent,
         waiting: Callable[[], None] = _nobody,
     ) -> IngestReport:
-        from hornbook.graph.ingest.ingestion import Ingestion  # noqa: PLC0415  # loads the parsers
+        from hornbook.graph.ingest.ingestion import Ingestion, namespace  # noqa: PLC0415  # loads the parsers
 
         self._let_go()
-        ingestion = Ingestion(self.places, self.settings, self._generations, progress)
+        names = namespace(self.root, self.settings)
+        ingestion = Ingestion(self.places, self.settings, self._generations, progress, names)
         return ingestion.run(paths, rebuild=rebuild, waiting=waiting)
+
+    def problems(self) -> list[Problem]:
+        """What is wrong with what was read: with documents, and with files that became none.
+
+        In the order of paths and lines. Nothing is read again for it.
+
+        Raises:
+            StoreError: The index on disk is damaged.
+        """
+        from hornbook.graph.ingest.survey import Survey  # noqa: PLC0415  # loads the parsers
+
+        catalog = self.snapshot().catalog
+        found = {each for entry in catalog.entries for each in entry.problems}
+        if catalog.roots:
+            found.update(Survey(self.places, self.settings).problems(catalog.roots))
+        return sorted(found, key=lambda e: (e.path, e.line or 0, e.code, e.message))
 
     def bring_up_to_date(self) -> None:
         """Read what is new, changed or gone since the last ingest, so that no answer is old.
@@ -179,8 +224,11 @@ class Repository:
         self.use(places)
         if not self.is_current():
             self._read_again()
-        elif self.is_outdated():
+        elif self._generation is not None and not self._generations.is_last(self._generation.name):
             self._let_go()
+        # Others may have published since that was looked at: their files are not those here.
+        if self._generation is None:
+            self._generation = self._generations.open_last()
 
     def use(self, places: Places) -> None:
         """Keep and read the graph there."""
@@ -196,19 +244,20 @@ class Repository:
         """
         from hornbook.graph.ingest.seen_files import load, save, seen_again  # noqa: PLC0415  # start-up
 
-        if self._generations.published() is None:
+        if not self._generations.has_last_ingest():
             return False
-        seen = load(self.places.seen)
+        seen = load(self._generations.seen)
         again = seen_again(self.root, self.settings, seen)
         if again is not None and again is not seen:
             with suppress(OSError):
-                save(self.places.seen, again)
+                save(self._generations.seen, again)
         return again is not None
 
     def _read_again(self) -> None:
         """Ingest, and tell of documents that changed; our own plans and records do all the time."""
         before = self._texts()
         report = self._ingest(waiting=lambda: self.tell(WAITING))
+        self._generation = self._generations.open_last()
         if before is None:
             if self.places.aside is not None:
                 sweep_cache(self.places.aside.parent)
@@ -274,7 +323,7 @@ class Repository:
 
         return CatalogView(generation.catalog, self.settings)
 
-    def _opened(self) -> Generation | None:
+    def _opened(self) -> PublishedGeneration | None:
         """The generation that is read until `refresh` or `ingest`, if there is one."""
         if self._generation is None:
             self._generation = self._generations.open()
@@ -299,6 +348,11 @@ class Repository:
             StoreError: What is published cannot be told.
         """
         return self._generations.published() or ""
+
+    def published_at(self) -> str:
+        """When the graph that is open was published; "" if none was."""
+        generation = self._opened()
+        return "" if generation is None else generation.published_at()
 
     def ingested(self) -> Snapshot:
         """The graph, brought up to date, for answers that must not be given without one.
@@ -369,10 +423,30 @@ class Repository:
 
         return Objects(self.places.objects).read(sha256)
 
+    def replica(self) -> Path:
+        """The folder with a graph that free SPARQL can be asked of, as it was last published.
+
+        It is the store itself, or a copy of what a store that others run has published now.
+
+        Raises:
+            RemoteStoreFailed: The store is away, or answers wrongly.
+        """
+        if not self.settings.graph.is_remote:
+            return self.places.store
+        from hornbook.graph.remote.replica import bring_up_to_date  # noqa: PLC0415  # start-up
+
+        return bring_up_to_date(self._generations)
+
     def _store(self) -> OxigraphStore:
         from hornbook.graph.oxigraph import OxigraphStore  # noqa: PLC0415  # start-up: loads the store
 
         store = self.snapshot().store
-        if not isinstance(store, OxigraphStore):
-            raise TypeError("SPARQL texts and exports need the embedded store")
-        return store
+        if isinstance(store, OxigraphStore):
+            return store
+        from hornbook.graph.generations import Generations  # noqa: PLC0415  # start-up
+
+        copied = Generations(self.replica()).open()
+        if copied is None:
+            raise self._nothing_ingested()
+        self._temporary.callback(copied.close)
+        return copied.open_store()

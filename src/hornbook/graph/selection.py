@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from hornbook.graph.statements import CHUNK_PREDICATES, entity
+from hornbook.graph.statements import CHUNK_PREDICATES
 from hornbook.graph.store import GraphStore
 from hornbook.rules.binding import RuleBook
 from hornbook.rules.catalog import Catalog, Entry
@@ -16,8 +16,8 @@ from hornbook.vocabulary.names import within
 _REVISION_PREDICATES = (
     p.RDF_TYPE.name,
     p.REVISION_OF.name,
-    p.CONTENT_HASH.name,
-    p.LOCATION.name,
+    p.FILE_HASH.name,
+    p.FILE_PATH.name,
     p.DERIVED_FROM.name,
     p.GENERATED_AT.name,
     p.INVALIDATED_AT.name,
@@ -98,7 +98,8 @@ class Selection:
             bound = {binding.rule.id for binding in self._rules().bind(asked.applies_to)}
             conditions.append(lambda entry: entry.id in bound)
         if asked.derived_from is not None:
-            rows = self._store().rows("inbound", objects=entity(asked.derived_from))
+            store = self._store()
+            rows = store.rows("inbound", objects=store.names.term(asked.derived_from))
             derived = {subject for subject, name, _ in rows if name == p.DERIVED_FROM.name}
             conditions.append(lambda entry: entry.id in derived)
         if asked.carries is not None:
@@ -147,9 +148,9 @@ def _fits(entry: Entry, asked: Filter) -> bool:
         return False
     if asked.text is None:
         return True
-    sought = asked.text.casefold()
     texts = (entry.title, entry.summary, entry.id, *entry.keywords, *entry.domains)
-    return any(sought in text.casefold() for text in texts)
+    told = "\n".join(texts).casefold()
+    return all(word in told for word in asked.text.casefold().split())
 
 
 def _named(entity_id: str, asked: Filter, *, carried: bool) -> bool:

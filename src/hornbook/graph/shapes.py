@@ -13,7 +13,6 @@ from hornbook.graph.ingest.report import IngestReport, Progress
 from hornbook.graph.store import GraphStore
 from hornbook.rules.catalog import Catalog
 from hornbook.rules.document import Problem
-from hornbook.vocabulary.names import graph_iri
 from hornbook.vocabulary.terms import Level
 
 
@@ -51,7 +50,7 @@ def shape_problems(
     found: list[Problem] = []
     for number, entry in enumerate(catalog.entries, 1):
         progress("checking", number, len(catalog.entries))
-        statements = store.statements(graph_iri(entry.id))
+        statements = store.statements(store.names.graph(entry.id))
         found += [
             Problem(entry.path, None, "shape", Level.ERROR, line) for line in violations(statements)
         ]

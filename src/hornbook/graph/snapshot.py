@@ -16,7 +16,7 @@ from hornbook.graph import documents
 from hornbook.graph.catalog_view import CatalogView
 from hornbook.graph.extracts import Extracts, Pairs, in_order
 from hornbook.graph.selection import Filter, Selection
-from hornbook.graph.statements import entity, iri, literal
+from hornbook.graph.statements import iri, is_ours, literal
 from hornbook.graph.store import AskedQuery, GraphStore, RecordingStore, Rows
 from hornbook.rules.binding import Binding, RuleBook
 from hornbook.rules.catalog import Catalog, Entry
@@ -27,10 +27,14 @@ from hornbook.text.glob_index import GlobIndex
 from hornbook.text.globs import parse_set
 from hornbook.text.tokens import counter
 from hornbook.vocabulary import predicates as p
-from hornbook.vocabulary.names import META_GRAPH, within
+from hornbook.vocabulary.names import within
 
 if TYPE_CHECKING:
     from hornbook.rules.units import RulePart, RuleUnit
+
+
+DOCUMENTS_KEPT = 256
+"""How many whole documents a version keeps ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class Snapshot(CatalogView):
         super().__init__(catalog, settings)
         self._open_store = open_store
         self._extracts = extracts
+        self._documents: dict[str, Document] = {}
         self._units: dict[tuple[str, ...], tuple[RuleUnit, ...]] = {}
         self._indexes: dict[tuple[str, ...], GlobIndex[str]] = {}
         self._matched: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -96,6 +101,21 @@ class Snapshot(CatalogView):
         found = documents.document(self.store, document_id)
         if found is None:
             raise self._missing(document_id)
+        return found
+
+    def documents(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Several current documents whole, asked for at once; those that are not there are missing.
+
+        The last ones that were asked for are kept: a version never changes.
+        """
+        found = {each: self._documents[each] for each in ids if each in self._documents}
+        missing = [each for each in ids if each not in found]
+        if missing:
+            read = documents.documents(self.store, missing)
+            found |= read
+            self._documents |= read
+            for each in list(self._documents)[: max(0, len(self._documents) - DOCUMENTS_KEPT)]:
+                self._documents.pop(each, None)
         return found
 
     def units(
@@ -178,8 +198,10 @@ class Snapshot(CatalogView):
         if not plan_id.startswith("plan."):
             return {}
         found: dict[str, dict[str, list[str]]] = {}
-        for subject, name, value in sorted(self.store.rows("plan_family", plan=entity(plan_id))):
-            found.setdefault(subject, {}).setdefault(name, []).append(value)
+        plan = self.store.names.term(plan_id)
+        for subject, name, value in sorted(self.store.rows("plan_family", plan=plan)):
+            if is_ours(name, value):
+                found.setdefault(subject, {}).setdefault(name, []).append(value)
         return found
 
     def related_files(self, path: str) -> list[str]:
@@ -203,7 +225,7 @@ class Snapshot(CatalogView):
         extracted = self._extracted(entity_id)
         if extracted is not None:
             return EntityTriples(entity_id, extracted)
-        rows = self.store.rows("entity", subject=entity(entity_id))
+        rows = self.store.rows("entity", subject=self.store.names.term(entity_id))
         if not rows:
             raise self._missing(entity_id)
         return EntityTriples(entity_id, in_order((name, value) for name, value in rows))
@@ -214,10 +236,10 @@ class Snapshot(CatalogView):
         asked: dict[str, list[tuple[str, str]]] = {
             each: [] for each, extracted in found.items() if extracted is None
         }
-        for subject, predicate, value in (
-            self.store.rows("describe", subjects=" ".join(map(entity, asked))) if asked else ()
-        ):
-            asked[subject].append((predicate, value))
+        if asked:
+            terms = " ".join(map(self.store.names.term, asked))
+            for subject, predicate, value in self.store.rows("describe", subjects=terms):
+                asked[subject].append((predicate, value))
         found.update({each: in_order(pairs) for each, pairs in asked.items()})
         return [EntityTriples(each, found[each] or ()) for each in ids]
 
@@ -239,7 +261,7 @@ class Snapshot(CatalogView):
     def registry(self) -> Registry:
         """What the store says of itself."""
         said: dict[str, list[str]] = {}
-        for name, value in self.store.rows("meta", graph=iri(META_GRAPH)):
+        for name, value in self.store.rows("meta", graph=iri(self.store.names.meta_graph)):
             said.setdefault(name, []).append(value)
         return Registry(
             schema=int(next(iter(said.get(p.STORE_SCHEMA.name, ())), "0")),
@@ -254,20 +276,22 @@ class Snapshot(CatalogView):
 
     @cached_property
     def _carried(self) -> list[str]:
-        past = (row[0] for row in self.store.rows("history_predicates"))
+        past = (row[0] for row in self.store.rows("history_predicates") if is_ours(row[0]))
         return sorted({*self.registry.predicates, *past})
 
     def edges(self, ids: Sequence[str], *, inbound: bool) -> list[tuple[str, str, str]]:
         """The edges that end in (or leave) some entities: source, predicate, target."""
         if not ids:
             return []
-        terms = " ".join(map(entity, ids))
+        terms = " ".join(map(self.store.names.term, ids))
         if inbound:
             rows = self.store.rows("inbound", objects=terms)
         else:
             rows = self.store.rows("outbound", subjects=terms)
         return sorted(
-            (source, name, target) for source, name, target in rows if name != p.RDF_TYPE.name
+            (source, name, target)
+            for source, name, target in rows
+            if is_ours(name) and name != p.RDF_TYPE.name
         )
 
     def _missing(self, entity_id: str) -> NotFound:

@@ -11,7 +11,7 @@ import pyoxigraph as ox
 from hornbook.errors import BadQuery, NoForm, TooLarge
 from hornbook.graph.oxigraph import OxigraphStore
 from hornbook.graph.store import translate_store_errors
-from hornbook.vocabulary.names import PREFIXES
+from hornbook.vocabulary.names import Namespace
 
 RESULTS = {
     "json": ox.QueryResultsFormat.JSON,
@@ -23,7 +23,11 @@ GRAPHS = {
     "turtle": ox.RdfFormat.TURTLE,
     "ntriples": ox.RdfFormat.N_TRIPLES,
     "rdfxml": ox.RdfFormat.RDF_XML,
+    "jsonld": ox.RdfFormat.JSON_LD,
+    "nquads": ox.RdfFormat.N_QUADS,
+    "trig": ox.RdfFormat.TRIG,
 }
+_WITH_PREFIXES = frozenset({ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG})
 FORMATS = (*RESULTS, *GRAPHS)
 
 _SUSPECT = re.compile(r"service", re.IGNORECASE)
@@ -118,12 +122,12 @@ def respond(
     results = _results(store, text, dataset)
     with translate_store_errors():
         if bounds is None:
-            return _serialise(results, forms, io.BytesIO(), None)
+            return _serialise(results, forms, io.BytesIO(), store.names)
         if isinstance(results, ox.QuerySolutions) and not _is_short(text, bounds):
             if sum(1 for _ in islice(results, bounds.rows + 1)) > bounds.rows:
                 raise _too_many(bounds)
             results = _results(store, text, dataset)
-        return _serialise(results, forms, _Bounded(bounds), bounds)
+        return _serialise(results, forms, _Bounded(bounds), store.names, bounds)
 
 
 def _is_short(text: str, bounds: SparqlLimits) -> bool:
@@ -156,9 +160,7 @@ def _results(
 ) -> "ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples":
     union = _FROM.search(text) is None and not dataset.given
     try:
-        return store.query(
-            text, PREFIXES, union=union, default=dataset.default, named=dataset.named
-        )
+        return store.query(text, union=union, default=dataset.default, named=dataset.named)
     except ValueError as problem:
         raise BadQuery(f"a graph is not named by an IRI: {problem}") from problem
     except SyntaxError as problem:
@@ -218,10 +220,11 @@ def _serialise(
     results: "ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples",
     forms: Forms,
     target: io.BytesIO,
-    bounds: SparqlLimits | None,
+    names: Namespace,
+    bounds: SparqlLimits | None = None,
 ) -> Answered:
     if isinstance(results, ox.QueryTriples):
-        return _graph(results, forms, target, bounds)
+        return _graph(results, forms, target, names, bounds)
     table = RESULTS.get(forms.table or "")
     if table is None or forms.table is None:
         raise NoForm(f"SELECT and ASK answer as {', '.join(RESULTS)}, not {forms.graph}.")
@@ -232,7 +235,11 @@ def _serialise(
 
 
 def _graph(
-    results: "ox.QueryTriples", forms: Forms, target: io.BytesIO, bounds: SparqlLimits | None
+    results: "ox.QueryTriples",
+    forms: Forms,
+    target: io.BytesIO,
+    names: Namespace,
+    bounds: SparqlLimits | None,
 ) -> Answered:
     chosen = GRAPHS.get(forms.graph or "")
     if chosen is None or forms.graph is None:
@@ -240,6 +247,44 @@ def _graph(
     triples = sorted(results if bounds is None else islice(results, bounds.rows + 1), key=str)
     if bounds is not None and len(triples) > bounds.rows:
         raise _too_many(bounds)
-    prefixes = PREFIXES if chosen == ox.RdfFormat.TURTLE else None
+    prefixes = names.prefixes if chosen in _WITH_PREFIXES else None
     ox.serialize(triples, target, format=chosen, prefixes=prefixes)
     return Answered(target.getvalue(), forms.graph)
+
+
+SD = "http://www.w3.org/ns/sparql-service-description#"
+_FORMATS = "http://www.w3.org/ns/formats/"
+_RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+_RESULTS = (
+    *("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV"),
+    *("Turtle", "N-Triples", "RDF_XML", "JSON-LD", "N-Quads", "TriG"),
+)
+
+
+def service_description(endpoint: str, form: str) -> bytes:
+    """What the endpoint at an address is, in one of the forms that graphs have.
+
+    Its default graph is the union of all named graphs, and it is only asked.
+    """
+    service, dataset, graph = (ox.BlankNode(name) for name in ("service", "dataset", "graph"))
+    said: list[tuple[ox.BlankNode, ox.NamedNode, ox.NamedNode | ox.BlankNode]] = [
+        (service, _RDF_TYPE, _sd("Service")),
+        (service, _sd("endpoint"), ox.NamedNode(endpoint)),
+        (service, _sd("supportedLanguage"), _sd("SPARQL11Query")),
+        (service, _sd("feature"), _sd("UnionDefaultGraph")),
+        *((service, _sd("resultFormat"), ox.NamedNode(_FORMATS + each)) for each in _RESULTS),
+        (service, _sd("defaultDataset"), dataset),
+        (dataset, _RDF_TYPE, _sd("Dataset")),
+        (dataset, _sd("defaultGraph"), graph),
+        (graph, _RDF_TYPE, _sd("Graph")),
+    ]
+    target = io.BytesIO()
+    chosen = GRAPHS[form]
+    named = chosen in {ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG, ox.RdfFormat.RDF_XML}
+    prefixes = {"sd": SD, "format": _FORMATS} if named else None
+    ox.serialize([ox.Triple(*each) for each in said], target, format=chosen, prefixes=prefixes)
+    return target.getvalue()
+
+
+def _sd(name: str) -> ox.NamedNode:
+    return ox.NamedNode(SD + name)

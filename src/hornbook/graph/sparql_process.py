@@ -45,8 +45,7 @@ class Reply:
 class Asker:
     """Asks one process after another; each serves until it has to be ended. For one thread."""
 
-    def __init__(self, folder: Path, megabytes: int) -> None:
-        self._folder = folder
+    def __init__(self, megabytes: int) -> None:
         self._megabytes = megabytes
         self._process: SpawnProcess | None = None
         self._line: Connection | None = None
@@ -59,8 +58,8 @@ class Asker:
         """
         self._ready()
 
-    def ask(self, question: Question, seconds: float) -> Reply:
-        """The answer to a question.
+    def ask(self, question: Question, folder: Path, seconds: float) -> Reply:
+        """The answer to a question about the newest graph in a store's folder.
 
         Raises:
             TooSlow: The query was ended.
@@ -68,7 +67,7 @@ class Asker:
         """
         line = self._ready()
         try:
-            line.send(question)
+            line.send((folder, question))
             if not line.poll(seconds):
                 self.close()
                 raise TooSlow(f"the query took more than {seconds:g} s: ask for less.")
@@ -100,7 +99,7 @@ class Asker:
             context = multiprocessing.get_context("spawn")
             self._line, theirs = context.Pipe()
             self._process = context.Process(
-                target=_serve, args=(theirs, self._folder, self._megabytes), daemon=True
+                target=_serve, args=(theirs, self._megabytes), daemon=True
             )
             self._process.start()
             theirs.close()
@@ -110,18 +109,20 @@ class Asker:
         return self._line
 
 
-def _serve(line: Connection, folder: Path, megabytes: int) -> None:
+def _serve(line: Connection, megabytes: int) -> None:
     """Answer questions until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit = megabytes * 1024 * 1024
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    newest = _Newest(folder)
+    newest: _Newest | None = None
     line.send(None)
     while True:
         try:
-            question = line.recv()
+            folder, question = line.recv()
         except EOFError:
             return
+        if newest is None or newest.folder != folder:
+            newest = _Newest(folder)
         line.send(_reply(newest, question))
 
 
@@ -148,6 +149,7 @@ class _Newest:
     """The published graph, opened again when another one is published."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._generations = Generations(folder)
         self._generation: Generation | None = None
         self._empty = OxigraphStore.in_memory()

@@ -2,20 +2,48 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from hashlib import sha256
 
 from hornbook.rules.catalog import Catalog, Removed, Revision
-from hornbook.rules.document import Document, Include, Link, Pattern, Problem, Unread, chunk_id
+from hornbook.rules.document import (
+    Document,
+    Fact,
+    Include,
+    Link,
+    Part,
+    Pattern,
+    Problem,
+    chunk_id,
+    part_id,
+)
 from hornbook.vocabulary import predicates as p
-from hornbook.vocabulary.names import class_iri, entity_iri, name_of, predicate_iri
+from hornbook.vocabulary.names import (
+    FOREIGN,
+    PROV,
+    RDF_TYPE,
+    Namespace,
+    class_iri,
+    predicate_iri,
+)
 from hornbook.vocabulary.predicates import CLASS_OF, Class, Datatype, Predicate
 from hornbook.vocabulary.terms import Level
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
+XSD, RDFS, DCTERMS = FOREIGN["xsd"], FOREIGN["rdfs"], FOREIGN["dcterms"]
+GENERAL = (class_iri(Class.DOCUMENT), class_iri(Class.SOURCE), f"{PROV}Entity")
+"""The more general types of a document, which a tool that does not infer asks for."""
+_GENERAL_NAMES = frozenset({Class.DOCUMENT.value, Class.SOURCE.value, f"{PROV}Entity"})
+GENERAL_TYPES = tuple(f"<{each}>" for each in GENERAL)
+_REVISION_TYPES = tuple(f"<{RDF_TYPE}> <{each}>" for each in GENERAL[1:])
 
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
 _TYPED = {
     Datatype.INTEGER: f"^^<{XSD}integer>",
+    Datatype.BOOLEAN: f"^^<{XSD}boolean>",
+    Datatype.DECIMAL: f"^^<{XSD}decimal>",
     Datatype.DATE_TIME: f"^^<{XSD}dateTime>",
 }
 
@@ -30,39 +58,51 @@ def literal(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def entity(entity_id: str) -> str:
-    """An entity of ours as a term."""
-    return f"<{entity_iri(entity_id)}>"
-
-
-def value(predicate: Predicate, content: str | int) -> str:
+def value(predicate: Predicate, content: str | int, names: Namespace) -> str:
     """A value as the term that the predicate's datatype asks for."""
     if predicate.datatype is Datatype.STRING:
         return json.dumps(content, ensure_ascii=False)
     if predicate.datatype is Datatype.ENTITY:
-        return entity(str(content))
+        return names.term(str(content))
     if predicate.datatype is Datatype.CLASS:
         return iri(class_iri(str(content)))
+    if predicate.datatype is Datatype.MOMENT:
+        return literal(str(content)) + _moment(str(content))
     return f'"{content}"{_TYPED[predicate.datatype]}'
+
+
+def _moment(text: str) -> str:
+    """The datatype of what an author calls a date, if it is one."""
+    kind = "date" if _DAY.fullmatch(text) else "dateTime" if _TIME.fullmatch(text) else ""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:  # no such day or hour
+        return ""
+    return f"^^<{XSD}{kind}>" if kind else ""
 
 
 class SubjectStatements:
     """Collects the statements about one thing, each as `<subject> <predicate> object`."""
 
-    def __init__(self, entity_id: str, statements: list[str]) -> None:
-        self.term = entity(entity_id)
+    def __init__(self, entity_id: str, statements: list[str], names: Namespace) -> None:
+        self.term = names.term(entity_id)
+        self._names = names
         self._statements = statements
 
     def say(self, predicate: Predicate, content: str | int | None) -> None:
         """State one value; None and the empty string state nothing."""
         if content is not None and content != "":
-            term = value(predicate, content)
+            term = value(predicate, content, self._names)
             self._statements.append(f"{self.term} {PREDICATE_TERM[predicate.name]} {term}")
 
     def each(self, predicate: Predicate, contents: Iterable[str]) -> None:
         """State every distinct value of a repeated predicate."""
         for content in dict.fromkeys(contents):
             self.say(predicate, content)
+
+    def standard(self, terms: Iterable[str]) -> None:
+        """State what foreign tools look for, in the terms of a standard."""
+        self._statements += [f"{self.term} {each}" for each in terms]
 
 
 class _PredicateTerms(dict[str, str]):
@@ -73,66 +113,64 @@ class _PredicateTerms(dict[str, str]):
 
 PREDICATE_TERM = _PredicateTerms()
 
-
-SCHEMA = 1
+SCHEMA = 2
 STORE_ID = "store.current"
 
-_PROBLEM = re.compile(r"(\w+) (\w+)(?: line (\d+))?: (.*)\Z", re.DOTALL)
 
-
-def problem_text(problem: Problem) -> str:
-    """A problem as one line of text, from which `parse_problem` gets it back."""
-    line = "" if problem.line is None else f" line {problem.line}"
-    return f"{problem.level} {problem.code}{line}: {problem.message}"
-
-
-def parse_problem(path: str, text: str) -> Problem:
-    """The problem that `problem_text` wrote."""
-    match = _PROBLEM.match(text)
-    if match is None:
-        raise ValueError(f"not a problem as Hornbook writes it: {text!r}")
-    level, code, line, message = match.groups()
-    return Problem(path, int(line) if line else None, code, Level(level), message)
-
-
-def pattern_text(pattern: Pattern) -> str:
-    """A pattern with its line and raw text, as JSON."""
-    return json.dumps([pattern.glob, pattern.line, pattern.raw], ensure_ascii=False)
-
-
-def link_text(link: Link) -> str:
-    """A reference as it was written, with the id it leads to, as JSON."""
-    fields = [link.relation, link.reference, link.line, link.target]
-    return json.dumps(fields, ensure_ascii=False)
-
-
-def include_text(number: int, include: Include) -> str:
-    """An include with its place among those of its rule, as JSON."""
-    fields = [
-        number,
-        include.path,
-        include.by,
-        include.line,
-        include.sha256,
-        include.tokens,
-        include.id,
-        include.unread or "",
-        *([include.globs] if include.globs else []),
-    ]
-    return json.dumps(fields, ensure_ascii=False)
-
-
-def parse_includes(texts: Iterable[str]) -> tuple[Include, ...]:
-    """The includes that `include_text` wrote, in order."""
-    read = sorted(json.loads(text) for text in texts)
-    return tuple(
-        Include(
-            *(path, by, line, digest, tokens, name),
-            unread=Unread(unread) if unread else None,
-            globs=tuple(globs[0]) if globs else (),
-        )
-        for _, path, by, line, digest, tokens, name, unread, *globs in read
+def problem_facts(problem: Problem) -> tuple[Fact, ...]:
+    """What the graph says of a document's problem."""
+    return _stated(
+        (p.PROBLEM_LEVEL, problem.level),
+        (p.PROBLEM_CODE, problem.code),
+        (p.PROBLEM_LINE, problem.line),
+        (p.PROBLEM_MESSAGE, problem.message),
     )
+
+
+def pattern_facts(pattern: Pattern) -> tuple[Fact, ...]:
+    """What the graph says of a pattern: our form, the text as it stands in the file, its line."""
+    return _stated(
+        (p.PATTERN_GLOB, pattern.glob), (p.PATTERN_RAW, pattern.raw), (p.PATTERN_LINE, pattern.line)
+    )
+
+
+def mention_facts(link: Link) -> tuple[Fact, ...]:
+    """What the graph says of a reference: as it was written, and what it leads to."""
+    return _stated(
+        (p.MENTION_RELATION, link.relation),
+        (p.MENTION_TEXT, link.reference),
+        (p.MENTION_LINE, link.line),
+        (p.MENTION_TARGET, link.target),
+    )
+
+
+def include_facts(include: Include) -> tuple[Fact, ...]:
+    """What the graph says of a file that is read with a rule."""
+    return _stated(
+        (p.INCLUDE_PATH, include.path),
+        (p.INCLUDE_BY, include.by),
+        (p.INCLUDE_LINE, include.line),
+        (p.INCLUDE_HASH, include.sha256),
+        (p.INCLUDE_TOKENS, include.tokens),
+        (p.INCLUDE_DOCUMENT, include.id),
+        (p.INCLUDE_UNREAD, include.unread),
+        *((p.INCLUDE_GLOB, glob) for glob in include.globs),
+    )
+
+
+def _stated(*facts: tuple[Predicate, str | int | None]) -> tuple[Fact, ...]:
+    return tuple((predicate.name, str(said)) for predicate, said in facts if said not in {None, ""})
+
+
+def parts_of(document: Document) -> list[Part]:
+    """Everything that a document is described with and that has facts of its own, in order."""
+    return [
+        *(Part("pattern", pattern_facts(each)) for each in document.patterns),
+        *(Part("include", include_facts(each)) for each in document.includes),
+        *(Part("mention", mention_facts(each)) for each in document.links),
+        *(Part("problem", problem_facts(each)) for each in document.problems),
+        *document.parts,
+    ]
 
 
 def numbered(items: Sequence[str]) -> list[str]:
@@ -146,15 +184,18 @@ def unnumbered(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(text for _, text in sorted((int(number), text) for number, text in pairs))
 
 
-def current(document: Document, wanted_id: str, formerly: Sequence[str] = ()) -> list[str]:
-    """The statements of a document's named graph: the parent and its chunks."""
+def current(
+    document: Document, wanted_id: str, names: Namespace, formerly: Sequence[str] = ()
+) -> list[str]:
+    """The statements of a document's named graph: the parent, its chunks and its parts."""
     statements: list[str] = []
-    parent = SubjectStatements(document.id, statements)
+    parent = SubjectStatements(document.id, statements, names)
     _say_parent(parent, document)
     parent.each(p.FORMERLY, formerly)
     parent.say(p.CLASHES_WITH, wanted_id if wanted_id != document.id else None)
+    parent.standard(_standard_terms(document))
     for chunk in document.chunks:
-        piece = SubjectStatements(chunk_id(document.id, chunk.index), statements)
+        piece = SubjectStatements(chunk_id(document.id, chunk.index), statements, names)
         piece.say(p.RDF_TYPE, Class.DOCUMENT_CHUNK)
         piece.say(p.BELONGS, document.id)
         piece.say(p.CHUNK_INDEX, chunk.index)
@@ -163,7 +204,35 @@ def current(document: Document, wanted_id: str, formerly: Sequence[str] = ()) ->
         piece.say(p.END, chunk.end)
         piece.say(p.TOKENS, chunk.tokens)
         piece.say(p.CONTENT, chunk.content)
+        piece.standard([f"<{DCTERMS}isPartOf> {parent.term}"])
+    _say_parts(parent, document, statements, names)
     return statements
+
+
+def _say_parts(
+    parent: SubjectStatements, document: Document, statements: list[str], names: Namespace
+) -> None:
+    numbers: Counter[str] = Counter()
+    for part in parts_of(document):
+        numbers[part.kind] += 1
+        kind = p.PART_KINDS[part.kind]
+        name = part_id(document.id, part.kind, numbers[part.kind])
+        parent.say(kind.link, name)
+        say = SubjectStatements(name, statements, names)
+        say.say(p.RDF_TYPE, kind.of)
+        for fact, said in part.facts:
+            say.say(p.PREDICATES[fact], said)
+
+
+def _standard_terms(document: Document) -> list[str]:
+    """Labels, titles and types in the terms of the W3C and of Dublin Core."""
+    title = literal(document.title)
+    return [
+        f"<{RDFS}label> {title}",
+        f"<{DCTERMS}title> {title}",
+        f"<{DCTERMS}identifier> {literal(document.id)}",
+        *(f"{PREDICATE_TERM[p.RDF_TYPE.name]} {each}" for each in GENERAL_TYPES),
+    ]
 
 
 def _say_parent(say: SubjectStatements, document: Document) -> None:
@@ -184,14 +253,12 @@ def _say_parent(say: SubjectStatements, document: Document) -> None:
     say.say(p.CHUNK_COUNT, len(document.chunks))
     say.say(p.REVISION, document.revision)
     say.each(p.APPLIES_TO, (pattern.glob for pattern in document.patterns))
-    say.each(p.APPLIES_TO_RAW, map(pattern_text, document.patterns))
     say.each(p.REQUIREMENTS, numbered(document.requirements))
     say.each(p.DOMAIN, document.domains)
     say.each(p.RELATED_DOMAINS, document.related_domains)
     say.each(p.KEYWORDS, document.keywords)
     say.each(p.INFERRED, document.inferred)
     say.say(p.LINK_TARGET, document.link)
-    say.each(p.INCLUDE, (include_text(*each) for each in enumerate(document.includes, 1)))
     say.each(p.INCLUDES, (each.id for each in document.includes))
     say.say(p.ONLY_INCLUDES, "true" if document.only_includes else None)
     _say_meta(say, document)
@@ -209,7 +276,6 @@ def _say_meta(say: SubjectStatements, document: Document) -> None:
     say.say(p.META_ADDED_BY, document.added_by)
     say.say(p.META_ADDED_AT, document.added_at)
     say.say(p.META_AUTHORITY, document.authority)
-    say.each(p.META_ERROR, map(problem_text, document.problems))
 
 
 def _say_decision(say: SubjectStatements, document: Document) -> None:
@@ -218,27 +284,29 @@ def _say_decision(say: SubjectStatements, document: Document) -> None:
         say.say(p.DECISION_DATE, document.decision.date)
         say.each(p.DECISION_DECIDERS, document.decision.deciders)
     for link in document.links:
-        say.say(p.REFERENCE, link_text(link))
         say.say(p.LINKS[link.relation], link.target)
 
 
-def history(document_id: str, revisions: Iterable[Revision], removed: Removed | None) -> list[str]:
+def history(
+    document_id: str, revisions: Iterable[Revision], removed: Removed | None, names: Namespace
+) -> list[str]:
     """The statements of a document's history graph: revisions, and the tombstone if it is gone."""
     statements: list[str] = []
     for revision in revisions:
-        say = SubjectStatements(revision.id, statements)
+        say = SubjectStatements(revision.id, statements, names)
         say.say(p.RDF_TYPE, Class.REVISION)
+        say.standard(_REVISION_TYPES)
         say.say(p.REVISION_OF, document_id)
-        say.say(p.CONTENT_HASH, revision.sha256)
-        say.say(p.LOCATION, revision.path)
+        say.say(p.FILE_HASH, revision.sha256)
+        say.say(p.FILE_PATH, revision.path)
         say.each(p.DERIVED_FROM, revision.derived_from)
         say.each(p.GENERATED_AT, revision.began)
         say.each(p.INVALIDATED_AT, revision.ended)
     if removed is not None:
-        say = SubjectStatements(document_id, statements)
+        say = SubjectStatements(document_id, statements, names)
         say.say(p.RDF_TYPE, Class.TOMBSTONE)
         say.say(p.META_STATUS, "removed")
-        say.say(p.LOCATION, removed.path)
+        say.say(p.FILE_PATH, removed.path)
         say.say(p.INVALIDATED_AT, removed.at)
     return statements
 
@@ -250,7 +318,7 @@ def meta(catalog: Catalog) -> list[str]:
     collections = {entry.id.rpartition(".")[0] for entry in catalog.entries}
     if any(entry.chunk_count for entry in catalog.entries):
         carried.update(CHUNK_PREDICATES)
-    say = SubjectStatements(STORE_ID, statements)
+    say = SubjectStatements(STORE_ID, statements, catalog.names)
     say.say(p.RDF_TYPE, Class.STORE)
     say.say(p.STORE_SCHEMA, SCHEMA)
     say.say(p.STORE_VERSION, catalog.version)
@@ -274,13 +342,20 @@ CHUNK_PREDICATES = tuple(
 )
 
 
-def carried_predicates(statements: Iterable[str], document_id: str) -> tuple[str, ...]:
+def carried_predicates(
+    statements: Iterable[str], document_id: str, names: Namespace
+) -> tuple[str, ...]:
     """The names of the predicates that a document itself carries, in order."""
-    start = SubjectStatements(document_id, []).term + " "
+    start = names.term(document_id) + " "
     found = {
         line[len(start) :].split(" ", 1)[0][1:-1] for line in statements if line.startswith(start)
     }
-    return tuple(sorted(map(name_of, found)))
+    return tuple(sorted(name for name in map(names.name_of, found) if is_ours(name)))
+
+
+def is_ours(name: str, said: str = "") -> bool:
+    """Whether a statement is shown by its dotted name; others only repeat it for foreign tools."""
+    return ":" not in name and not (name == p.RDF_TYPE.name and said in _GENERAL_NAMES)
 
 
 def signature(names: Iterable[str]) -> str:

@@ -7,10 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hornbook import resources
-from hornbook.errors import StoreError
+from hornbook.disk import remedy_of
+from hornbook.errors import DiskFailed, HornbookError, StoreError
+from hornbook.vocabulary.names import Namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from hornbook.graph.extracts import Extracts, ExtractWriter
+    from hornbook.rules.catalog import Catalog
 
 _PARAMETER = re.compile(r"\$(\w+)")
 _COMMENT = re.compile(r"^\s*#.*\n?", re.MULTILINE)
@@ -27,7 +36,7 @@ def parameters(name: str) -> frozenset[str]:
     return frozenset(_PARAMETER.findall(text(name)))
 
 
-def fill(name: str, terms: dict[str, str]) -> str:
+def fill(name: str, terms: Mapping[str, str]) -> str:
     """A named query with its parameters replaced by N-Triples terms.
 
     Raises:
@@ -35,7 +44,12 @@ def fill(name: str, terms: dict[str, str]) -> str:
     """
     if parameters(name) != terms.keys():
         raise KeyError(f"query {name!r} takes {sorted(parameters(name))}, not {sorted(terms)}")
-    return _PARAMETER.sub(lambda match: terms[match.group(1)], text(name))
+    return fill_in(text(name), terms)
+
+
+def fill_in(query: str, terms: Mapping[str, str]) -> str:
+    """The text of a query with its parameters replaced."""
+    return _PARAMETER.sub(lambda match: terms[match.group(1)], query)
 
 
 Rows = list[tuple[str, ...]]
@@ -50,7 +64,11 @@ class NamedGraph:
 
 
 class GraphStore(Protocol):
-    """What Hornbook asks of a graph. A SPARQL 1.1 endpoint could answer all of it."""
+    """What Hornbook asks of a graph: the embedded one, or a generation in a remote store."""
+
+    @property
+    def names(self) -> Namespace:
+        """Where the entities of this graph live."""
 
     def rows(self, name: str, /, **terms: str) -> Rows:
         """The rows of a named query: ids and dotted names for our IRIs, texts for literals."""
@@ -66,6 +84,91 @@ class GraphStore(Protocol):
 
     def canonical(self) -> list[bytes]:
         """Every quad as a line of canonical N-Quads, sorted."""
+
+
+class PublishedGeneration(Protocol):
+    """A published state of the graph, open for reading until it is closed."""
+
+    name: str
+    catalog: "Catalog"
+
+    def open_store(self) -> GraphStore:
+        """The graph, read-only."""
+
+    def extracts(self) -> "Extracts | None":
+        """What the graph says of the catalog's documents, where that is kept beside it."""
+
+    def published_at(self) -> str:
+        """When it was published; "" if that is not known any more."""
+
+    def close(self) -> None:
+        """Stop reading."""
+
+
+class GraphDraft(Protocol):
+    """The next generation while its writer fills it."""
+
+    @property
+    def store(self) -> GraphStore:
+        """The graph that is written."""
+
+    @property
+    def folder(self) -> Path:
+        """A folder with room for what is written."""
+
+    @property
+    def extracts(self) -> "ExtractWriter | None":
+        """What takes the extracts, where they are kept."""
+
+    def publish(self, catalog: "Catalog") -> None:
+        """Make it the generation that readers see from now on."""
+
+
+class GenerationStore(Protocol):
+    """Where generations are published: a folder of this machine, or a store that others run."""
+
+    in_batches: bool
+    """Whether a large first ingest is published in parts."""
+
+    @property
+    def seen(self) -> Path:
+        """The file that says which files the last ingest into this store saw."""
+
+    def open(self) -> PublishedGeneration | None:
+        """The published generation, if there is one."""
+
+    def open_last(self) -> PublishedGeneration | None:
+        """What the last ingest of this workspace left, whatever was published since."""
+
+    def is_last(self, name: str) -> bool:
+        """Whether a generation is what the last ingest of this workspace left."""
+
+    def published(self) -> str | None:
+        """Its name."""
+
+    def ever_published(self) -> bool:
+        """Whether readers have something to lose while the graph is built anew."""
+
+    def has_last_ingest(self) -> bool:
+        """Whether what is published is what the last ingest of this workspace left."""
+
+    def last_catalog(self) -> "Catalog | None":
+        """What the last ingest of this workspace left; nobody else is asked."""
+
+    def release(self) -> None:
+        """Let go of connections; they are made again when something is asked."""
+
+    def keep_last_ingest(self, name: str) -> None:
+        """Take note that what is published is what the last ingest of this workspace leaves."""
+
+    def writing(self, waiting: "Callable[[], None]") -> "AbstractContextManager[None]":
+        """Be the only writer of this workspace."""
+
+    def tidy(self) -> None:
+        """Delete what nobody reads any longer."""
+
+    def draft(self, base: PublishedGeneration | None, names: Namespace) -> GraphDraft:
+        """The next generation, beginning with what `base` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +187,11 @@ class RecordingStore:
 
     store: GraphStore
     asked: list[AskedQuery] = field(default_factory=list)
+
+    @property
+    def names(self) -> Namespace:
+        """Where the entities of this graph live."""
+        return self.store.names
 
     def rows(self, name: str, /, **terms: str) -> Rows:
         """The rows of a named query, which is noted."""
@@ -112,10 +220,19 @@ class RecordingStore:
 
 @contextmanager
 def translate_store_errors() -> Iterator[None]:
-    """Turn what Oxigraph raises over a damaged store into our own error."""
+    """Turn what Oxigraph raises over its files into our own errors."""
     try:
         yield
     except (OSError, RuntimeError) as problem:
-        raise StoreError(
-            f"the index is damaged or cannot be used ({problem}): run `hornbook ingest --rebuild`."
-        ) from problem
+        raise index_error("the index", problem) from problem
+
+
+def index_error(what: str, problem: Exception) -> HornbookError:
+    """What is raised over a part of the index that cannot be used: it is damaged, or kept from us.
+
+    What the disk, a limit or a right keeps from us is whole, and building it anew would not help.
+    """
+    remedy = remedy_of(problem)
+    if remedy is not None:
+        return DiskFailed(f"{what} cannot be used ({problem}): {remedy}; nothing is damaged.")
+    return StoreError(f"{what} is damaged ({problem}): run `hornbook ingest --rebuild`.")

@@ -12,6 +12,7 @@ from hornbook.graph.repository import silent
 from hornbook.graph.snapshot import Snapshot
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
+from hornbook.vocabulary.names import UNNAMED
 
 
 @contextmanager
@@ -23,7 +24,7 @@ def work_tree_graph(root: Path, settings: Settings) -> Iterator[Snapshot]:
     with temporary_folder("work-tree") as folder:
         places = Places(root, folder)
         generations = Generations(places.store)
-        ingestion = Ingestion(places, settings, generations, silent)
+        ingestion = Ingestion(places, settings, generations, silent, UNNAMED)
         ingestion.run((), rebuild=False, waiting=_nobody_else)
         generation = generations.open()
         if generation is None:

@@ -31,6 +31,7 @@ from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 from hornbook.text.constraint_bullets import KINDS, read_bullet
 from hornbook.text.globs import Glob, parse_set
+from hornbook.text.plan_guidance import is_guidance
 from hornbook.vocabulary.terms import Level
 
 _UNFINISHED = frozenset({"missing_section", "no_title"})
@@ -50,7 +51,7 @@ def read_constraints(text: str) -> Constraints:
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for line in _section(text):
         bullet = read_bullet(line)
-        if bullet is not None:
+        if bullet is not None and not is_guidance("Constraints", line):
             found[bullet[0]] += bullet[1]
     return Constraints(*(tuple(found[kind]) for kind in KINDS))
 

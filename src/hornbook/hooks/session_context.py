@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hornbook.context.tiers import CORE_FILES, LOADED_BY_HOST
 from hornbook.hooks.active_file import STATE, active_slug
+from hornbook.text.plan_guidance import is_guidance
 
 MOST_CHARACTERS = 10_000
 CORE = tuple(path for path in CORE_FILES if path not in LOADED_BY_HOST)
@@ -111,9 +112,14 @@ def _sections(text: str, where: str) -> list[Unit]:
     title = body[: starts[0] if starts else len(body)].strip()
     units = [(where, title)] if title else []
     order = {"situation": 0, "mission": 1, "constraints": 2, "coordination": 3, "execution": 4}
-    named = [(piece.split("\n", 1)[0].strip("# \t"), piece.strip()) for piece in pieces]
+    named = [(piece.split("\n", 1)[0].strip("# \t"), piece) for piece in pieces]
     named.sort(key=lambda each: order.get(each[0].lower(), 5))
-    return units + [(f"{where}, {name}", piece) for name, piece in named]
+    return units + [(f"{where}, {name}", _said(name, piece)) for name, piece in named]
+
+
+def _said(name: str, piece: str) -> str:
+    """A section without the guidance for its author."""
+    return "\n".join(line for line in piece.split("\n") if not is_guidance(name, line)).strip()
 
 
 def _separator(text: str) -> re.Pattern[str]:

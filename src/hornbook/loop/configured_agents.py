@@ -11,10 +11,16 @@ from hornbook.agents.assignment import (
     Limits,
     Record,
     Role,
-    Usage,
 )
 from hornbook.agents.command import AgentSurroundings, StartsProgram
-from hornbook.agents.crew import ChosenAgent, Crew, Workplace, choose_agents, choose_reviewer
+from hornbook.agents.crew import (
+    ChosenAgent,
+    Crew,
+    Workplace,
+    choose_agents,
+    choose_reviewer,
+    priced,
+)
 from hornbook.agents.script import Script, parse_script
 from hornbook.disk import now
 from hornbook.gates.gate_list import gates_now
@@ -23,6 +29,7 @@ from hornbook.graph.repository import Repository
 from hornbook.loop.loop import open_loop
 from hornbook.loop.protocol import Loop
 from hornbook.loop.task_worktrees import TaskWorktrees
+from hornbook.plans.principal import Principal
 from hornbook.process.confinement import Reach, this_machine
 from hornbook.settings.models import Endpoint, Models
 from hornbook.settings.places import Places
@@ -60,15 +67,11 @@ class _WithModel:
             record({"kind": "agent.note", "note": note})
         model = self.chosen.model_of(assignment.model, self.endpoints)
         answer = self.chosen.agent.work(replace(assignment, model=model), record)
-        return replace(answer, usage=self._priced(answer.usage, model))
+        return replace(answer, usage=priced(answer.usage, self.endpoint_of(model)))
 
-    def _priced(self, usage: Usage, model: str | None) -> Usage:
-        """What was used, with its cost by the model's prices where the agent told none."""
-        endpoint = self.endpoint_of(model)
-        if usage.cost is not None or endpoint is None or not usage.input_tokens:
-            return usage
-        cost = endpoint.cost(usage.input_tokens, usage.output_tokens)
-        return usage if cost is None else replace(usage, cost=cost, currency=endpoint.currency)
+    def asked_at(self, model: str | None) -> Endpoint | None:
+        """The endpoint for a model that a step names."""
+        return self.endpoint_of(self.chosen.model_of(model, self.endpoints))
 
     def endpoint_of(self, model: str | None) -> Endpoint | None:
         """The endpoint that a model, as it is called to the agent, is asked at."""
@@ -238,8 +241,11 @@ class WorkspaceStaff:
         return EmbeddedAgent(self._root, self._places.state / "embedded", self._settings)
 
 
-def loop_of(work: Repository) -> Loop:
-    """The loop of a workspace with the agents that its settings name."""
+def loop_of(work: Repository, by: Principal | None = None) -> Loop:
+    """The loop of a workspace with the agents that its settings name.
+
+    `by` is who wants what is begun, by default whoever runs this process.
+    """
     made = made_by(gates_now(work.root).ready)
     return open_loop(
         work.places,
@@ -247,4 +253,5 @@ def loop_of(work: Repository) -> Loop:
         WorkspaceStaff(work.places, work.settings),
         now,
         worktrees=TaskWorktrees(work.root, made),
+        by=by,
     )

@@ -1,31 +1,44 @@
 """The loop: projects a run from its events, decides, takes one step, and notes what came of it."""
 
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from hornbook.agents.assignment import Role
 from hornbook.commits import git
-from hornbook.errors import DatabaseFailed, EventLogError, HornbookError, NotFound, UsageError
+from hornbook.context.task_route import STARTING, Route
+from hornbook.errors import DatabaseFailed, EventLogError, HornbookError, UsageError
 from hornbook.gates.definitions import check_gates
 from hornbook.graph.repository import Repository
 from hornbook.located import Json
+from hornbook.loop.agent_places import lacking
+from hornbook.loop.base_gates import base_question
 from hornbook.loop.plan_book import PlanBook
-from hornbook.loop.protocol import Loop, Staff, StepKind, StepOutcome, Worktrees
+from hornbook.loop.protocol import (
+    Exchange,
+    Loop,
+    NoExchange,
+    Staff,
+    StepKind,
+    StepOutcome,
+    Worktrees,
+)
 from hornbook.loop.runs.files import Projections, write_snapshots, write_task_files
 from hornbook.loop.runs.lookup import outcome_of, spawned_by, workflows_of
 from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
-from hornbook.loop.steps import decompose as splitting
-from hornbook.loop.steps import refine as refining
 from hornbook.loop.steps.answer import AnswerAction
 from hornbook.loop.steps.ask_person import signal
 from hornbook.loop.steps.coordinate import coordinate, follow
 from hornbook.loop.steps.develop import develop
 from hornbook.loop.steps.gates import run_gates, size
-from hornbook.loop.steps.publish import approval, publish
+from hornbook.loop.steps.merge import approve_by_word
+from hornbook.loop.steps.publish import publish
 from hornbook.loop.steps.review import assemble, review, validate
+from hornbook.loop.steps.seals import new_seal, sealed_in, tampered
 from hornbook.loop.steps.services import (
     Clock,
     HandedOver,
@@ -48,15 +61,17 @@ from hornbook.loop.workflow.subjects import ASSEMBLE, GATES, VALIDATE, ActionTyp
 from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event
-from hornbook.plans.log import EventLog
-from hornbook.plans.principal import LOOP
+from hornbook.plans.principal import LOOP, Principal, at_command_line
 from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE, REVIEW
 from hornbook.plans.run_records import spent, write_run_records
 from hornbook.plans.state import PlanState, PlanStatus
 from hornbook.plans.store import PlanStore
+from hornbook.plans.workspace_log import clock_for, open_log
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
+from hornbook.settings.surroundings import CostSettings
 
+NO_LIMIT = CostSettings()
 PAUSE = 10.0
 """Seconds between two looks at a plan that is being refined."""
 
@@ -65,33 +80,55 @@ MOST_DEATHS = 20
 
 Effect = Callable[[StepRun], Result | Pending | HandedOver]
 
+
+def _rare(module: str, name: str) -> Effect:
+    """An effect of a workflow that few runs come to: its module is loaded when it is done."""
+
+    def effect(step: StepRun) -> Result | Pending | HandedOver:
+        found: Effect = getattr(import_module(f"hornbook.loop.steps.{module}"), name)
+        return found(step)
+
+    return effect
+
+
+_REFINE, _SPLIT = partial(_rare, "refine"), partial(_rare, "decompose")
+
 EFFECTS: Mapping[str, Effect] = {
     DEVELOP: develop,
     REVIEW: review,
-    kinds.PLAN: refining.plan,
+    kinds.PLAN: _REFINE("plan"),
     GATES: run_gates,
     ASSEMBLE: assemble,
     VALIDATE: validate,
-    "workflow.plan.pause": refining.pause,
-    "workflow.plan.draft": refining.draft,
-    "workflow.plan.check": refining.check,
-    "workflow.plan.supersede": refining.supersede,
-    "workflow.plan.decide": refining.decide,
-    "workflow.task.read": splitting.read_task,
-    "workflow.task.split": splitting.propose,
-    "workflow.task.cover": splitting.check_cover,
-    "workflow.task.size": splitting.check_sizes,
-    "workflow.context.check": splitting.check_contexts,
-    "workflow.task.create": splitting.create,
+    "workflow.plan.pause": _REFINE("pause"),
+    "workflow.plan.draft": _REFINE("draft"),
+    "workflow.plan.check": _REFINE("check"),
+    "workflow.plan.supersede": _REFINE("supersede"),
+    "workflow.plan.decide": _REFINE("decide"),
+    "workflow.task.read": _SPLIT("read_task"),
+    "workflow.task.split": _SPLIT("propose"),
+    "workflow.task.cover": _SPLIT("check_cover"),
+    "workflow.task.size": _SPLIT("check_sizes"),
+    "workflow.context.check": _SPLIT("check_contexts"),
+    "workflow.task.create": _SPLIT("create"),
 }
 """What is done for each subject that is no event and no question."""
 
 
 def open_loop(
-    places: Places, settings: Settings, agents: Staff, clock: Clock, *, worktrees: Worktrees
+    places: Places,
+    settings: Settings,
+    agents: Staff,
+    clock: Clock,
+    *,
+    worktrees: Worktrees,
+    by: Principal | None = None,
 ) -> Loop:
-    """The loop of a workspace; everything that it knows, it reads from events again each time."""
-    return _Loop(places, settings, agents, clock, worktrees)
+    """The loop of a workspace; everything that it knows, it reads from events again each time.
+
+    `by` is who wants what is begun, by default whoever runs this process.
+    """
+    return _Loop(places, settings, agents, clock, worktrees, by=by)
 
 
 class _Loop:
@@ -102,7 +139,10 @@ class _Loop:
         agents: Staff,
         clock: Clock,
         worktrees: Worktrees,
+        *,
+        by: Principal | None = None,
     ) -> None:
+        self._by = by
         self._places = places
         self._settings = settings
         self._agents = agents
@@ -114,11 +154,10 @@ class _Loop:
     def start(self, plan: str, task: str | None, *, agent: str | None, run_id: str) -> StepOutcome:
         """Begin a run of a task, or of a whole plan; one that was begun already is left alone."""
         with self._opened() as services:
-            try:
-                return outcome_of(services.run(run_id))
-            except NotFound:
-                pass
             slug = services.book.slug(plan)
+            begun = services.begun(slug, run_id)
+            if begun is not None:
+                return outcome_of(begun)
             why = refusal(services, slug)
             if why is None and self._agents.worker(Role.DEVELOPER, agent) is None:
                 why = "nobody develops: name an agent with --agent, or in `engine.agent`."
@@ -127,17 +166,19 @@ class _Loop:
                 return StepOutcome(StepKind.ENDED, run_id, status="refused", message=why)
             services.book.tasks(slug)
             services.worktrees.begin(slug)
+            by = self._by or at_command_line(self._places.state)
             if task is None:
-                begin_plan(services, slug, run_id, agent=agent)
+                begin_plan(services, slug, run_id, agent=agent, by=by)
             else:
                 number = PlanBook.task(services.plan(slug), task).number
-                begin_task(services, slug, number, run_id, agent=agent, parent=None)
+                begin_task(services, slug, number, run_id, agent=agent, parent=None, by=by)
             return outcome_of(services.run(run_id))
 
-    def step(self, run_id: str) -> StepOutcome:
+    def step(self, run_id: str, held: Collection[str] | None = None) -> StepOutcome:
         """Do the one thing that comes next; after a crash the interrupted one is done again."""
         with self._opened() as services:
-            outcome = _stepped(services, services.run(run_id))
+            services.exchange.fetch(services.run(run_id).plan)
+            outcome = _stepped(services, services.run(run_id), held)
             run = services.run(run_id)
             # Who was killed before us may have left events that no file shows yet: what this
             # process did not record itself is recorded, also where nothing happened since.
@@ -164,15 +205,33 @@ class _Loop:
     @contextmanager
     def _opened(self) -> Iterator[LoopServices]:
         self._places.prepare()
-        with open_services(
-            self._places,
-            self._settings,
-            self._agents,
-            self._clock,
-            worktrees=self._worktrees,
-            projections=self._projections,
-        ) as services:
+        with (
+            _shared(self._places, self._settings, self._worktrees) as (exchange, worktrees),
+            open_services(
+                self._places,
+                self._settings,
+                self._agents,
+                self._clock,
+                worktrees=worktrees,
+                projections=self._projections,
+                exchange=exchange,
+            ) as services,
+        ):
             yield services
+
+
+@contextmanager
+def _shared(
+    places: Places, settings: Settings, worktrees: Worktrees
+) -> Iterator[tuple[Exchange, Worktrees]]:
+    """How what steps make comes to other machines, and the worktrees that see to it."""
+    if not settings.engine.database:
+        yield NoExchange(), worktrees
+        return
+    from hornbook.loop.shared_worktrees import open_shared  # noqa: PLC0415  # start-up
+
+    with open_shared(places, settings, worktrees) as (exchange, shared):
+        yield exchange, shared
 
 
 @contextmanager
@@ -184,14 +243,16 @@ def open_services(
     *,
     worktrees: Worktrees,
     projections: Projections,
+    exchange: Exchange | None = None,
 ) -> Iterator[LoopServices]:
     """What the steps of a workspace's loop stand on, open meanwhile."""
+    clock = clock_for(settings, clock)
     with git.operation(places.root):
         workflows = workflows_of(places, settings)
-        log = EventLog(
-            places.state,
+        log = open_log(
+            places,
+            settings,
             clock,
-            database=settings.engine.database,
             kinds=kinds.kinds_for(workflows),
             memory=projections.log,
             principal=LOOP,
@@ -210,6 +271,7 @@ def open_services(
                 book=PlanBook(places, settings, work.ingested, clock, log),
                 workflows=workflows,
                 projections=projections,
+                exchange=exchange or NoExchange(),
             )
         finally:
             log.close()
@@ -222,6 +284,8 @@ def _record(services: LoopServices, run: RunState, before: RunState | None) -> N
     `before` is the run as it was recorded last by this process, if it was.
     """
     fresh = run.events if before is None else run.events[len(before.events) :]
+    if before is None:
+        services.log.sync(run.plan)  # whoever was killed may not have come to the export
     if run.task is not None:
         every = [each for each in services.runs(run.plan) if each.task == run.task]
         folder = services.task_folder(run)
@@ -231,7 +295,7 @@ def _record(services: LoopServices, run: RunState, before: RunState | None) -> N
     write_run_records(services.places.state, run.events)
 
 
-def _stepped(services: LoopServices, run: RunState) -> StepOutcome:
+def _stepped(services: LoopServices, run: RunState, held: Collection[str] | None) -> StepOutcome:
     """The outcome of one step of a run."""
     blocked = _blocked(services, run)
     if blocked is not None:
@@ -239,7 +303,7 @@ def _stepped(services: LoopServices, run: RunState) -> StepOutcome:
     if run.decided is not None:
         return _carried_out(services, run, run.decided)
     if run.machine is None:
-        return coordinate(services, run)
+        return base_question(services, run) or coordinate(services, run)
     do = run.machine.upcoming
     if run.workflow == EXECUTE and isinstance(do, Do) and not _fits(run):
         return _sized(services, run)
@@ -248,13 +312,36 @@ def _stepped(services: LoopServices, run: RunState) -> StepOutcome:
     over = _over_limit(services, run)
     if over is not None:
         return _halted(services, run, do.number, over)
-    return _done(services, run, do)
+    return (
+        _first_on_base(services, run, do)
+        or _over_cost(services, run, do)
+        or lacking(services, run, do, held)
+        or _done(services, run, do)
+    )
+
+
+def _first_on_base(services: LoopServices, run: RunState, do: Do) -> StepOutcome | None:
+    """What a person is asked of the base before a developer first works on it."""
+    if run.workflow != EXECUTE or do.number > 1 or run.newest(DEVELOP) is not None:
+        return None
+    return base_question(services, run)
+
+
+def _over_cost(services: LoopServices, run: RunState, do: Do) -> StepOutcome | None:
+    """What a person is asked, or waited for, before an agent is asked that would cost more."""
+    if services.settings.engine.cost == NO_LIMIT:
+        return None
+    if do.action.subject not in {DEVELOP, REVIEW, kinds.PLAN}:
+        return None
+    from hornbook.loop.cost_limits import cost_question  # noqa: PLC0415  # only where it is limited
+
+    return cost_question(services, run, do.number)
 
 
 def _fits(run: RunState) -> bool:
-    """Whether the task was sized in this round, and fits."""
+    """Whether the task was sized in this round, and may be worked on as it is."""
     sized = run.fact(0, "sized")
-    return sized is not None and bool(sized.data["fits"])
+    return sized is not None and sized.data["route"] in STARTING
 
 
 def _blocked(services: LoopServices, run: RunState) -> StepOutcome | None:
@@ -298,20 +385,19 @@ def _supersedes(run: RunState, state: PlanState) -> bool:
 
 
 def _sized(services: LoopServices, run: RunState) -> StepOutcome:
-    """Size the task; one that is too large is split, and no agent runs."""
+    """Size the task; one that is too large is split, or a person is asked, and no agent runs."""
     try:
         data = size(services, run)
     except EventLogError:
         raise
     except HornbookError as problem:
         return _halted(services, run, 0, f"The task cannot be sized: {problem}")
-    if data["fits"]:
+    if data["route"] in STARTING:
         message = f"sized: {data['sizing']['estimate']} of {data['sizing']['limit']} tokens"
         return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=message)
-    reasons = " ".join(data["sizing"]["reasons"])
-    return _hand_over(
-        services, run, HandedOver("task-decomposition", f"The task does not fit: {reasons}")
-    )
+    if data["route"] == Route.REFUSED:
+        return _halted(services, run, 0, data["message"])
+    return _hand_over(services, run, HandedOver("task-decomposition", data["message"]))
 
 
 def _done(services: LoopServices, run: RunState, do: Do) -> StepOutcome:
@@ -319,11 +405,18 @@ def _done(services: LoopServices, run: RunState, do: Do) -> StepOutcome:
     step = StepRun(services, run, do)
     if run.deaths(do.number) >= MOST_DEATHS:
         return _died_too_often(services, run, do)
+    seal = None
     if not (run.is_asking or do.action.type is ActionType.ASK):
-        _note_started(step)
-    with timed() as seconds:
-        result = _effect(step)
-        took = seconds()
+        seal = _note_started(step)
+    told = tampered(step, seal)
+    if told is None:
+        with timed() as seconds:
+            result = _effect(step)
+            took = seconds()
+        told = tampered(step, seal)
+    if told is not None:
+        signal(services, run, do.number, ERROR, {"task_id": run.task, "error": told}, halts=True)
+        return outcome_of(services.run(run.id))
     if isinstance(result, Pending):
         services.projections.alive.add(_place(step))
         return StepOutcome(
@@ -350,20 +443,21 @@ def _place(step: StepRun) -> tuple[str, int, int]:
     return step.run.id, step.run.round, step.number
 
 
-def _note_started(step: StepRun) -> None:
-    """Note that a step is begun; if it was cut off, that it is begun again.
+def _note_started(step: StepRun) -> str | None:
+    """Note that a step is begun; if it was cut off, that it is begun again. The seal that it has.
 
     One that this process began and that waits for others was not cut off.
     """
     if step.run.deaths(step.number) and _place(step) in step.services.projections.alive:
-        return
+        return sealed_in(step)
     execution = step.run.executions(step.number) + 1
     data = {
         "step": step.do.step,
         "subject": step.do.action.subject,
         "execution": execution,
+        **new_seal(step),
     }
-    step.note(kinds.STEP_STARTED, f"started-{execution}", data)
+    return step.note(kinds.STEP_STARTED, f"started-{execution}", data).get("seal")
 
 
 def finish(step: StepRun, result: Result) -> None:
@@ -382,7 +476,7 @@ def _effect(step: StepRun) -> Result | Pending | HandedOver:
         if action.type is ActionType.PUBLISH:
             return publish(step)
         if action.type is ActionType.ASK:
-            return refining.ask(step)
+            return _REFINE("ask")(step)
         return EFFECTS[action.subject](step)
     except (EventLogError, DatabaseFailed):
         raise
@@ -422,7 +516,7 @@ _ROUTES = {
 
 
 def _carried_out(services: LoopServices, run: RunState, decided: Event) -> StepOutcome:
-    """Do what a person decided, and end the run."""
+    """Do what a person decided, and end the run; or go on where it cannot be done."""
     said = kinds.answer(decided)
     action = AnswerAction(said["action"])
     if action is AnswerAction.STOP:
@@ -431,17 +525,8 @@ def _carried_out(services: LoopServices, run: RunState, decided: Event) -> StepO
         return _handed_on(services, run, "task-decomposition", said["text"])
     if action is AnswerAction.ACCEPT and said.get("verdict") != "approved":
         return _handed_on(services, run, _ROUTES[str(said["rejection_type"])], run.feedback())
-    work = run.newest(DEVELOP)
-    if work is None:
-        raise EventLogError(f"run {run.id}: a word approves work that nobody did.")
-    number = said["number"]
-    if run.fact(number, "approved") is None:
-        made = approval(
-            services, run, kinds.attempt(work), proof=decided.hash, by=decided.principal.id
-        )
-        data = {"run": run.id, "round": run.round, "number": number, "answer": decided.hash}
-        key = run.key(number, "approved")
-        services.log.append(run.plan, kinds.APPROVED, {**data, **made}, key=key)
+    if not approve_by_word(services, run, decided):
+        return outcome_of(services.run(run.id))
     follow(services, run)
     why = said["text"] or said["reason"]
     return end(services, run, "approved", f"approved by {decided.principal.id}: {why}")
@@ -486,7 +571,6 @@ def _over_limit(services: LoopServices, run: RunState) -> str | None:
         (limits.most_steps, cost.steps, "steps"),
         (limits.most_tokens, cost.tokens, "tokens"),
         (limits.most_seconds, cost.seconds, "seconds"),
-        (limits.most_cost_cents, cost.cost * 100, "cents"),
     )
     for most, used, what in checks:
         if most and used >= most:

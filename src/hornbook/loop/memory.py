@@ -22,7 +22,9 @@ from hornbook.plans.checkpoint import CheckpointReport, holding, write_checkpoin
 from hornbook.plans.files import write_if_changed
 from hornbook.plans.log import EventLog
 from hornbook.plans.plan import Invariant
+from hornbook.plans.principal import require_human
 from hornbook.plans.store import PlanStore
+from hornbook.plans.workspace_log import open_log
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 
@@ -77,8 +79,7 @@ class Memory:
     def log(self) -> Iterator[EventLog]:
         """The event log, open."""
         self._places.prepare()
-        database = self._settings.engine.database
-        log = EventLog(self._places.state, self._clock, database=database)
+        log = open_log(self._places, self._settings, self._clock)
         try:
             yield log
         finally:
@@ -162,12 +163,14 @@ class Memory:
 
         Raises:
             NotFound: No plan proposed it.
+            NotAPerson: Whoever asks is none; nothing was done.
         """
         found = next((e for e in self.invariants() if e.invariant.id == invariant_id), None)
         if found is None:
             known = ", ".join(each.invariant.id for each in self.invariants()) or "none"
             raise NotFound(f"there is no invariant {invariant_id!r}: proposed are {known}.")
         with self.log() as log:
+            require_human(log.principal, "promote an invariant", self._places.state)
             data = {"id": invariant_id}
             key = event_keys.promoted_invariant(invariant_id)
             log.append(found.plan, "invariant.promoted", data, key=key)
@@ -190,7 +193,7 @@ class Memory:
         if not database and not (state / "events.db").exists():
             return ".hornbook/events.db is not there"
         try:
-            return EventLog(state, self._clock, database=database)
+            return open_log(self._places, self._settings, self._clock)
         except EventLogError as problem:
             if not database and isinstance(problem.__cause__, DatabaseAway):
                 raise  # it is busy, not gone: nothing may take its place

@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.commits import git
+from hornbook.commits.commit import Commit, commit_at
 from hornbook.context.named_files import is_glob, matching
 from hornbook.context.plan_brief import Brief, brief_of
 from hornbook.context.plan_check import PlanSurroundings, check_plan, fails, task_files
 from hornbook.context.sizing import Sizing, size_task
+from hornbook.context.task_route import TaskRoute, route_of
 from hornbook.disk import now
 from hornbook.errors import ConfigError, NotFound, UsageError
+from hornbook.gates.gate_list import gates_now
 from hornbook.graph.snapshot import Snapshot
-from hornbook.hooks.compiler import guarded
-from hornbook.loop.memory import Memory
 from hornbook.plans.active import choose_plan
 from hornbook.plans.files import PLAN_FILE
 from hornbook.plans.log import EventLog
@@ -24,31 +25,37 @@ from hornbook.plans.scope import PlanScope
 from hornbook.plans.state import PlanState, PlanStatus
 from hornbook.plans.store import PlanView, with_sections
 from hornbook.plans.tasks import in_order, read_tasks
-from hornbook.plans.text import PlanText, parse, render
+from hornbook.plans.text import SECTIONS, PlanText, parse, render
 from hornbook.rules.catalog import Entry
 from hornbook.rules.discover import STATE_FOLDERS, FileKind, walk
 from hornbook.rules.document import Problem
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
+from hornbook.vocabulary.predicates import PLAN_REFERENCES
 from hornbook.vocabulary.terms import Level
 
 
 @dataclass(frozen=True, slots=True)
 class SizedTask:
-    """A task of a plan with its id, and whether it fits a model's window."""
+    """A task of a plan with its id, whether it fits, and what becomes of it if not."""
 
     id: str
     task: PlanTask
     size: Sizing
+    route: TaskRoute
 
 
 @dataclass(frozen=True, slots=True)
 class PlanCheck:
-    """What a check of a plan found; `rules` are those that judge plans, to be read with it."""
+    """What a check of a plan found; `rules` are those that judge plans, to be read with it.
+
+    `head` is the commit that work would begin with, none if there is none.
+    """
 
     view: PlanView
     problems: tuple[Problem, ...]
     rules: tuple[Entry, ...]
+    head: Commit | None = None
 
     @property
     def passed(self) -> bool:
@@ -97,23 +104,36 @@ class PlanBook(PlanReader):
     def commit(
         self, title: str, text: str | None = None, *, path: str = "", active: bool = True
     ) -> PlanView:
-        """A new committed plan, made the active one unless that is not wanted."""
+        """A new committed plan, made the active one unless that is not wanted.
+
+        One that lacks sections stays an exploration; its problems say which.
+
+        Raises:
+            NotAPerson: Whoever asks is none; nothing was done.
+        """
         with self.store() as store:
-            view = self._at_boundary(store.commit(title, text, path=path))
+            view = store.commit(title, text, path=path)
+        if view.plan.committed:
+            view = self._at_boundary(view)
         return self._chosen(view) if active else view
 
     def promote(self, given: str | None = None) -> PlanView:
-        """The plan, committed."""
+        """The plan, committed.
+
+        Raises:
+            PlanIncomplete: It lacks sections; it stays an exploration.
+            NotAPerson: Whoever asks is none; nothing was done.
+        """
         slug = self.view(given).plan.slug
         with self.store() as store:
             view = store.promote(slug)
-        return guarded(self._places.root, self._settings, self._at_boundary(view))
+        return self._guarded(self._at_boundary(view))
 
     def rewrite(
         self,
         given: str | None,
         text: str,
-        sections: Sequence[str],
+        sections: Sequence[str] = SECTIONS,
         *,
         path: str = "",
         reason: str = "",
@@ -123,12 +143,13 @@ class PlanBook(PlanReader):
         Raises:
             ConfigError: The text has none of them, or is wrong otherwise.
             UsageError: The plan is committed and no reason is given.
+            NotAPerson: The plan is committed, and whoever asks is none.
         """
         plan = self.view(given).plan
         changed = with_sections(plan, text, sections, path)
         with self.store() as store:
             view = store.change(plan.slug, changed, reason=reason)
-        return guarded(self._places.root, self._settings, view)
+        return self._guarded(view)
 
     def decide(
         self,
@@ -253,7 +274,7 @@ class PlanBook(PlanReader):
         files = self.files()
         listed = read_tasks(view.plan.execution).tasks
         rules: tuple[Entry, ...] = ()
-        sizes = None
+        routes = entities = None
         try:
             snapshot = self._ingested()
         except NotFound:
@@ -263,11 +284,44 @@ class PlanBook(PlanReader):
             named = [path for task in listed for path in task.files]
             rules = tuple(snapshot.rules.bind_plan([*concerned, *named]))
             sized = self._sized(view.plan, listed, files)
-            sizes = {each.task.number: each.size.reasons for each in sized}
-        around = PlanSurroundings(files=files, sizes=sizes)
+            routes = {each.task.number: each.route for each in sized}
+            entities = self._entities(snapshot)
+        head = self._head()
+        committed = None if head is None else head.files
+        around = PlanSurroundings(files, self._gates(), routes, entities, committed)
         found = check_plan(self._text(view), _path(view.plan), around)
         problems = dict.fromkeys((*view.problems, *found))
-        return PlanCheck(view, tuple(sorted(problems, key=lambda each: each.line or 0)), rules)
+        ordered = tuple(sorted(problems, key=lambda each: each.line or 0))
+        return PlanCheck(view, ordered, rules, head)
+
+    def _gates(self) -> set[str] | None:
+        """The names of the gates; None without any, which is told before anybody works."""
+        return {each.gate.name for each in gates_now(self._places.root).gates} or None
+
+    def _head(self) -> Commit | None:
+        """The commit that work would begin with, if there is one."""
+        try:
+            return commit_at(self._places.root, "HEAD")
+        except UsageError:
+            return None
+
+    def references(self, given: str | None) -> tuple[str, ...]:
+        """What the plan names, by id or path, as the graph has it; nothing where there is none."""
+        try:
+            snapshot = self._ingested()
+        except NotFound:
+            return ()
+        edges = snapshot.edges([f"plan.{self.slug(given)}"], inbound=False)
+        return tuple(target for _, name, target in edges if name == PLAN_REFERENCES.name)
+
+    def _entities(self, snapshot: Snapshot) -> set[str]:
+        """The ids of all that a plan may name; of plans also what was not ingested yet."""
+        found = set(snapshot.by_id)
+        for view in self.views():
+            state = view.state
+            found |= {view.plan.id, *(task.id_in(view.plan.slug) for task in state.tasks)}
+            found |= {each.id for each in state.decisions}
+        return found
 
     def files(self) -> list[str]:
         """The files of the repository, without our own and without what git ignores; sorted."""
@@ -306,7 +360,8 @@ class PlanBook(PlanReader):
                 description="\n".join(filter(None, (task.title, task.description))),
                 criteria=task.criteria,
             )
-            sized.append(SizedTask(task.id_in(plan.slug), task, size))
+            route = route_of(size, snapshot)
+            sized.append(SizedTask(task.id_in(plan.slug), task, size, route))
         return sized
 
     def _sizable(self, files: Sequence[str], present: Sequence[str]) -> list[str]:
@@ -337,10 +392,18 @@ class PlanBook(PlanReader):
 
     def _chosen(self, view: PlanView) -> PlanView:
         choose_plan(self._places.state, view.plan.slug)
+        return self._guarded(view)
+
+    def _guarded(self, view: PlanView) -> PlanView:
+        """The plan, compiled anew for the guard of the hooks."""
+        from hornbook.hooks.compiler import guarded  # noqa: PLC0415  # start-up: `execute` reads plans and never writes them
+
         return guarded(self._places.root, self._settings, view)
 
     def _at_boundary(self, view: PlanView) -> PlanView:
         """The plan, checkpointed where a phase of it ends."""
+        from hornbook.loop.memory import Memory  # noqa: PLC0415  # start-up: as above
+
         memory = Memory(self._places, self._settings, self._clock)
         memory.checkpoint_at_boundary(view.plan.slug)
         return view

@@ -12,7 +12,6 @@ from hornbook.errors import ConfigError, UsageError
 from hornbook.graph.repository import Repository
 from hornbook.loop.configured_agents import WorkspaceStaff
 from hornbook.loop.plan_book import PlanBook, PlanCheck
-from hornbook.plans.text import SECTIONS
 from hornbook.rules.document import Problem
 from hornbook.vocabulary.terms import Level
 
@@ -78,7 +77,7 @@ def _taken(book: PlanBook, slug: str, text: str) -> tuple[str, ...]:
     """Make a text the plan's; the answer is what keeps it from being one."""
     fenced = _FENCED.match(text.strip() + "\n")
     try:
-        book.rewrite(slug, fenced[1] if fenced else text, SECTIONS, path=ANSWER)
+        book.rewrite(slug, fenced[1] if fenced else text, path=ANSWER)
     except ConfigError as problem:
         return tuple(problem.problems)
     return ()

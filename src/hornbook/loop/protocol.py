@@ -1,11 +1,15 @@
 """The seam between the loop and whoever drives it: one step at a time, each safe to repeat."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from hornbook.agents.assignment import Agent, Role
+
+if TYPE_CHECKING:
+    from hornbook.commits.plan_branch import BranchMoved, MergedWork
 
 
 class StepKind(StrEnum):
@@ -23,6 +27,7 @@ class StepOutcome:
 
     `seconds` is how long to wait before the next one, when it is `waiting`; `spawned` are the
     runs that this step started: somebody has to step them too, and starting one twice is harmless.
+    `needs` are limited places that the next step has to hold: nothing was done for want of them.
     """
 
     kind: StepKind
@@ -31,6 +36,9 @@ class StepOutcome:
     status: str = ""
     message: str = ""
     spawned: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    question: int = 0
+    """The number of the event that asks a person, in the log of its plan; 0 if none does."""
 
 
 class Loop(Protocol):
@@ -43,8 +51,11 @@ class Loop(Protocol):
         """
         ...
 
-    def step(self, run_id: str) -> StepOutcome:
-        """Do the one thing that comes next; after a crash the interrupted one is done again."""
+    def step(self, run_id: str, held: Collection[str] | None = None) -> StepOutcome:
+        """Do the one thing that comes next; after a crash the interrupted one is done again.
+
+        `held` are the limited places that this step may use, None where nobody counts them.
+        """
         ...
 
     def gave_up(self, run_id: str, reason: str, status: str) -> StepOutcome:
@@ -88,11 +99,33 @@ class WorktreeSnapshot:
     problems: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ApprovedWork:
+    """A tree that was approved, and the commit that it was made on.
+
+    `judged` are the tip of the plan's branch and the tree of the two together, where that was
+    judged too. What is `apart` comes onto the branch with the work that is built on it.
+    """
+
+    tree: str
+    base: str
+    judged: tuple[str, str] | None = None
+    apart: bool = False
+
+
 class Worktrees(Protocol):
     """Where tasks are worked on; asked for the same thing again, each gives the same again."""
 
     def begin(self, plan: str) -> str:
         """The commit that a plan's work began with; fixed the first time it is asked for."""
+        ...
+
+    def begin_at(self, plan: str, commit: str) -> None:
+        """Have a plan's work begin with a commit."""
+        ...
+
+    def begin_anew(self, plan: str) -> str:
+        """Have a plan that nobody worked on begin with the commit that is checked out by now."""
         ...
 
     def obstacles(self, plan: str) -> Sequence[str]:
@@ -125,14 +158,48 @@ class Worktrees(Protocol):
     def approve(
         self,
         plan: str,
-        snapshot: WorktreeSnapshot,
-        base: str,
+        work: ApprovedWork,
         message: str,
         trailers: Sequence[tuple[str, str]],
-    ) -> str:
+    ) -> "str | BranchMoved":
         """The commit of approved work, which the plan's branch now holds.
 
-        Raises:
-            UsageError: It cannot be brought onto the branch; names the paths.
+        Where the branch has work that this was neither made on nor judged with, nothing is moved.
         """
         ...
+
+    def merge(self, plan: str, task: str, tip: str, commit: str, base: str) -> "MergedWork":
+        """The work of a commit on top of what the plan's branch has by now."""
+        ...
+
+
+class Exchange(Protocol):
+    """How what a step makes comes to other machines, and theirs here."""
+
+    def fetch(self, plan: str) -> None:
+        """Take over what others made of a plan and is missing here."""
+
+    def put(self, plan: str, path: Path) -> None:
+        """Share a file that a step keeps, before the step counts."""
+
+    def put_commit(self, plan: str, commit: str) -> None:
+        """Share a commit, before the step that made it counts."""
+
+    def put_blob(self, plan: str, name: str, data: bytes) -> None:
+        """Share the text of a file that no commit has."""
+
+
+class NoExchange:
+    """One machine with a database of its own: nothing has to go anywhere."""
+
+    def fetch(self, plan: str) -> None:
+        """Everything is here."""
+
+    def put(self, plan: str, path: Path) -> None:
+        """It is here."""
+
+    def put_commit(self, plan: str, commit: str) -> None:
+        """Git has it here."""
+
+    def put_blob(self, plan: str, name: str, data: bytes) -> None:
+        """Git has it here."""

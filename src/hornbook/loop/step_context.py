@@ -29,6 +29,7 @@ from hornbook.context.prompt import (
 )
 from hornbook.context.review_packet import Contexts, Packet
 from hornbook.context.step_parts import FRAME
+from hornbook.context.task_route import STARTING
 from hornbook.context.templates.roles import LOOP_STEPS, StepFacts, step_templates
 from hornbook.disk import now
 from hornbook.errors import NotFound, UsageError
@@ -322,12 +323,11 @@ def _developer(step: StepRun) -> StepContext:
 
 
 def _reviewer(step: StepRun) -> StepContext:
-    work = step.run.newest(DEVELOP)
-    if work is None:
+    attempt = step.run.work()
+    if attempt is None:
         base, packet = _packet_ahead(step)
         notes = [_UNCHANGED]
     else:
-        attempt = kinds.attempt(work)
         _, packet, packets = first_packets(step, attempt)
         base, notes = attempt["base"], []
         if len(packets) > 1:
@@ -418,9 +418,8 @@ def _notes(services: LoopServices, run: RunState, step: str, *, begun: bool) -> 
         yield from _unbegun(services, run, number, ledger)
     if run.fact(0, "sized") is None:
         data = sized(services, run)
-        if not data["fits"]:
-            reasons = " ".join(data["sizing"]["reasons"])
-            yield f"nobody is asked before the task is split, since it does not fit: {reasons}"
+        if data["route"] not in STARTING:
+            yield f"nobody is asked: {data['message']}"
 
 
 def _unbegun(services: LoopServices, run: RunState, number: int, ledger: Ledger) -> Iterator[str]:

@@ -5,20 +5,25 @@ from pathlib import Path
 
 from hornbook.commits import git, worktrees
 from hornbook.commits import git_tampering as sealing
-from hornbook.commits.writer import (
-    Conflict,
-    advance,
+from hornbook.commits.plan_branch import (
+    BranchMoved,
+    MergedWork,
     branch_obstacles,
     branch_of,
-    make_commit,
+    land,
+    merge_onto,
     start_of,
-    write,
 )
+from hornbook.commits.writer import Conflict, make_commit, write
 from hornbook.errors import UsageError
-from hornbook.loop.protocol import WorktreeSnapshot
+from hornbook.loop.protocol import ApprovedWork, WorktreeSnapshot
 
 Made = Callable[[str], bool]
 """Whether a path is one that a gate says it creates."""
+
+
+OWN = "worktree/"
+"""How the names of what is a worktree's own begin in a seal."""
 
 
 class TaskWorktrees:
@@ -35,6 +40,18 @@ class TaskWorktrees:
         if plan not in self._begun:
             self._begun[plan] = self._begin(plan)
         return self._begun[plan]
+
+    def begin_at(self, plan: str, commit: str) -> None:
+        """Have a plan's work begin with a commit."""
+        if self._begun.get(plan) != commit:
+            write(self._root, "update-ref", f"refs/hornbook/begin/{plan}", commit)
+            self._begun[plan] = commit
+
+    def begin_anew(self, plan: str) -> str:
+        """Have a plan that nobody worked on begin with the commit that is checked out by now."""
+        here = git.commit(self._root, "HEAD")
+        self.begin_at(plan, here)
+        return here
 
     def obstacles(self, plan: str) -> list[str]:
         """What would keep approved work from the plan's branch, found before anybody works."""
@@ -55,7 +72,10 @@ class TaskWorktrees:
         Raises:
             UsageError: They contradict each other; names the paths.
         """
-        return _agreed(start_of(self._root, self.begin(plan), approved))
+        found = start_of(self._root, plan, self.begin(plan), approved)
+        if isinstance(found, Conflict):
+            raise UsageError(f"approved work cannot be brought together: {found.message}.")
+        return found
 
     def ensure(self, plan: str, task: str, commit: str) -> str:
         """The folder of a task's worktree, its files exactly those of a commit."""
@@ -74,15 +94,16 @@ class TaskWorktrees:
             raise UsageError(f"the worktree of {task} is gone or damaged: run it again.")
         changed = worktrees.change_set(found, base, self._made)
         commit = make_commit(self._root, changed.tree, (base,), f"attempt at {task}")
-        # Reviews and events cite it: without a name git would throw it away some day.
-        write(self._root, "update-ref", f"refs/hornbook/attempts/{plan}/{commit}", commit)
+        self._keep(plan, commit)
         problems = [
             f"{path} was written, which is not the developer's" for path in changed.intruding
         ]
         problems += [f"{path} is a repository inside the worktree" for path in changed.nested]
         before = self._seals.get((plan, task))
         if before is not None:
-            problems += sealing.broken(before, self._sealed(found))
+            # What all worktrees share is sealed in the log, and told by the step itself.
+            now = self._sealed(found)
+            problems += [each for each in sealing.broken(before, now) if each.startswith(OWN)]
         return WorktreeSnapshot(commit, changed.tree, changed.paths, tuple(problems))
 
     def release(self, plan: str, task: str) -> None:
@@ -93,25 +114,36 @@ class TaskWorktrees:
     def approve(
         self,
         plan: str,
-        snapshot: WorktreeSnapshot,
-        base: str,
+        work: ApprovedWork,
         message: str,
         trailers: Sequence[tuple[str, str]],
-    ) -> str:
-        """The commit of approved work, which the plan's branch now holds.
+    ) -> str | BranchMoved:
+        """The commit of approved work, which the plan's branch now holds, or why it does not.
 
         Raises:
-            UsageError: It cannot be brought onto the branch; names the paths.
+            UsageError: Git refused, or the branch is checked out.
         """
-        made = make_commit(self._root, snapshot.tree, (base,), message, trailers=trailers)
-        _agreed(advance(self._root, plan, made))
-        return made
+        made = make_commit(self._root, work.tree, (work.base,), message, trailers=trailers)
+        if work.apart:
+            self._keep(plan, made)
+            return made
+        found = land(self._root, plan, made, base=work.base, judged=work.judged)
+        return found if isinstance(found, BranchMoved) else made
+
+    def merge(self, plan: str, task: str, tip: str, commit: str, base: str) -> MergedWork:
+        """The work of a commit on top of what the plan's branch has by now.
+
+        Raises:
+            UsageError: Git cannot merge them.
+        """
+        message = f"attempt at {task} on top of {tip[:12]}"
+        found = merge_onto(self._root, tip, commit, base, message)
+        self._keep(plan, found.commit)
+        return found
+
+    def _keep(self, plan: str, commit: str) -> None:
+        """Name a commit that reviews and events cite: git would throw it away some day."""
+        write(self._root, "update-ref", f"refs/hornbook/attempts/{plan}/{commit}", commit)
 
     def _sealed(self, found: worktrees.Worktree) -> Mapping[str, str]:
         return sealing.seal(self._root, found.administration, found.path / ".git")
-
-
-def _agreed(found: str | Conflict) -> str:
-    if isinstance(found, Conflict):
-        raise UsageError(f"approved work cannot be brought together: {found.message}.")
-    return found

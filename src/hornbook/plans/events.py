@@ -64,6 +64,37 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """An event of some plan, and the repository that it happened in."""
+
+    repository: str
+    seq: int
+    plan: str
+    run: str | None
+    kind: str
+    at: str
+    actor: str
+    principal: Principal
+    data: Mapping[str, Any]  # each kind of event has its own facts
+    previous: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Some of the events; `next` is the place to go on from, if there are more.
+
+    `dropped` is how many logs are not kept any more, whose events are not among these.
+    """
+
+    items: tuple[AuditEvent, ...]
+    next: str | None
+    total: int
+    verified: bool
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
     """The first line of a log that is not what it should be, and why."""
 

@@ -189,9 +189,19 @@ def _task_yaml(slug: str, plan_id: str, task: PlanTask) -> str:
         "depends_on": [f"task.{slug}.{number}" for number in task.depends_on],
         **{name: said[name] for name in ("type", "finding") if name in said},
     }
+    return yaml_text(facts)
+
+
+def yaml_text(facts: Mapping[str, object]) -> str:
+    """Facts as a file of YAML says them to people: in their order, every character as it is."""
     import yaml  # noqa: PLC0415  # start-up: plans are listed without their files
 
-    text: str = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100)
+    # libyaml is thirty times as fast where it is. In double quotes it breaks lines elsewhere and
+    # escapes what lies beyond the first plane: such a text is written as it is without libyaml.
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump(facts, None, dumper, sort_keys=False, allow_unicode=True, width=100)
+    if '"' in text:
+        text = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100)
     return text
 
 

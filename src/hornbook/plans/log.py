@@ -19,8 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.disk import append_whole, locked, write_whole
-from hornbook.errors import DatabaseFailed, EventLogError, KeyTaken
-from hornbook.plans.database import SQLITE_NAMES, Database, SqliteDatabase, Transaction
+from hornbook.errors import DatabaseAway, DatabaseFailed, EventLogError, KeyTaken
+from hornbook.plans.databases.database import (
+    SQLITE_NAMES,
+    Database,
+    SqliteDatabase,
+    TableForm,
+    Transaction,
+)
 from hornbook.plans.events import (
     Data,
     Event,
@@ -39,8 +45,13 @@ from hornbook.plans.state import PLAN_KINDS, PlanState, advance, project
 ATTEMPTS = 100
 EXPORT = "events.jsonl"
 
-_TABLE = """
+_COLUMNS = ("repository", "plan", "seq", "key", "kind", "hash", "line", "ends")
+_TABLE = TableForm(
+    "hornbook_events",
+    _COLUMNS,
+    """
 CREATE TABLE IF NOT EXISTS hornbook_events (
+    repository TEXT NOT NULL, -- whose plan it is; empty in a database of one repository's own
     plan TEXT NOT NULL,
     seq INTEGER NOT NULL,
     key TEXT NOT NULL,
@@ -48,11 +59,24 @@ CREATE TABLE IF NOT EXISTS hornbook_events (
     hash TEXT NOT NULL,
     line TEXT NOT NULL,
     ends INTEGER NOT NULL, -- bytes of the export up to this line's end
-    PRIMARY KEY (plan, seq),
-    UNIQUE (plan, key)
+    PRIMARY KEY (repository, plan, seq),
+    UNIQUE (repository, key, plan)
 )
-"""
-_LINES = "SELECT line FROM hornbook_events"
+""",
+)
+_REPOSITORIES = TableForm(
+    "hornbook_repositories",
+    ("repository", "first"),
+    """
+CREATE TABLE IF NOT EXISTS hornbook_repositories (
+    repository TEXT NOT NULL PRIMARY KEY,
+    first TEXT NOT NULL -- the commit that its history begins with
+)
+""",
+)
+_LINES = "SELECT line FROM hornbook_events WHERE repository = ?"
+_OF_PLAN = f"{_LINES} AND plan = ?"
+_DELETE = "DELETE FROM hornbook_events WHERE repository = ? AND plan = ?"
 
 Clock = Callable[[], str]
 """Gives the time as ISO 8601 in UTC."""
@@ -104,7 +128,7 @@ def open_database(url: str, default: Path) -> Database:
     if not url or scheme in SQLITE_NAMES:
         path = rest.removeprefix("/") if url else str(default)
         return SqliteDatabase(path, url or f"sqlite:///{default}")
-    from hornbook.plans.shared_database import PostgresDatabase  # noqa: PLC0415  # start-up: SQLAlchemy
+    from hornbook.plans.databases.shared_database import PostgresDatabase  # noqa: PLC0415  # start-up: SQLAlchemy
 
     return PostgresDatabase(url)
 
@@ -116,6 +140,7 @@ class EventLog:
     export.
 
     `kinds` are the kinds that may be appended: those of plans, and what a caller adds to them.
+    `repository` is whose plans these are, in a database that several share.
     `principal` is who acts where an event says nothing else: by default whoever runs this process.
     """
 
@@ -125,6 +150,7 @@ class EventLog:
         clock: Clock,
         *,
         database: str = "",
+        repository: str = "",
         kinds: Mapping[str, EventKind] = PLAN_KINDS,
         memory: LogMemory | None = None,
         principal: Principal | None = None,
@@ -132,6 +158,7 @@ class EventLog:
         self._principal = principal
         self._memory = memory or LogMemory()
         self._state = state
+        self.repository = repository
         self._clock = clock
         self._kinds = kinds
         self._mutex = threading.RLock()
@@ -139,13 +166,40 @@ class EventLog:
         self._database = open_database(database, state / "events.db")
         try:
             with self.alone():
-                self._database.make_table(_TABLE)
+                self._database.make_table(_TABLE, repository)
         except DatabaseFailed as problem:
             self._database.close()
+            if isinstance(problem, DatabaseAway):
+                raise EventLogError(
+                    f"the database of events {self._database.shown} cannot be used now "
+                    f"({problem}): what it holds is not lost; try again then."
+                ) from problem
             raise EventLogError(
                 f"the database of events {self._database.shown} cannot be used ({problem}): "
                 "`hornbook recover` says what can be restored."
             ) from problem
+
+    def claim(self, first: str) -> None:
+        """Have the name of the repository stand for the one that begins with a commit.
+
+        Raises:
+            EventLogError: It stands for another one.
+        """
+        self._database.make_table(_REPOSITORIES, self.repository)
+        asked = "SELECT first FROM hornbook_repositories WHERE repository = ?"
+        with contextlib.suppress(KeyTaken), self._database.writing() as connection:
+            if not connection.execute(asked, self.repository):
+                new = "INSERT INTO hornbook_repositories VALUES (?, ?)"
+                connection.execute(new, self.repository, first)
+        with self._reading() as connection:
+            ((known,),) = connection.execute(asked, self.repository)
+        if known != first:
+            raise EventLogError(
+                f"{self._database.shown} has another repository named {self.repository}: it "
+                f"begins with commit {known[:12]}, this one with {first[:12]}. Write another "
+                "`repository:` into .hornbook/config.yaml; or, if only the history was rewritten, "
+                "delete its row in hornbook_repositories."
+            )
 
     def close(self) -> None:
         """Let go of the database."""
@@ -177,11 +231,29 @@ class EventLog:
         return self._state / "plans" / plan
 
     def plans(self) -> list[str]:
-        """The slugs of all plans that have events, in the table or in an export; sorted."""
+        """The slugs of all plans that have events, in the table or in an export; sorted.
+
+        One that the table alone has is left out if its log is listed as dropped.
+        """
+        stored = self.heads()
+        exported = {path.parent.name for path in (self._state / "plans").glob(f"*/{EXPORT}")}
+        if stored.keys() - exported:  # another clone may have dropped their logs
+            from hornbook.plans.audit.dropped_logs import dropped_heads  # noqa: PLC0415  # rare
+
+            heads = dropped_heads(self._state)
+            asked = "SELECT hash FROM hornbook_events WHERE repository = ? AND plan = ? AND seq = ?"
+            for plan in (stored.keys() - exported) & heads.keys():
+                with self._reading() as connection:
+                    rows = connection.execute(asked, self.repository, plan, stored[plan])
+                if rows and rows[0][0] in heads[plan]:
+                    del stored[plan]
+        return sorted(stored.keys() | exported)
+
+    def heads(self) -> dict[str, int]:
+        """The number of the newest event of each plan in the table; cheap enough to ask often."""
         with self._reading() as connection:
-            rows = connection.execute("SELECT DISTINCT plan FROM hornbook_events")
-        exports = (self._state / "plans").glob(f"*/{EXPORT}")
-        return sorted({plan for (plan,) in rows} | {path.parent.name for path in exports})
+            asked = "SELECT plan, MAX(seq) FROM hornbook_events WHERE repository = ? GROUP BY plan"
+            return {str(plan): int(seq) for plan, seq in connection.execute(asked, self.repository)}
 
     def events(self, plan: str) -> list[Event]:
         """All events of a plan in order.
@@ -211,9 +283,9 @@ class EventLog:
         return self._plan_with(key)
 
     def _plan_with(self, key: str) -> str | None:
-        asked = "SELECT min(plan) FROM hornbook_events WHERE key = ?"
+        asked = "SELECT min(plan) FROM hornbook_events WHERE repository = ? AND key = ?"
         with self._reading() as connection:
-            ((found,),) = connection.execute(asked, key)
+            ((found,),) = connection.execute(asked, self.repository, key)
         return None if found is None else str(found)
 
     def append(
@@ -333,10 +405,37 @@ class EventLog:
             return (ends, last and last.hash)
         return (ends, last and last.hash, file.st_ino, file.st_size, file.st_mtime_ns)
 
+    def misfits(self, plan: str) -> list[str]:
+        """Rows of a plan that say something else than the line in them, in words."""
+        columns = "SELECT seq, key, kind, hash, line, ends FROM hornbook_events"
+        asked = f"{columns} WHERE repository = ? AND plan = ? ORDER BY seq"
+        found, end = [], 0
+        with self._reading() as connection:
+            rows = connection.execute(asked, self.repository, plan)
+        for seq, key, kind, digest, line, ends in rows:
+            event, end = read_event(line), end + len(line.encode())
+            told = (event.seq, event.key, event.kind, event.hash, end)
+            if (seq, key, kind, digest, ends) != told:
+                found.append(f"the row of event {seq} of plan {plan} is not what its line says")
+        return found
+
     def forget(self, plan: str) -> None:
         """Remove a plan from the table, so that the next sync takes it over from its export."""
         with self.alone(), self._database.writing() as connection:
-            connection.execute("DELETE FROM hornbook_events WHERE plan = ?", plan)
+            connection.execute(_DELETE, self.repository, plan)
+
+    def drop(self, plan: str, head: str, note: Callable[[], None]) -> bool:
+        """Remove a plan from the table for good, if its last event has a hash; `note` comes first.
+
+        Whether it did: another event may have come meanwhile.
+        """
+        with self.alone(), self._database.writing() as connection:
+            last, _ = self._last(connection, plan)
+            if last is None or last.hash != head:
+                return False
+            note()
+            connection.execute(_DELETE, self.repository, plan)
+        return True
 
     def later(self, plan: str, seq: int) -> list[Event]:
         """The events of a plan behind one of its numbers, for those who follow it.
@@ -344,7 +443,7 @@ class EventLog:
         Raises:
             EventLogError: A stored event cannot be read.
         """
-        return self._read(f"{_LINES} WHERE plan = ? AND seq > ? ORDER BY seq", plan, seq)
+        return self._read(f"{_OF_PLAN} AND seq > ? ORDER BY seq", plan, seq)
 
     def of_kind(self, *kinds: str) -> list[Event]:
         """The events of some kinds, of all plans, each plan's in order.
@@ -353,12 +452,12 @@ class EventLog:
             EventLogError: A stored event cannot be read.
         """
         among = ", ".join("?" for _ in kinds)
-        return self._read(f"{_LINES} WHERE kind IN ({among}) ORDER BY plan, seq", *kinds)
+        return self._read(f"{_LINES} AND kind IN ({among}) ORDER BY plan, seq", *kinds)
 
     def _read(self, asked: str, *values: object) -> list[Event]:
         """The events of a statement that asks for lines."""
         with self._reading() as connection:
-            rows = connection.execute(asked, *values)
+            rows = connection.execute(asked, self.repository, *values)
         try:
             return [read_event(line) for (line,) in rows]
         except ValueError as problem:
@@ -419,28 +518,27 @@ class EventLog:
             )
         return (*known, *events)
 
-    @staticmethod
-    def _lines(connection: Transaction, plan: str, from_seq: int = 1) -> list[str]:
-        asked = f"{_LINES} WHERE plan = ? AND seq >= ? ORDER BY seq"
-        return [line for (line,) in connection.execute(asked, plan, from_seq)]
+    def _lines(self, connection: Transaction, plan: str, from_seq: int = 1) -> list[str]:
+        asked = f"{_OF_PLAN} AND seq >= ? ORDER BY seq"
+        return [line for (line,) in connection.execute(asked, self.repository, plan, from_seq)]
 
-    @staticmethod
-    def _with_key(connection: Transaction, plan: str, key: str) -> Event | None:
-        rows = connection.execute(f"{_LINES} WHERE plan = ? AND key = ?", plan, key)
+    def _with_key(self, connection: Transaction, plan: str, key: str) -> Event | None:
+        rows = connection.execute(f"{_OF_PLAN} AND key = ?", self.repository, plan, key)
         return read_event(rows[0][0]) if rows else None
 
-    @staticmethod
-    def _last(connection: Transaction, plan: str) -> tuple[Event | None, int]:
-        asked = "SELECT line, ends FROM hornbook_events WHERE plan = ? ORDER BY seq DESC LIMIT 1"
-        rows = connection.execute(asked, plan)
+    def _last(self, connection: Transaction, plan: str) -> tuple[Event | None, int]:
+        asked = (
+            "SELECT line, ends FROM hornbook_events WHERE repository = ? AND plan = ? "
+            "ORDER BY seq DESC LIMIT 1"
+        )
+        rows = connection.execute(asked, self.repository, plan)
         return (read_event(rows[0][0]), rows[0][1]) if rows else (None, 0)
 
-    @staticmethod
-    def _insert(connection: Transaction, event: Event, start: int) -> int:
+    def _insert(self, connection: Transaction, event: Event, start: int) -> int:
         ends = start + len(event.line.encode())
-        statement = "INSERT INTO hornbook_events VALUES (?, ?, ?, ?, ?, ?, ?)"
-        values = (event.plan, event.seq, event.key, event.kind, event.hash, event.line, ends)
-        connection.execute(statement, *values)
+        statement = "INSERT INTO hornbook_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        place = (self.repository, event.plan, event.seq, event.key)
+        connection.execute(statement, *place, event.kind, event.hash, event.line, ends)
         return ends
 
     def _export(self, event: Event, start: int) -> None:

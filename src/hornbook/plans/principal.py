@@ -6,7 +6,7 @@ the same account cannot be told from its owner.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -136,17 +136,24 @@ def _no_person(state: Path, environment: Mapping[str, str]) -> str | None:
     return None
 
 
-def require_human(principal: Principal, what: str, state: Path) -> None:
-    """Go on only if a person acts.
+def require_human(
+    principal: Principal, what: str, state: Path, via: Collection[str] = tuple(Via)
+) -> None:
+    """Go on only if a person acts, who is known in one of the ways `via`.
 
     Raises:
         NotAPerson: It is none; the message says why, as far as this process can know.
     """
-    if principal.is_human:
+    if principal.is_human and principal.via in via:
         return
+    if principal.is_human:
+        raise NotAPerson(
+            f"{principal.id} may not {what} here: they are known by {principal.via}, and "
+            f"`answer.via` takes {', '.join(via)}."
+        )
     why = why_no_human(state)
     if principal.request is not None:  # it came over HTTP: who runs the server does not matter
-        why = "use a token that was made for one (`for=human:NAME` in .hornbook/tokens)"
+        why = "use a token that was made for one (`hornbook token new NAME --for human:NAME`)"
     told = f": {why}" if why else ""
     raise NotAPerson(f"only a person may {what}, and {principal.id} is none{told}.")
 

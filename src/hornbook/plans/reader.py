@@ -12,6 +12,7 @@ from hornbook.plans.plan import PlanDecision
 from hornbook.plans.principal import Principal
 from hornbook.plans.state import PlanStatus
 from hornbook.plans.store import PlanStore, PlanView
+from hornbook.plans.workspace_log import open_log
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 
@@ -75,11 +76,11 @@ class PlanReader:
 
     def decisions(self, given: str | None) -> list[PlanDecision]:
         """The decisions of a plan that stand: no decision of any plan supersedes them."""
-        wanted = self.view(given).plan.slug
-        views = self.views()
-        replaced = {each.supersedes for view in views for each in view.state.decisions}
-        found = next(view for view in views if view.plan.slug == wanted)
-        return [each for each in found.state.decisions if each.id not in replaced]
+        taken = self.view(given).state.decisions
+        if not taken:  # as in most plans: no other one has to be read
+            return []
+        replaced = {each.supersedes for view in self.views() for each in view.state.decisions}
+        return [each for each in taken if each.id not in replaced]
 
     @contextmanager
     def store_if_any(self) -> Iterator[PlanStore | None]:
@@ -99,10 +100,7 @@ class PlanReader:
             yield PlanStore(self._places.state, self._log)
             return
         self._places.prepare()
-        database = self._settings.engine.database
-        log = EventLog(
-            self._places.state, self._clock, database=database, principal=self._principal
-        )
+        log = open_log(self._places, self._settings, self._clock, principal=self._principal)
         try:
             yield PlanStore(self._places.state, log)
         finally:

@@ -15,10 +15,13 @@ ESCALATE, ERROR = "user.signal.escalate", "user.signal.error"
 STARTED, ENDED = "run.started", "run.ended"
 WAITING, ANSWERED = "run.waiting", "run.answered"
 STEP_STARTED, STEP_FINISHED = "step.started", "step.finished"
+TAMPERED = "git.tampered"
+BASE_STARTED, BASE_GATED, BASE_STEP = "base.started", "base.gated", "base gates"
 SIZED, GATED, ASSEMBLED = "task.sized", "gates.ran", "context.assembled"
 CHECKED, REASKED = "review.checked", "review.reasked"
 PLANTED, CANARY = "review.planted", "agent.task.canary"
 APPROVED, DECOMPOSED, CONTINUED = "task.approved", "task.decomposed", "task.continued"
+MERGED, RETURNED = "task.merged", "task.returned"
 PLAN, TOLD, CLAIM = "agent.task.planning", "agent.told", "agent.claim.differs"
 SIGHTED, CHECKPOINTED = "blindness.checked", "plan.checkpointed"
 UNSEEN = {
@@ -56,6 +59,12 @@ RUN_KINDS: Mapping[str, EventKind] = {
             STEP_STARTED,
             "A step was begun; again if it was cut off, waited, or asks more than once.",
             f"{_AT} step subject execution",
+            "seal clone",
+        ),
+        _kind(
+            TAMPERED,
+            "Git's configuration or hooks were changed while others worked; they are put back.",
+            f"{_AT} step seal found",
         ),
         _kind(
             STEP_FINISHED,
@@ -63,7 +72,22 @@ RUN_KINDS: Mapping[str, EventKind] = {
             f"{_AT} step subject result seconds",
             "output error",
         ),
-        _kind(SIZED, "A task was sized before anybody worked on it.", "task fits base sizing"),
+        _kind(
+            SIZED,
+            "A task was sized before anybody worked on it.",
+            "task fits route message base sizing",
+        ),
+        _kind(
+            BASE_STARTED,
+            "The gates are run on the commit that the plan begins with, before anybody works.",
+            "base",
+        ),
+        _kind(
+            BASE_GATED,
+            "What the gates say to the commit that the plan begins with; `definition` is theirs.",
+            "base definition passed gates",
+            "tree notes confined_by reused problem",
+        ),
         _kind(
             DEVELOP,
             "A developer worked; commit, tree and files are git's.",
@@ -134,6 +158,17 @@ RUN_KINDS: Mapping[str, EventKind] = {
             "task commit tree",
             "receipts round number carried_from patterns answer",
         ),
+        _kind(
+            MERGED,
+            "Approved work was put on top of what came onto the plan's branch first, to be judged "
+            "there.",
+            f"{_AT} task of base commit tree files review conflicts feedback",
+        ),
+        _kind(
+            RETURNED,
+            "Work that a person approved does not go with what came first: a developer goes on.",
+            f"{_AT} task reason",
+        ),
         _kind(DECOMPOSED, "A task was split into others.", "task children", f"{_AT} parts"),
         _kind(CONTINUED, "A developer asked for a subtask first.", f"{_AT} task child"),
         _kind(PAUSED, "The plan's other tasks stop at their next step.", f"{_AT} task"),
@@ -153,7 +188,7 @@ RUN_KINDS: Mapping[str, EventKind] = {
             ANSWERED,
             "A person answered; `tree` and `review` are what the word is about.",
             f"{_AT} text asked",
-            "action reason tree review against verdict rejection_type",
+            "action reason tree review against verdict rejection_type about base scope",
         ),
         _kind(ENDED, "The run ended.", "status reason", "to spawned"),
     )
@@ -237,6 +272,24 @@ class AttemptData(AtStep):
     type: NotRequired[str]
 
 
+class MergedData(AtStep):
+    """Work on top of the plan's branch: `of` is the commit that was made elsewhere, `base` the tip.
+
+    `review` says whether the one that was given `holds`, or is asked for `again`; with `conflicts`
+    there is none, and the commit has the branch's side of them.
+    """
+
+    task: str
+    of: str
+    base: str
+    commit: str
+    tree: str
+    files: list[str]
+    review: str
+    conflicts: list[str]
+    feedback: str
+
+
 class GateResultData(TypedDict):
     """One gate of a report."""
 
@@ -308,6 +361,23 @@ class AnswerData(AtStep):
     against: NotRequired[str]
     verdict: NotRequired[str | None]
     rejection_type: NotRequired[str | None]
+    about: NotRequired[str]
+    base: NotRequired[str]
+    scope: NotRequired[str]
+
+
+class BaseGatesData(TypedDict):
+    """What the gates said to the commit that a plan begins with; `problem` if they cannot judge."""
+
+    run: str
+    base: str
+    definition: str
+    passed: bool
+    gates: list[GateResultData]
+    notes: NotRequired[list[str]]
+    confined_by: NotRequired[str | None]
+    reused: NotRequired[bool]
+    problem: NotRequired[str]
 
 
 class StartedData(TypedDict):
@@ -422,9 +492,19 @@ def attempt(event: Event) -> AttemptData:
     return cast("AttemptData", event.data)
 
 
+def merged(event: Event) -> MergedData:
+    """What an event of the kind `MERGED` carries."""
+    return cast("MergedData", event.data)
+
+
 def gates(event: Event) -> GatesData:
     """What an event of the kind `GATED` carries."""
     return cast("GatesData", event.data)
+
+
+def base_gates(event: Event) -> BaseGatesData:
+    """What an event of the kind `BASE_GATED` carries."""
+    return cast("BaseGatesData", event.data)
 
 
 def context(event: Event) -> ContextData:

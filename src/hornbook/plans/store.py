@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
 
-from hornbook.errors import ConfigError, NotFound, UsageError
+from hornbook.errors import ConfigError, NotFound, PlanIncomplete, UsageError
 from hornbook.plans import event_keys
 from hornbook.plans.events import Data, Event, SchemaViolation
 from hornbook.plans.files import PLAN_FILE, edited_files, write_files, write_if_changed
-from hornbook.plans.log import EventLog
+from hornbook.plans.log import EXPORT, EventLog
 from hornbook.plans.plan import RISK_SEVERITIES, Plan, PlanTask
-from hornbook.plans.principal import Principal, agent
+from hornbook.plans.principal import Principal, agent, require_human
 from hornbook.plans.run_records import write_run_records
 from hornbook.plans.state import (
     PlanState,
@@ -22,7 +22,15 @@ from hornbook.plans.state import (
     task_data,
 )
 from hornbook.plans.tasks import read_tasks
-from hornbook.plans.text import HEAD_KEYS, SECTIONS, PlanText, parse, render, section_text
+from hornbook.plans.text import (
+    HEAD_KEYS,
+    SECTIONS,
+    PlanText,
+    empty_sections,
+    parse,
+    render,
+    section_text,
+)
 from hornbook.rules.document import Problem
 from hornbook.rules.ids import slug as slug_of
 from hornbook.vocabulary.terms import Level
@@ -55,6 +63,17 @@ class PlanStore:
         """The slugs of all plans, sorted."""
         return self._log.plans()
 
+    def has(self, slug: str) -> bool:
+        """Whether there is such a plan; no other one is looked at."""
+        here = self._folder / "plans" / slug / EXPORT
+        if slug_of(slug) == slug and here.is_file():
+            return True
+        if not self._log.events(slug):
+            return False
+        from hornbook.plans.audit.dropped_logs import dropped_heads  # noqa: PLC0415  # rare
+
+        return slug not in dropped_heads(self._folder) or slug in self._log.plans()
+
     def events(self, slug: str) -> list[Event]:
         """The whole log of a plan.
 
@@ -71,7 +90,7 @@ class PlanStore:
             NotFound: There is no such plan.
             EventLogError: Its log is damaged.
         """
-        if slug not in self._log.plans():
+        if not self.has(slug):
             raise self._unknown(slug)
         with self._log.alone():
             self._log.sync(slug)
@@ -100,29 +119,43 @@ class PlanStore:
         return self._append(plan.slug, "plan.explored", data, event_keys.EXPLORED)
 
     def commit(self, title: str, text: str | None = None, *, path: str = "") -> PlanView:
-        """A committed plan with the sections of a text, or with none.
+        """A plan with the sections of a text, committed unless it lacks some.
+
+        One that lacks some stays an exploration, and its problems say which they are.
 
         Raises:
             UsageError: The title is empty, or a plan has its slug already.
             ConfigError: The text is no plan; carries every problem.
+            NotAPerson: Whoever asks is none; nothing was done.
         """
+        require_human(self._log.principal, "commit to a plan", self._folder)
         if text is not None:
             _filled(self._titled(title), parse(text, path), lenient=False)
-        return self.promote(self.begin(title, text, path=path).plan.slug)
+        view = self.begin(title, text, path=path)
+        lacking = _lacking(view.plan)
+        if lacking:
+            return replace(view, problems=(*view.problems, *lacking))
+        return self.promote(view.plan.slug)
 
-    def promote(self, slug: str) -> PlanView:
+    def promote(self, slug: str, *, by: Principal | None = None) -> PlanView:
         """The plan, committed: its text is frozen, and the plan that it replaces is superseded.
 
         Raises:
             ConfigError: Its file cannot be read as a plan.
+            PlanIncomplete: It lacks sections; it stays an exploration.
+            NotAPerson: Whoever asks is none; nothing was done.
         """
         view = self.view(slug)
         if view.state.status is PlanStatus.EXPLORING:
+            require_human(by or self._log.principal, "commit to a plan", self._folder)
             _refuse(view.problems)
-            view = self._append(slug, "plan.promoted", {}, event_keys.PROMOTED)
+            lacking = _lacking(view.plan)
+            if lacking:
+                raise PlanIncomplete([_with_place(each) for each in lacking])
+            view = self._append(slug, "plan.promoted", {}, event_keys.PROMOTED, by=by)
         old = view.plan.supersedes
         if old is not None:  # also where a crash came between the two
-            self._append(old, "plan.superseded", {"by": slug}, event_keys.SUPERSEDED)
+            self._append(old, "plan.superseded", {"by": slug}, event_keys.SUPERSEDED, by=by)
         return view
 
     def change(
@@ -131,7 +164,9 @@ class PlanStore:
         """The plan with another text: an edit of an exploration, an amendment of a commitment.
 
         Raises:
-            UsageError: The plan is committed and there is no reason, or it is superseded.
+            UsageError: The plan is committed and there is no reason, it is superseded, or a task
+                that was fixed would be another one.
+            NotAPerson: The plan is committed, and whoever asks is none.
         """
         view = self.view(slug)
         state = view.state
@@ -152,6 +187,8 @@ class PlanStore:
                 f"plan {slug} is committed, its text is frozen: give a --reason to amend it, or "
                 "explore a plan that supersedes it."
             )
+        require_human(by or self._log.principal, "change what is committed to", self._folder)
+        _refuse_changed_tasks(state, changed)
         data = {"changes": changes, "reason": reason}
         key = event_keys.amended(changes, state.head)
         return self._append(slug, "plan.amended", data, key, by=by)
@@ -165,16 +202,8 @@ class PlanStore:
             ConfigError: The text has no section of a plan, or is wrong otherwise.
             UsageError: It changes a task that was fixed, or the plan is superseded.
         """
-        state = self.view(slug).state
-        changed = with_sections(state.plan, text, SECTIONS, path or "the amendment")
-        if state.tasks:  # the lines that they stand on may be others
-            before, after = (
-                [replace(task, line=1) for task in read_tasks(plan.execution).tasks]
-                for plan in (state.plan, changed)
-            )
-            wrong = _first_changed(before, after)
-            if wrong is not None:
-                raise _fixed_already(slug, wrong)
+        plan = self.view(slug).plan
+        changed = with_sections(plan, text, SECTIONS, path or "the amendment")
         return self.change(slug, changed, reason=reason, by=by)
 
     def decide(
@@ -282,11 +311,16 @@ class PlanStore:
         if not clean or not clean.isprintable():
             raise UsageError(f"the title {title!r} is none: give a few printable words.")
         slug = slug_of(clean)
-        if slug in self._log.plans():
+        if self.has(slug):
             known = self.view(slug).plan
             raise UsageError(
                 f"the plan {slug} is there already ({known.title!r}): choose another title, or go "
                 f"on with it (`hornbook plans use {slug}`)."
+            )
+        if self._log.events(slug):
+            raise UsageError(
+                f"the log of plan {slug} is listed in .hornbook/dropped.jsonl and still in the "
+                "database: choose another title, or let go of it with `hornbook audit drop`."
             )
         return Plan(slug, clean)
 
@@ -355,6 +389,23 @@ def _untaken(edit: PlanText, state: PlanState) -> tuple[Problem, ...]:
     return tuple(wrong)
 
 
+def _lacking(plan: Plan) -> tuple[Problem, ...]:
+    """What a plan still has to say before anybody can commit to it."""
+    path = f".hornbook/plans/{plan.slug}/{PLAN_FILE}"
+    lines = parse(render(plan)).lines
+    return tuple(
+        Problem(
+            path,
+            lines.get(name),
+            "empty_section",
+            Level.ERROR,
+            f"`## {name}` is empty: write it there (or `hornbook plans amend {plan.slug} --from "
+            f"FILE`), then `hornbook promote {plan.slug}`.",
+        )
+        for name in empty_sections(plan)
+    )
+
+
 def _set_aside(found: SchemaViolation) -> Problem:
     message = f"{found}: it changed nothing. Find out who wrote it."
     return Problem("events.jsonl", found.seq, "event_set_aside", Level.WARNING, message)
@@ -398,6 +449,19 @@ def _fixed_already(slug: str, number: int) -> UsageError:
         f"task {number} of plan {slug} was fixed in another form and never changes: "
         f"explore a plan that supersedes it (`hornbook explore TOPIC --supersedes {slug}`)."
     )
+
+
+def _refuse_changed_tasks(state: PlanState, changed: Plan) -> None:
+    """Go on only if the tasks that were fixed stay; the lines that they stand on may be others."""
+    if not state.tasks:
+        return
+    before, after = (
+        [replace(task, line=1) for task in read_tasks(plan.execution).tasks]
+        for plan in (state.plan, changed)
+    )
+    wrong = _first_changed(before, after)
+    if wrong is not None:
+        raise _fixed_already(state.plan.slug, wrong)
 
 
 FEEDBACK = "Feedback that led to this revision:"

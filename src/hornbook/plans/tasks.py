@@ -21,6 +21,7 @@ from hornbook.plans.state import project
 from hornbook.plans.text import outside_fences
 from hornbook.rules.document import Problem, Problems
 from hornbook.text.constraint_bullets import split_globs
+from hornbook.text.plan_references import NEW, QUOTED, entity_ids, is_path, quoted_paths
 
 _ITEM = re.compile(
     r" {0,3}(?:(?P<number>\d{1,6})[.)][ \t]+(?:\[[ xX]\][ \t]+)?|[-*+][ \t]+\[[ xX]\][ \t]+)"
@@ -32,9 +33,6 @@ _FIELD = re.compile(
     r"|finding)\**[ \t]*:\**[ \t]*(?P<value>.*)",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"`(?P<path>[^`]+)`(?P<new>[ \t]*\(new\))?", re.IGNORECASE)
-_PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.\w{1,10}|[\w.@+-]+(?:/[\w.@+-]+)+")
-_NEW = re.compile(r"[ \t]*\(new\)$", re.IGNORECASE)
 _DEPENDENCY = re.compile(
     r"(?:tasks?[ \t]*|#|task\.[a-z0-9-]+\.)?(?P<number>\d{1,6})", re.IGNORECASE
 )
@@ -83,9 +81,15 @@ def mentions(text: str) -> Iterator[Mention]:
     """Every path in backticks outside of code blocks, with its line in the text."""
     lines = text.split("\n")
     for number, (line, outside) in enumerate(zip(lines, outside_fences(lines), strict=True), 1):
-        for found in _QUOTED.finditer(line) if outside else ():
-            if "/" in found["path"] and _PATH.fullmatch(found["path"]):
-                yield Mention(found["path"], found["new"] is not None, number)
+        for path, new in quoted_paths(line) if outside else ():
+            yield Mention(path, new, number)
+
+
+def named_entities(text: str) -> Iterator[tuple[str, int]]:
+    """Every id of an entity outside of code blocks, with its line in the text."""
+    lines = text.split("\n")
+    for number, (line, outside) in enumerate(zip(lines, outside_fences(lines), strict=True), 1):
+        yield from ((name, number) for name in (entity_ids(line) if outside else ()))
 
 
 def read_tasks(execution: str, path: str = "plan.md") -> TaskList:
@@ -167,7 +171,7 @@ def _drafts(execution: str, problems: Problems) -> list[_Draft]:
         item = _ITEM.fullmatch(line.rstrip("\r")) if outside else None
         if item is not None:
             written = int(item["number"]) if item["number"] else None
-            drafts.append(_Draft(_NEW.sub("", item["text"].strip()), number, written))
+            drafts.append(_Draft(NEW.sub("", item["text"].strip()), number, written))
             _mentioned(drafts[-1], item["text"])
         elif drafts and (not line.strip() or line[0] in " \t"):
             _continue(drafts[-1], line.rstrip("\r"), number, problems, outside=outside)
@@ -202,7 +206,7 @@ def _give(draft: _Draft, value: str, line: int, problems: Problems) -> None:
         draft.criteria += [value.strip()] if value.strip() else []
     elif draft.open_field == "files":
         for item in split_globs(value):
-            path = _NEW.sub("", item)
+            path = NEW.sub("", item)
             draft.files[path.strip("`")] = path != item
     elif draft.open_field == "type":
         _set_type(draft, value.strip().strip("`"), line, problems)
@@ -234,8 +238,8 @@ def _depend(draft: _Draft, value: str, line: int, problems: Problems) -> None:
 
 
 def _mentioned(draft: _Draft, text: str) -> None:
-    for found in _QUOTED.finditer(text):
-        if _PATH.fullmatch(found["path"]) and ("/" in found["path"] or found["new"]):
+    for found in QUOTED.finditer(text):
+        if is_path(found["path"]) and ("/" in found["path"] or found["new"]):
             draft.files.setdefault(found["path"], found["new"] is not None)
 
 

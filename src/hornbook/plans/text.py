@@ -1,13 +1,14 @@
 """A plan as Markdown: the five sections, read with every problem and written without loss.
 
 A section's text stands between its heading and the next one, with a blank line around it. A line
-of a text that would be taken for a section's heading has a backslash in front of it.
+of a text that would be taken for a section's heading has a backslash in front of it, as has one
+that would be taken for the guidance that stands in the empty sections of an exploration.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from hornbook.plans.plan import Constraints, Plan
 from hornbook.rules.document import Problem, Problems
 from hornbook.text.constraint_bullets import KINDS, read_bullet, render_bullet
+from hornbook.text.plan_guidance import guidance, is_guidance
 
 if TYPE_CHECKING:
     import yaml
@@ -91,12 +93,15 @@ def _scalar(value: str) -> str:
 
 
 SECTIONS = ("Situation", "Mission", "Execution", "Constraints", "Coordination")
+MUST_SAY = ("Situation", "Mission", "Execution")
+"""The sections without which a plan is none to commit to."""
 
 _NAMES = "|".join(SECTIONS)
 _SECTION = re.compile(rf"##[ \t]+({_NAMES})[ \t]*", re.IGNORECASE)
 _LOOKS_LIKE_SECTION = re.compile(r"(?P<slashes>\\*)(?P<heading>##[ \t].*)")
 _TITLE = re.compile(r"#[ \t]+(?:Plan:[ \t]*)?(?P<title>.*?)[ \t]*", re.IGNORECASE)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_BLANK_AROUND = re.compile(r"\A(?:[ \t\r]*\n)+|(?:\n[ \t\r]*)+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +121,34 @@ class PlanText:
 
 def render(plan: Plan) -> str:
     """The file of a plan; the same plan always gives the same text."""
-    sections = "\n".join(section_text(plan, name) for name in SECTIONS)
+    sections = "\n".join(_file_section(plan, name) for name in SECTIONS)
     return f"{render_head(plan)}# Plan: {plan.title}\n\n{sections}"
 
 
 def section_text(plan: Plan, name: str) -> str:
-    """One section of a plan's file, with its heading."""
-    if name == "Constraints":
-        text = "\n".join(_bullets(plan.constraints))
-    else:
-        text = _escaped(getattr(plan, name.lower()))
+    """One section of a plan with its heading; of one that says nothing that alone."""
+    return _with_heading(name, _content(plan, name))
+
+
+def empty_sections(plan: Plan) -> tuple[str, ...]:
+    """The sections that a plan must have and that say nothing."""
+    return tuple(name for name in MUST_SAY if not getattr(plan, name.lower()).strip())
+
+
+def _file_section(plan: Plan, name: str) -> str:
+    """A section as it stands in the plan's file: an exploration's empty one guides its author."""
+    text = _content(plan, name)
+    return _with_heading(name, text if text or plan.committed else guidance(name))
+
+
+def _with_heading(name: str, text: str) -> str:
     return f"## {name}\n" + (f"\n{text}\n" if text else "")
+
+
+def _content(plan: Plan, name: str) -> str:
+    if name == "Constraints":
+        return "\n".join(_bullets(plan.constraints))
+    return _escaped(getattr(plan, name.lower()), name)
 
 
 @lru_cache(maxsize=16)  # a plan's file is looked at by every command, and seldom another one
@@ -137,6 +159,8 @@ def parse(text: str, path: str = "plan.md") -> PlanText:
     head, start = read_head(lines, problems)
     title, start = _title(lines, start, problems)
     found = _sections(lines, start, problems)
+    for name in found:
+        lines, found[name] = _without_guidance(lines, name, found[name])
     bodies = {name: _body(lines, each) for name, each in found.items()}
     constraints, places = _constraints(lines, found.get("Constraints"), problems)
     for name in SECTIONS:
@@ -147,11 +171,11 @@ def parse(text: str, path: str = "plan.md") -> PlanText:
         slug=head.get("slug", ""),
         title=title,
         committed=head.get("committed", "false") == "true",
-        situation=_unescaped(bodies.get("Situation", "")),
-        mission=_unescaped(bodies.get("Mission", "")),
-        execution=_unescaped(bodies.get("Execution", "")),
+        situation=_unescaped(bodies.get("Situation", ""), "Situation"),
+        mission=_unescaped(bodies.get("Mission", ""), "Mission"),
+        execution=_unescaped(bodies.get("Execution", ""), "Execution"),
         constraints=constraints,
-        coordination=_unescaped(bodies.get("Coordination", "")),
+        coordination=_unescaped(bodies.get("Coordination", ""), "Coordination"),
         created_at=head.get("created_at", ""),
         committed_at=head.get("committed_at"),
         supersedes=head.get("supersedes"),
@@ -186,11 +210,12 @@ def _opened_fence(found: re.Match[str] | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The lines of a section behind its heading."""
+    """The lines of a section behind its heading; `guided` if guidance was taken out of them."""
 
     start: int
     end: int
     last: bool = False
+    guided: bool = False
 
 
 def _lines(text: str) -> list[str]:
@@ -256,8 +281,25 @@ def _tell_unknown(lines: Sequence[str], span: _Span, problems: Problems) -> None
             problems.error(span.start + index + 1, "unknown_section", message)
 
 
+def _without_guidance(lines: list[str], name: str, span: _Span) -> tuple[list[str], _Span]:
+    """The lines with those of a section that are guidance made blank, so that all keep their place.
+
+    Where guidance stood, the blank lines around the text say nothing either.
+    """
+    inside = lines[span.start : span.end]
+    kept = [
+        "" if outside and is_guidance(name, line) else line
+        for line, outside in zip(inside, outside_fences(inside), strict=True)
+    ]
+    if kept == inside:
+        return lines, span
+    return [*lines[: span.start], *kept, *lines[span.end :]], replace(span, guided=True)
+
+
 def _body(lines: Sequence[str], span: _Span) -> str:
     """The text of a section without the blank lines that only set it off."""
+    if span.guided:
+        return _BLANK_AROUND.sub("", "\n".join(lines[span.start : span.end]))
     text = "".join(f"{line}\n" for line in lines[span.start : span.end])
     text = text[:-1] if span.last else text
     text = text.removeprefix("\n")
@@ -266,31 +308,36 @@ def _body(lines: Sequence[str], span: _Span) -> str:
 
 
 def _first_line(lines: Sequence[str], span: _Span) -> int:
+    if span.guided:
+        return next(
+            (n + 1 for n in range(span.start, span.end) if lines[n].strip()), span.start + 1
+        )
     blank = span.start + 1 < span.end and not lines[span.start]
     return span.start + (2 if blank else 1)
 
 
-def _misread(line: str, *, outside: bool) -> re.Match[str] | None:
-    """The parts of a line that would be read as a heading, slashes in front of it or not."""
+def _misread(line: str, *, outside: bool, section: str = "") -> bool:
+    """Whether a line would be read as a heading or as guidance, slashes in front of it or not."""
     found = _LOOKS_LIKE_SECTION.fullmatch(line)
     if found and (outside or _SECTION.fullmatch(found["heading"])):
-        return found
-    return None
+        return True
+    return outside and is_guidance(section, line.lstrip("\\"))
 
 
-def _escaped(text: str) -> str:
+def _escaped(text: str, section: str) -> str:
     lines = text.split("\n")
     pairs = zip(lines, outside_fences(lines), strict=True)
     return "\n".join(
-        f"\\{line}" if _misread(line, outside=outside) else line for line, outside in pairs
+        f"\\{line}" if _misread(line, outside=outside, section=section) else line
+        for line, outside in pairs
     )
 
 
-def _unescaped(text: str) -> str:
+def _unescaped(text: str, section: str) -> str:
     lines = text.split("\n")
     pairs = zip(lines, outside_fences(lines), strict=True)
     return "\n".join(
-        line[1:] if (found := _misread(line, outside=outside)) and found["slashes"] else line
+        line[1:] if line[:1] == "\\" and _misread(line, outside=outside, section=section) else line
         for line, outside in pairs
     )
 
@@ -299,7 +346,9 @@ def _bullets(constraints: Constraints) -> Iterator[str]:
     groups = (constraints.inside, constraints.outside, constraints.do_not_touch)
     for kind, globs in zip(KINDS, groups, strict=True):
         for glob in globs:
-            yield render_bullet(kind, glob)
+            bullet = render_bullet(kind, glob)
+            is_read_back = not is_guidance("Constraints", bullet)
+            yield bullet if is_read_back else f"- {kind}: {json.dumps(glob)}"
 
 
 def _constraints(

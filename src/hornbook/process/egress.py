@@ -12,7 +12,7 @@ import ipaddress
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -163,7 +163,7 @@ class EgressProxy:
         if why is None:
             try:
                 outer = self._connected(target)
-            except _NotThereError as problem:
+            except NotReachedError as problem:
                 why = str(problem)
         if outer is None:
             self._refused(f"{target}: {why}")
@@ -186,42 +186,12 @@ class EgressProxy:
         """A connection to where a name leads, judged and used as one answer.
 
         Raises:
-            _NotThereError: It leads where nothing is listed, or nobody answers.
+            NotReachedError: It leads where nothing is listed, or nobody answers.
         """
         above = self._above(target)
         if above is not None:
             return _through(above, target)
-        try:
-            found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-        except OSError as error:
-            raise _NotThereError(f"its name is not known ({error}).") from error
-        problem: OSError | None = None
-        for family, kind, protocol, _, place in found:
-            address = str(place[0])
-            if not self._may(target, address):
-                raise _NotThereError(
-                    f"its name leads to {address}, which is this machine or a private network: "
-                    f"add `{HostPort(address, target.port)}` to `network` if that is meant."
-                )
-            outer = socket.socket(family, kind, protocol)
-            outer.settimeout(_CONNECT_SECONDS)
-            try:
-                outer.connect(place)
-            except OSError as error:
-                outer.close()
-                problem = error
-                continue
-            outer.settimeout(None)
-            return outer
-        raise _NotThereError(f"nobody answers there ({problem}).")
-
-    def _may(self, target: HostPort, address: str) -> bool:
-        found = _address(address)
-        if found is not None and found.is_global and not found.is_multicast:
-            return True
-        return HostPort(address, target.port) in self._allowed or (
-            target.host == "localhost" and target in self._allowed
-        )
+        return connect_to(target, self._allowed, "network")
 
     def _above(self, target: HostPort) -> HostPort | None:
         """The proxy that this machine uses for such a target."""
@@ -230,8 +200,52 @@ class EgressProxy:
         return HostPort.of_url(self._upstream.get("https") or self._upstream.get("all") or "")
 
 
-class _NotThereError(Exception):
+class NotReachedError(Exception):
     """Why no connection came about."""
+
+
+def connect_to(
+    target: HostPort, listed: Collection[HostPort], setting: str, seconds: float = _CONNECT_SECONDS
+) -> socket.socket:
+    """A connection to where a name leads, judged and used as one answer.
+
+    An address of this machine or of a private network must be `listed`, which is `setting`.
+
+    Raises:
+        NotReachedError: It leads where nothing is listed, or nobody answers.
+    """
+    try:
+        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise NotReachedError(f"its name is not known ({error}).") from error
+    problem: OSError | None = None
+    for family, kind, protocol, _, place in found:
+        address = str(place[0])
+        if not _may(target, address, listed):
+            raise NotReachedError(
+                f"its name leads to {address}, which is this machine or a private network: "
+                f"add `{HostPort(address, target.port)}` to `{setting}` if that is meant."
+            )
+        outer = socket.socket(family, kind, protocol)
+        outer.settimeout(seconds)
+        try:
+            outer.connect(place)
+        except OSError as error:
+            outer.close()
+            problem = error
+            continue
+        outer.settimeout(None)
+        return outer
+    raise NotReachedError(f"nobody answers there ({problem}).")
+
+
+def _may(target: HostPort, address: str, listed: Collection[HostPort]) -> bool:
+    found = _address(address)
+    if found is not None and found.is_global and not found.is_multicast:
+        return True
+    return HostPort(address, target.port) in listed or (
+        target.host == "localhost" and target in listed
+    )
 
 
 def _proxies(environment: Mapping[str, str]) -> dict[str, str]:
@@ -294,11 +308,11 @@ def _through(proxy: HostPort, target: HostPort) -> socket.socket:
         while not head.endswith(b"\r\n\r\n") and (piece := outer.recv(1)):
             head += piece
     except OSError as problem:
-        raise _NotThereError(f"this machine's proxy {proxy} failed ({problem}).") from problem
+        raise NotReachedError(f"this machine's proxy {proxy} failed ({problem}).") from problem
     if head.split(b" ", 2)[1:2] != [b"200"]:
         outer.close()
         said = head.partition(b"\r\n")[0].decode("latin-1")
-        raise _NotThereError(f"this machine's proxy {proxy} refused it ({said}).")
+        raise NotReachedError(f"this machine's proxy {proxy} refused it ({said}).")
     outer.settimeout(None)
     return outer
 

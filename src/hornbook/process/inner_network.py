@@ -119,14 +119,45 @@ class Forwarder:
 
     def _open(self, inner: socket.socket, port: int) -> None:
         outer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        outer.connect(self._path)
-        if port:
-            outer.sendall(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n".encode("ascii"))
-            if not _is_accepted(outer):
-                outer.close()
-                raise OSError("refused")
+        try:
+            outer.connect(self._path)
+            if port:
+                outer.sendall(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n".encode("ascii"))
+        except OSError:
+            outer.close()
+            raise
         for each in (inner, outer):
             each.setblocking(False)
+        if port:
+            self._selector.register(outer, selectors.EVENT_READ, self._opener(inner, outer))
+        else:
+            self._join(inner, outer)
+
+    def _opener(self, inner: socket.socket, outer: socket.socket) -> "Callable[[], None]":
+        """Reads the answer to CONNECT as it comes, so that a slow server keeps nobody waiting."""
+        head = bytearray()
+
+        def read_on() -> None:
+            try:
+                while not head.endswith(b"\r\n\r\n"):  # nothing behind the head is read
+                    piece = outer.recv(1)
+                    if not piece:
+                        break
+                    head.extend(piece)
+            except BlockingIOError:
+                return
+            except OSError:
+                head.clear()
+            self._selector.unregister(outer)
+            if head.split(b" ", 2)[1:2] == [b"200"]:
+                self._join(inner, outer)
+                return
+            inner.close()
+            outer.close()
+
+        return read_on
+
+    def _join(self, inner: socket.socket, outer: socket.socket) -> None:
         there, back = Stream(inner, outer), Stream(outer, inner)
         self._streams[inner] = (there, back)
         self._streams[outer] = (back, there)
@@ -181,14 +212,6 @@ class Forwarder:
             self._listen(end, 0)
             self._streams.pop(end, None)
             end.close()
-
-
-def _is_accepted(outer: socket.socket) -> bool:
-    """Whether the answer to CONNECT is a yes; nothing behind its head is read."""
-    head = b""
-    while not head.endswith(b"\r\n\r\n") and (piece := outer.recv(1)):
-        head += piece
-    return head.split(b" ", 2)[1:2] == [b"200"]
 
 
 if __name__ == "__main__":

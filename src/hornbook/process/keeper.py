@@ -46,6 +46,9 @@ SETTLING = 0.15
 LOOK_AT_USE = 1.0
 LOOK_AT_DISK = 2.0
 THREADS = 4
+JOIN_SESSION_KEYRING = 1
+KEYCTL = {"x86_64": 250, "aarch64": 219}
+"""The number of the system call, which the C library has no name for."""
 
 
 def main(arguments: list[str]) -> None:
@@ -81,6 +84,10 @@ def _apart() -> None:
         library = ctypes.CDLL(None)
         library.prctl(ADOPT_ORPHANS, 1, 0, 0, 0)
         library.prctl(DUMPABLE, 0, 0, 0, 0)
+        # A keyring of its own: keys of the user's session are none of the command's. Where the
+        # kernel has no keyrings, there is nothing to keep from it.
+        if os.uname().machine in KEYCTL:
+            library.syscall(KEYCTL[os.uname().machine], JOIN_SESSION_KEYRING, None)
 
 
 class Limits:

@@ -10,6 +10,8 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 SHORTEST = 8
@@ -33,6 +35,15 @@ def secrets_among(variables: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def secret_beside(log: Path) -> dict[str, str]:
+    """The secret of the server whose state folder a log lies in, as a variable that holds it."""
+    for folder in log.parents:
+        if folder.name == ".hornbook":
+            with suppress(OSError):
+                return secrets_among({"HORNBOOK_SECRET": (folder / "secret").read_text().strip()})
+    return {}
+
+
 class SecretMask:
     """Knows the forms of some secrets, by the names of their variables."""
 
@@ -50,8 +61,13 @@ class SecretMask:
     def found_in(self, text: str) -> Iterator[tuple[str, int]]:
         """Each secret that a text holds: the variable's name, and the line."""
         data = text.encode("utf-8", "surrogatepass")
+        for name, start in self.places_in(data):
+            yield name, data.count(b"\n", 0, start) + 1
+
+    def places_in(self, data: bytes) -> Iterator[tuple[str, int]]:
+        """Each secret that bytes hold: the variable's name, and where it begins."""
         for found in self._pattern.finditer(data) if self._pattern else ():
-            yield self._names[found[0]], data.count(b"\n", 0, found.start()) + 1
+            yield self._names[found[0]], found.start()
 
     def stream(self) -> "MaskedStream":
         """Masks pieces as they come."""

@@ -7,7 +7,7 @@ What cannot be made again, or comes out differently, is a doubt, and a doubt mak
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import groupby
@@ -30,7 +30,8 @@ from hornbook.gates.gate import GateReport
 from hornbook.graph.commit_graph import graph_at, settings_of
 from hornbook.graph.snapshot import Snapshot
 from hornbook.review.canary_files import planted
-from hornbook.review.evidence.changed_files import Reviewed, changed_files
+from hornbook.review.evidence.bearing import MOST_LISTED
+from hornbook.review.evidence.changed_files import ChangedFile, Reviewed, changed_files
 from hornbook.review.evidence.resolution import lines_of
 from hornbook.review.gate_check import base_test_doubts, gate_doubts, gate_warnings
 from hornbook.review.integrity import LEAST, Standard
@@ -200,15 +201,10 @@ def recompute_case(
         *_prompt_doubts(root, found, snapshot, receipts),
         *gate_doubts(root, found, gates, bound=bound or wanted, chained=chained),
     ]
+    files = changed_files(found, changed, generated_by(snapshot, old))
     return Case(
         rules=rules,
-        reviewed=Reviewed(
-            tree,
-            changed,
-            _words(snapshot, binding),
-            old,
-            changed_files(found, changed, generated_by(snapshot, old)),
-        ),
+        reviewed=Reviewed(tree, changed, _words(snapshot, binding), old, files),
         standard=_standard(snapshot),
         gates=gates,
         edited=edited,
@@ -219,11 +215,25 @@ def recompute_case(
             *_judged_by_itself(edited),
         ),
         questions=tuple(_questions(snapshot, found)),
-        warnings=(*gate_warnings(gates), *_not_understood(snapshot)),
+        warnings=(*gate_warnings(gates), *_not_understood(snapshot), *_unlooked(rules, files)),
         outside=found.outside,
         base=base,
         head=head,
     )
+
+
+def _unlooked(
+    rules: Iterable[JudgedRule], files: Mapping[str, ChangedFile]
+) -> Iterator[ReviewProblem]:
+    """New code that rules of severity error bind, and that nobody looks at, by its own word."""
+    bound = {path for rule in rules if rule.severity == "error" for path in rule.files}
+    said = sorted(path for path, file in files.items() if file.only_said and path in bound)
+    if said:
+        message = (
+            f"{', '.join(said[:MOST_LISTED])} says itself that it is generated, so that no review "
+            "has to look at what is new in it: is it?"
+        )
+        yield ReviewProblem("unseen_generated", None, message)
 
 
 def read_gates(data: bytes) -> GateReport:
@@ -333,7 +343,7 @@ def _not_read(snapshot: Snapshot, found: Change, today: date) -> Iterator[Review
         accepted[entry.path] = max(entry.until, accepted.get(entry.path, ""))
     for each in unread(snapshot, found.paths):
         until = accepted.get(each.path, "")
-        if each.reason == Unread.PERSONAL or until >= today.isoformat():
+        if Unread(each.reason).is_meant or until >= today.isoformat():
             continue
         past = f"; that was accepted until {until}" if until else ""
         said = f"{each.path} should bind the change and cannot be read ({each.reason}){past}."
@@ -353,11 +363,11 @@ def _words(snapshot: Snapshot, binding: Sequence[Rule]) -> dict[str, str]:
     found = {}
     for rule in binding:
         document = snapshot.document(rule.unit.id)
-        texts = [document.title, document.body, *(each.text for each in rule.included)]
+        texts = [f"# {document.title}", document.body, *(each.text for each in rule.included)]
         found[document.id] = "\n".join(texts)
         for each in rule.sections:
             text = each.unit.text.removeprefix(header(document))
-            found[each.unit.id] = f"{each.title}\n{text}"
+            found[each.unit.id] = f"# {each.title}\n{text}"
     return found
 
 

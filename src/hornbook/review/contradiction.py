@@ -9,7 +9,8 @@ of other changes, or of what would be if, is no verdict.
 import re
 from collections.abc import Iterator, Mapping
 
-from hornbook.review.judgement import Review, Verdict
+from hornbook.review.evidence.languages import REJECTING
+from hornbook.review.judgement import Review, Status, Verdict
 
 _MARKS = r"""[\s"'`*_]{0,6}"""
 _SIGN = r"(?:[:=|>]|\bis\b(?: to)?|\bto be\b|->|→)"
@@ -28,24 +29,81 @@ _TOLD = re.compile(
 # What nobody says who approves. That an input is rejected says nothing of the change.
 _CHANGE = r"(?:this|it|the (?:change|pr|patch|diff|commit|work)|(?:change|pr|patch|diff|commit))"
 _AGAINST = re.compile(
-    rf"""(?:^|[.!?]\s+)(?:please\s+)?reject(?:ed|ing)?\b(?=\s*(?:[:.!,]|$|\b{_CHANGE}\b))|"""
-    rf"""\b(?:i|we)\s+(?:must|have to|would|will|cannot but|am going to|do)?\s*reject\b|"""
+    rf"""(?:^|[.!?]\s+)(?:please\s+)?(?:reject(?:ed|ing)?|refused?)\b"""
+    rf"""(?=\s*(?:[:.!,]|$|\b{_CHANGE}\b))|"""
+    rf"""\b(?:i|we)\s+(?:must|have to|would|will|cannot but|am going to|do)?\s*"""
+    rf"""(?:reject|refuse)\b|"""
+    rf"""\brefuse\s+(?:(?:this|the)\s+(?:change|pr|patch|diff|commit)|"""
+    rf"""to\s+(?:approve|merge|sign))\b|"""
     rf"""\b{_CHANGE}\s+(?:must|should|has to|needs to|ought to)\s+be\s+rejected\b|"""
     rf"""\bthe (?:change|pr|patch|diff|commit) is rejected\b|"""
     rf"""\b(?:do not|don['’]t|cannot|can['’]t|must not|should not|shouldn['’]t)\s+(?:be\s+)?"""
     rf"""(?:merged?|approved?|shipped?)\b|"""
     rf"""\bnot\s+(?:ready|safe|fit)\s+(?:to|for)\s+(?:be\s+)?(?:merg|production|ship|approv)\w*|"""
     rf"""\b(?:requesting|request)\s+changes\b|(?<!\bno )\bchanges\s+(?:are\s+)?requested\b|"""
+    rf"""\bnot\s+approv(?:ed|ing|able)\b|\b(?:un|dis)approved\b|"""
+    rf"""\bwithh[eo]ld\w*\s+approval\b|\bno\s+approval\b(?=\s*(?:[.,;:!()–—]|-\s|$|"""
+    rf"""\b(?:from|yet|until|unless|before|while|without|because|as|since|here|now|possible|"""
+    rf"""(?:(?:is|can be|will be)\s+)?(?:given|granted)|is\s+possible|"""
+    rf"""(?:of|for)\s+(?:mine|{_CHANGE}))\b))|"""
+    rf"""\bcannot\s+sign\s+off\b|\b(?:needs?|requires?)\s+(?:more\s+)?(?:work|changes|fixing|"""
+    rf"""rework)\s+before\b|"""
+    rf"""\b(?:before|until)\s+(?:this|it|the (?:change|pr|patch))\s+(?:can|may|"""
+    rf"""could)\s+be\s+(?:merged|approved|shipped)\b|"""
+    rf"""^\W*block(?:er|ing)\s*:|{REJECTING}|"""
     rf"""\bmust be fixed before\b|\bthis is a rejection\b|^\W*nack\b|"""
     rf"""\brejection_type\b{_MARKS}[:=]{_MARKS}(?:fixable|misscoped|architectural|too_big)\b|"""
     rf"""\b(?:approved?|passed|mergeable){_MARKS}[:=]{_MARKS}(?:false|no)\b|"""
     rf"""\brejected?{_MARKS}[:=]{_MARKS}(?:true|yes)\b""",
     re.IGNORECASE | re.MULTILINE,
 )
-_CONDITIONAL = re.compile(r"\b(?:if|unless|otherwise|had|were)\b", re.IGNORECASE)
+# Who saw none of the change is blind; who saw no problem looked for one.
+_SEEN = (
+    r"""seen?(?!\s+any\s+(?!(?:of\s+)?(?:(?:the|this|these|actual|real|source|changed)\s+)*"""
+    r"""(?:it|them|this|that|code|sources?|diffs?|changes?|files?|patch(?:es)?|lines?|hunks?|"""
+    r"""contents?|text|implementation|tests?)\b(?!\s+(?:(?:that|which)\s+(?!(?:you|i|we|the|was|"""
+    r"""were|has|have|had|changed)\b)|(?:smells?|fail\w*|violat\w+|br[eo]ak\w*|broken|leak\w*|"""
+    r"""problems?|issues?|errors?|regress\w+|conflicts?)\b))))"""
+)
+# A review that says of itself that it was written without looking.
+_BLIND = re.compile(
+    r"""\b(?:i|we)\s+(?:did\s+not|didn['’]t|have\s+not|haven['’]t|could\s+not|couldn['’]t|"""
+    r"""was\s+unable\s+to|"""
+    r"""were\s+unable\s+to|cannot|can['’]t|was\s+not\s+able\s+to)\s+(?:really\s+|actually\s+|"""
+    r"""fully\s+)?"""
+    rf"""(?:look(?:ed)?\s+at|read|open(?:ed)?|{_SEEN}|access(?:ed)?|view(?:ed)?|check(?:ed)?|"""
+    r"""inspect(?:ed)?|review(?:ed)?|verif(?:y|ied))\s+"""
+    r"""(?:the|this|any|all|most|some|these|what)\b|\b(?:am|are|just|only|merely)\s+guessing\b|"""
+    r"""\bwithout\s+(?:having\s+)?"""
+    r"""(?:look(?:ed|ing)|read(?:ing)?|review(?:ed|ing)|check(?:ed|ing))\s+(?:at\s+)?(?:the|"""
+    r"""this|it|any)\b|"""
+    r"""\bnicht\s+(?:gelesen|angesehen|gepr[üu]ft)\b""",
+    re.IGNORECASE,
+)
+# What a model thinks aloud before it answers: there it weighs both verdicts, and gives none.
+_THOUGHTS = re.compile(
+    r"<(think|thinking|reasoning|scratchpad)>.*?</\1>", re.DOTALL | re.IGNORECASE
+)
+_CONDITIONAL = re.compile(
+    r"\b(?:if|unless|otherwise|had|were|"
+    r"(?:a|any) (?:change|pr|patch|diff|commit) (?:that|which))\b",
+    re.IGNORECASE,
+)
+# What nobody says of a rule that is kept.
+_BROKEN = re.compile(
+    r"\b(?:violates|breaks|breaches|contravenes|goes against)\s+(?:the|this|that|our)\s+"
+    r"(?:rule|sop|requirement|policy|guideline)\b|\b(?:is|are)\s+(?:a\s+)?(?:clear\s+)?"
+    r"violations?\s+of\b|\b(?:is|are)\s+(?:not\s+|non-)compliant\b|"
+    r"\b(?:the|this) rule is (?:violated|broken|not kept)\b",
+    re.IGNORECASE,
+)
 _DENIED = re.compile(
     r"\b(?:nothing|not|no|never|none|nor|without|don['’]t)\b[^,;:]*$", re.IGNORECASE
 )
+# A condition that holds for what follows: `ask if we reject it`. After a pause or a conclusion it
+# holds no longer: `if merged, it breaks: do not merge`.
+_CONDITION = re.compile(r"\b(?:if|unless|wenn|si|falls)\b", re.IGNORECASE)
+_PAUSE = re.compile(r"[,;:()–—]|\s-+\s|\b(?:and|but|so|then|therefore)\b", re.IGNORECASE)
 _NEAR = 40
 _SENTENCE_END = re.compile(r"[.!?\n]")
 MOST_TOLD = 200
@@ -59,6 +117,16 @@ def contradiction(review: Review, around: str) -> str:
         if said is not None:
             shown = " ".join(said.split())
             return f"The verdict is {review.verdict}, and {where} says {shown!r}: a person decides."
+    blind = _BLIND.search(review.feedback) if review.verdict is Verdict.APPROVED else None
+    if blind is not None:
+        return f"The verdict is approved, and `feedback` says {blind[0]!r}: a person decides."
+    for entry in review.entries if review.verdict is Verdict.APPROVED else ():
+        broken = _BROKEN.search(entry.evidence) if entry.status is Status.PASSED else None
+        if broken is not None and not _is_denied(broken):
+            return (
+                f"The status of {entry.sop_id} is passed, and its evidence says {broken[0]!r}: "
+                "a person decides."
+            )
     return ""
 
 
@@ -67,7 +135,7 @@ def _against(text: str, verdict: Verdict) -> Iterator[str]:
     for told in _TOLD.finditer(text):
         if (told.lastgroup or "").startswith("against") is approves:
             yield told[0]
-    for said in _AGAINST.finditer(text) if approves else ():
+    for said in _AGAINST.finditer(_THOUGHTS.sub(" ", text)) if approves else ():
         if not _is_denied(said):
             yield said[0]
 
@@ -78,11 +146,17 @@ def _is_denied(said: re.Match[str]) -> bool:
     after = _SENTENCE_END.split(said.string[said.end() :])[0]
     if "would" in said[0].lower() and _CONDITIONAL.search(before + after):
         return True
+    if _CONDITION.search(_PAUSE.split(before)[-1]):
+        return True
     return _DENIED.search(before[-_NEAR:]) is not None
 
 
 def told_besides(facts: Mapping[str, object]) -> str:
     """What keys that mean nothing to a review say, a line each: a verdict may be among them."""
     plain = (str, bool, int, float)
-    told = (f"{key}: {value}" for key, value in facts.items() if isinstance(value, plain))
+    told = (
+        f"{key.replace('_', ' ')}: {value}"
+        for key, value in facts.items()
+        if isinstance(value, plain)
+    )
     return "\n".join(line[:LONGEST_TOLD] for line, _ in zip(told, range(MOST_TOLD), strict=False))

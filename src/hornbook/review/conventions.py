@@ -13,6 +13,7 @@ import msgspec
 from hornbook.commits import git
 from hornbook.disk import to_seconds, write_whole
 from hornbook.errors import BadGlob, NotFound, StoreError, UsageError
+from hornbook.plans.principal import at_command_line, require_human
 from hornbook.review.judgement import Judgement, LearnedPattern, Ruling
 from hornbook.review.printed_review import read_review
 from hornbook.review.review_history import read_record
@@ -126,12 +127,15 @@ class Conventions:
         Raises:
             NotFound: There is none with this id.
             UsageError: It is to be promoted and its pattern is no glob, or it does not count.
+            NotAPerson: It is to be promoted, and whoever asks is none.
         """
         slug = convention_id.removeprefix("convention.")
         known = self._find(slug) if _slug(slug) == slug else None
         if known is None:
             raise NotFound(f"no convention {convention_id!r}: `hornbook conventions` lists them.")
         if standing is Standing.PROMOTED:
+            state = self._places.state
+            require_human(at_command_line(state), "promote a convention", state)
             try:
                 parse(known.applies_to)
             except BadGlob as problem:

@@ -48,6 +48,7 @@ def gate_doubts(
     elif not report.holds:
         return  # what stops a change needs no proof that it is whole
     yield from _contradictions(report)
+    yield from () if chained else _said_to_be_known(report)
     yield from _not_run(gates_for_change(root, change), report)
     if chained and report.base is not None and _is_before(root, report.base, change.base):
         change = replace(change, base=report.base)
@@ -131,6 +132,14 @@ def _contradictions(report: GateReport) -> Iterator[str]:
     for result in report.gates:
         if result.status is GateStatus.PASSED and result.exit_code:
             yield f"The gate {result.name} passed with exit code {result.exit_code}: {AGAIN}"
+
+
+def _said_to_be_known(report: GateReport) -> Iterator[str]:
+    for result in (each for each in report.gates if each.known_red):
+        yield (
+            f"The gate {result.name} is said to be known as red, which only the events of a run "
+            f"can tell: {AGAIN}"
+        )
 
 
 def _not_run(listed: GateList, report: GateReport) -> Iterator[str]:

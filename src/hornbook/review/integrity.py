@@ -14,11 +14,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from hornbook.review.evidence.bearing import added_forbidden, bears, said_beside
+from hornbook.review.evidence.bearing import (
+    MOST_LISTED,
+    added_forbidden,
+    bears,
+    is_unrelated,
+    said_beside,
+    taken_away,
+    unshown,
+    unspoken,
+)
 from hornbook.review.evidence.changed_files import Reviewed, nothing_to_cite
 from hornbook.review.evidence.resolution import resolve
 from hornbook.review.evidence.search import Searches
 from hornbook.review.evidence.stamps import Answer, shared, stamped, waved_away
+from hornbook.review.evidence.subjects import Subjects
 from hornbook.review.judgement import (
     Citation,
     JudgedUnit,
@@ -41,6 +51,7 @@ ESCALATING = frozenset(
         "hidden_content",
         "unnamed_change",
         "beside_the_change",
+        "beside_the_rule",
         "uncovered_files",
         "contradicting_verdict",
         "forbidden_code",
@@ -73,6 +84,7 @@ CODES = (
     "unnamed_change",
     "rule_not_read",
     "beside_the_change",
+    "beside_the_rule",
     "uncovered_files",
     "contradicting_verdict",
     "forbidden_code",
@@ -91,6 +103,11 @@ WARNINGS = (
     "unrelated_search",
     "narrow_search",
     "partial_search",
+    "perhaps_forbidden",
+    "unrelated_quote",
+    "unseen_generated",
+    "not_shown",
+    "corrected_line",
 )
 LEAST = 0.7
 """Below which confidence a person decides, unless the settings say otherwise."""
@@ -133,6 +150,7 @@ class IntegrityCheck:
         self._asked = asked
         self._reviewed = reviewed
         self._standard = standard
+        self._subjects = Subjects(reviewed)
         self._searches = Searches(reviewed.changed_code(), reviewed.rules)
         self._rule_files = {unit.path for unit in units.values()} - set(reviewed.changed)
         self.places: dict[str, Citation] = {}
@@ -152,7 +170,8 @@ class IntegrityCheck:
                 found += self._evidence(entry, rule, review.verdict)
             answered.add(rule.id)
             found += self._status(entry, rule, review.verdict)
-        same = list(stamped(self.answers, self._reviewed))
+        approves = review.verdict is Verdict.APPROVED
+        same = list(stamped(self.answers, self._reviewed)) if approves else []
         found += [*waved_away(self.answers, self._reviewed), *same]
         self.warnings += [] if same else shared(self.answers)
         found += self._confidence(review)
@@ -161,7 +180,11 @@ class IntegrityCheck:
     def _evidence(
         self, entry: SopEntry, rule: JudgedUnit, verdict: Verdict
     ) -> Iterator[ReviewProblem]:
-        resolved = resolve(entry, rule, self._reviewed, self._searches, self._rule_files)
+        # A rejection rests on what it says is violated, and on its feedback.
+        weighed = verdict is Verdict.APPROVED or entry.status is Status.VIOLATED
+        resolved = resolve(
+            entry, rule, self._reviewed, self._searches, self._rule_files, weighed=weighed
+        )
         answer = Answer(entry, rule, resolved)
         self.answers.append(answer)
         self.warnings += [ReviewProblem(code, rule.id, said) for code, said in resolved.warnings]
@@ -173,17 +196,71 @@ class IntegrityCheck:
         if not resolved.problems and self._is_beside(answer, verdict):
             said = said_beside(entry, resolved.places)
             yield ReviewProblem("beside_the_change", rule.id, said)
-        if rule.severity == "error" and verdict is Verdict.APPROVED:
-            yield from self._forbidden(entry, rule)
+        if verdict is Verdict.APPROVED:
+            yield from self._forbidden(answer, rule)
+            yield from self._beside_the_rule(answer, rule)
+            yield from self._unshown(entry, rule)
 
-    def _forbidden(self, entry: SopEntry, rule: JudgedUnit) -> Iterator[ReviewProblem]:
-        """That the change adds what the rule forbids by name, whatever a review says of it."""
-        if entry.status is Status.VIOLATED:
+    def _beside_the_rule(self, answer: Answer, rule: JudgedUnit) -> Iterator[ReviewProblem]:
+        """That an answer speaks of no line that the rule is about, though the change has some."""
+        if answer.entry.status is Status.VIOLATED or rule.severity != "error":
             return
-        place = added_forbidden(self._reviewed, rule)
-        if place is not None:
-            said = f"{place} is added, which the rule forbids: a person decides."
+        if answer.resolved.problems:
+            return
+        line = unspoken(answer.entry, answer.resolved, rule, self._reviewed, self._subjects)
+        if line is not None:
+            said = (
+                "It speaks of none of the lines that the rule seems to be about, such as "
+                f"{line[0]}:{line[1]}: a person decides."
+            )
+            yield ReviewProblem("beside_the_rule", rule.id, said)
+        elif answer.entry.status is Status.PASSED and is_unrelated(
+            answer.entry, answer.resolved, rule, self._reviewed, self._subjects
+        ):
+            said = "no word of the rule is in what is quoted for it: does it speak of the rule?"
+            self.warnings.append(ReviewProblem("unrelated_quote", rule.id, said))
+
+    def _unshown(self, entry: SopEntry, rule: JudgedUnit) -> Iterator[ReviewProblem]:
+        """That a rule is said to be kept, and the change takes away what it asks for; where
+        nothing that is added has it, a warning.
+        """
+        if entry.status is not Status.PASSED or rule.severity != "error":
+            return
+        lost = taken_away(self._reviewed, rule)
+        if lost is not None:
+            said = (
+                f"It says that the rule is kept, which asks for `{lost}`, and the change takes it "
+                "away or does not touch it: a person decides."
+            )
+            yield ReviewProblem("beside_the_rule", rule.id, said)
+            return
+        wanted = unshown(self._reviewed, rule)
+        if wanted:
+            listed = ", ".join(f"`{code}`" for code in wanted[:MOST_LISTED])
+            said = f"it asks for {listed}, which no added line has: does it apply, and is it kept?"
+            self.warnings.append(ReviewProblem("not_shown", rule.id, said))
+
+    def _forbidden(self, answer: Answer, rule: JudgedUnit) -> Iterator[ReviewProblem]:
+        """That the change adds what the rule forbids by name, whatever a review says of it.
+
+        Where the order has a condition, a review that speaks of the line has judged that. What is
+        no error may be approved, so that there it is only told.
+        """
+        if answer.entry.status is Status.VIOLATED:
+            return
+        found = added_forbidden(answer.entry, answer.resolved, self._reviewed, rule)
+        if found is None:
+            return
+        said = f"{found.shown} at {found.path}:{found.line} is added, which the rule forbids"
+        if not found.sure:
+            said += " under some condition, or which was moved"
+        if rule.severity == "error" and (found.sure or found.ask):
+            unsaid = "" if found.sure else ", and the review does not speak of it"
+            said = f"{said}{unsaid}: a person decides."
             yield ReviewProblem("forbidden_code", rule.id, said)
+        elif rule.severity == "error" or found.sure:
+            said = f"{said}: is it kept there?"
+            self.warnings.append(ReviewProblem("perhaps_forbidden", rule.id, said))
 
     def _is_beside(self, answer: Answer, verdict: Verdict) -> bool:
         """Whether an answer that counts rests on nothing of the change.

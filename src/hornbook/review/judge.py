@@ -387,12 +387,12 @@ def _findings(case: Case, checked: Sequence[CheckedReview]) -> Iterator[Finding]
 def _of_no_rule(case: Case) -> Iterator[Finding]:
     for gate in case.gates.gates if case.gates is not None else ():
         if gate.status not in {GateStatus.PASSED, GateStatus.SKIPPED}:
-            severity = "error" if gate.required else "warning"
+            severity = "error" if gate.stops else "warning"
             said = f"gate {gate.name}: {gate.message or gate.status}"
             yield Finding("", severity, str(gate.status), None, None, said)
     for mutant in case.gates.survivors if case.gates is not None else ():
         said = f"A mutant survived: {mutant.change} ({mutant.operator}), and no test noticed."
-        yield Finding("", "warning", "survived", mutant.path, mutant.line, said)
+        yield Finding("", "warning", "survived", mutant.path, mutant.line, said, old_side=False)
     for path in case.edited:
         said = f"The change edits {path}, which judges changes: is that meant?"
         yield Finding("", "warning", "edited", path, None, said)
@@ -403,9 +403,12 @@ def _of_no_rule(case: Case) -> Iterator[Finding]:
 
 def _answers(unit: JudgedUnit, entry: SopEntry, place: Citation | None) -> Iterator[Finding]:
     path, line = (place.path, place.start) if place is not None else (None, None)
+    old_side = place.old if place is not None and line is not None else None
     violated = entry.status is Status.VIOLATED and entry.violations
     for said in entry.violations if violated else (_evidence_of(entry),):
-        yield Finding(unit.sop_id, unit.severity, str(entry.status), path, line, said, unit.unit)
+        yield Finding(
+            unit.sop_id, unit.severity, str(entry.status), path, line, said, unit.unit, old_side
+        )
 
 
 def _evidence_of(entry: SopEntry) -> str:
@@ -472,7 +475,7 @@ def _stopping(gates: Sequence[GateResult]) -> str:
     """The gates that keep a change from being approved, or why none is named."""
     if not gates:
         return "none ran"
-    failed = [g.name for g in gates if g.required and g.status is not GateStatus.PASSED]
+    failed = [g.name for g in gates if g.stops]
     return ", ".join(failed) or "they say so themselves"
 
 

@@ -126,6 +126,7 @@ class Finding:
 
     `sop_id` is empty for findings that are no rule's: an edited rule file, a failed gate. `unit` is
     the section of a large rule that was judged, and none where the rule was judged as a whole.
+    `old_side` is whether the line is one of the file before the change, and none without a line.
     """
 
     sop_id: str
@@ -135,11 +136,17 @@ class Finding:
     line: int | None
     message: str
     unit: str | None = None
+    old_side: bool | None = None
 
     @property
     def about(self) -> str:
         """What was judged: the section if it was one, else the rule."""
         return self.unit or self.sop_id
+
+    @property
+    def line_after(self) -> int | None:
+        """The line in the file as the change leaves it; none where it is one of before."""
+        return None if self.old_side else self.line
 
 
 @dataclass(frozen=True, slots=True)

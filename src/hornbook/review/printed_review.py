@@ -260,10 +260,15 @@ def _verdict(reading: ReviewReading, facts: dict[str, object]) -> Verdict:
     return verdict or Verdict.REJECTED
 
 
+_NO_TYPE = ("", "null", "none", "n/a")
+
+
 def _rejection_type(reading: ReviewReading, facts: dict[str, object]) -> RejectionType | None:
     found = facts.get("rejection_type")
     kind = _choice(found, RejectionType)
-    approves = facts.get("verdict") == Verdict.APPROVED
+    approves = _choice(facts.get("verdict"), Verdict) is Verdict.APPROVED
+    if approves and isinstance(found, str) and found.strip().lower() in _NO_TYPE:
+        return None
     known = ", ".join(RejectionType)
     if approves and found is not None:
         reading.complain(
@@ -279,8 +284,14 @@ def _rejection_type(reading: ReviewReading, facts: dict[str, object]) -> Rejecti
     return kind
 
 
+_DECIMAL = re.compile(r"[01](?:\.\d{1,6})?|\.\d{1,6}")
+
+
 def _confidence(reading: ReviewReading, facts: dict[str, object]) -> float | None:
     found = facts.get("confidence")
+    if isinstance(found, str) and _DECIMAL.fullmatch(found.strip()):
+        reading.notes.append(f"`confidence` is the text {found!r}, read as a number.")
+        found = float(found)
     if isinstance(found, int | float) and not isinstance(found, bool):
         try:
             number = float(found)
@@ -484,7 +495,11 @@ def _unknown(
 
 
 def _choice(found: object, kind: type[Choice]) -> Choice | None:
-    return kind(found) if isinstance(found, str) and found in list(kind) else None
+    """The one that is meant; capitals and blanks do not count."""
+    if not isinstance(found, str):
+        return None
+    written = re.sub(r"[\s-]+", "_", found.strip().lower())
+    return kind(written) if written in list(kind) else None
 
 
 def _first(facts: dict[str, object], names: tuple[str, ...]) -> object:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from hornbook.commits.git import blobs, files_at, inside_repository
 from hornbook.graph.snapshot import Snapshot
-from hornbook.graph.statements import entity
 from hornbook.graph.store import GraphStore
 from hornbook.plans.events import Event
 from hornbook.plans.run_kinds import CANARY, CHECKED
+from hornbook.review.judgement import Finding, ReviewProblem
 from hornbook.settings.places import Places
 from hornbook.vocabulary import predicates as p
 
@@ -51,7 +51,7 @@ def past_reviews(
     Those `without` are left out: their records cannot be believed.
     """
     if revision is not None:
-        rows = store.rows("reviews_under", revision=entity(revision))
+        rows = store.rows("reviews_under", revision=store.names.term(revision))
         found = {review: PastReview(review, outcome, at) for review, outcome, at in rows}
     else:
         found = {}
@@ -255,3 +255,163 @@ def _wrong(
         yield f"no event of run {record['run']} tells of it"
     if told.get(name) is not None and told[name] != record.get(RECORD):
         yield "it is not what the event of its run has the hash of"
+
+
+# Records as values
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewFinding(Finding):
+    """A finding of a recorded review."""
+
+    review_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedReview:
+    """A review as its record has it: who reviewed what, what was made of it, and why."""
+
+    id: str
+    at: str
+    outcome: str
+    rejection_type: str | None
+    route: str | None
+    base: str | None
+    head: str | None
+    run: str | None
+    plan: str | None
+    task: str | None
+    receipts: tuple[str, ...]
+    reviewers: tuple[str, ...]
+    rules: tuple[str, ...]
+    findings: tuple[ReviewFinding, ...]
+    problems: tuple[ReviewProblem, ...]
+    warnings: tuple[ReviewProblem, ...]
+    feedback: str
+    canary: bool
+
+    @property
+    def order(self) -> str:
+        """What reviews are ordered by: the time, then the id."""
+        return f"{self.at} {self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptUnit:
+    """A section of a large rule that a packet holds as a question of its own."""
+
+    id: str
+    sop_id: str
+    title: str
+    severity: str
+    tokens: int
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedReceipt:
+    """A receipt that was kept: what a reviewer was handed.
+
+    `verified` says that it is as it was written: its own hash holds.
+    """
+
+    id: str
+    base: str | None
+    head: str | None
+    files: tuple[str, ...]
+    rules: tuple[str, ...]
+    units: tuple[ReceiptUnit, ...]
+    tokens: int
+    counter: str
+    sha256: str | None
+    model: str | None
+    verified: bool
+
+
+def recorded_review(name: str, said: Record) -> RecordedReview:
+    """A review from its record, which is as it was written."""
+    return RecordedReview(
+        id=name,
+        at=str(said.get("at", "")),
+        outcome=str(said.get("outcome", "")),
+        rejection_type=_text(said.get("rejection_type")),
+        route=_text(said.get("route")),
+        base=_text(said.get("base")),
+        head=_text(said.get("head")),
+        run=_text(said.get("run")),
+        plan=_text(said.get("plan")),
+        task=_text(said.get("task")),
+        receipts=_texts(said.get("receipts")),
+        reviewers=tuple(str(each.get("name", "")) for each in _objects(said.get("reviews"))),
+        rules=tuple(str(each.get("id", "")) for each in _objects(said.get("rules"))),
+        findings=tuple(_finding(name, each) for each in _objects(said.get("findings"))),
+        problems=tuple(map(_problem, _objects(said.get("problems")))),
+        warnings=tuple(map(_problem, _objects(said.get("warnings")))),
+        feedback=str(said.get("feedback") or ""),
+        canary="canary" in said,
+    )
+
+
+def recorded_receipt(name: str, said: Record) -> RecordedReceipt:
+    """A receipt from its record."""
+    from hornbook.rules.own_files.records import RECEIPT, unsealed  # noqa: PLC0415  # the same
+
+    tokens = said.get("tokens")
+    return RecordedReceipt(
+        id=name,
+        base=_text(said.get("base")),
+        head=_text(said.get("head")),
+        files=_texts(said.get("files")),
+        rules=_texts(said.get("sop_ids")),
+        units=tuple(map(_unit, _objects(said.get("units")))),
+        tokens=tokens if isinstance(tokens, int) else 0,
+        counter=str(said.get("counter") or ""),
+        sha256=_text(said.get("prompt_sha256")),
+        model=_text(said.get("model")),
+        verified=not unsealed(said, RECEIPT),
+    )
+
+
+def _finding(review: str, said: Record) -> ReviewFinding:
+    line, side = said.get("line"), said.get("old_side")
+    return ReviewFinding(
+        sop_id=str(said.get("sop_id") or ""),
+        severity=str(said.get("severity", "")),
+        status=str(said.get("status", "")),
+        path=_text(said.get("path")),
+        line=line if isinstance(line, int) else None,
+        message=str(said.get("message", "")),
+        unit=_text(said.get("unit")),
+        old_side=side if isinstance(side, bool) else None,  # records of before do not say
+        review_id=review,
+    )
+
+
+def _problem(said: Record) -> ReviewProblem:
+    return ReviewProblem(
+        str(said.get("code", "")), _text(said.get("sop_id")), str(said.get("message", ""))
+    )
+
+
+def _unit(said: Record) -> ReceiptUnit:
+    tokens = said.get("tokens")
+    return ReceiptUnit(
+        id=str(said.get("id", "")),
+        sop_id=str(said.get("sop_id", "")),
+        title=str(said.get("title", "")),
+        severity=str(said.get("severity", "")),
+        tokens=tokens if isinstance(tokens, int) else 0,
+        files=_texts(said.get("files")),
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _objects(value: object) -> Sequence[Record]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else ()

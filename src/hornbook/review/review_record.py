@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from hornbook.disk import draft_of, to_seconds
+from hornbook.disk import draft_of, settle, to_seconds, write_whole
 from hornbook.gates.gate import GateReport
 from hornbook.review.conventions import Conventions
 from hornbook.review.judge import heads_in
@@ -59,7 +59,9 @@ def record_review(places: Places, judged: JudgedReview, occasion: Occasion) -> P
     if not _NAME.fullmatch(run):
         run = "without-receipt"
     at = to_seconds(occasion.at)
-    facts = _facts(replace(judged, gates=_with_relative_logs(judged.gates, places)), occasion, at)
+    facts = record_facts(
+        replace(judged, gates=_with_relative_logs(judged.gates, places)), occasion, at
+    )
     path, review_id = _write(folder, run, occasion.number, facts)
     if judged.judgement.outcome is Ruling.APPROVED:
         Conventions(places).learn(judged.judgement, review_id, at)
@@ -77,6 +79,7 @@ def _write(
         text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
         draft = draft_of(path)
         draft.write_text(text, encoding="utf-8", errors="backslashreplace")
+        settle(draft)
         try:
             os.link(draft, path)
         except FileExistsError:
@@ -111,7 +114,8 @@ def _with_relative_logs(gates: GateReport | None, places: Places) -> GateReport 
     return replace(gates, gates=tuple(results))
 
 
-def _facts(judged: JudgedReview, occasion: Occasion, at: str) -> dict[str, object]:
+def record_facts(judged: JudgedReview, occasion: Occasion, at: str) -> dict[str, object]:
+    """What a record of a judgement says, but for its id and seal."""
     judgement = judged.judgement
     receipts = [str(each.get("receipt_sha256", "")) for each in judged.receipts]
     statuses = _statuses(judged)
@@ -180,10 +184,13 @@ def _together(statuses: Sequence[Sequence[str]]) -> list[str]:
 
 
 def keep_receipt(places: Places, facts: Mapping[str, object]) -> Path:
-    """The record in which a receipt is kept: the next ingest makes it part of the graph."""
+    """The record in which a receipt is kept: the next ingest makes it part of the graph.
+
+    When this returns the disk has it and its name, so that an event or a record may name it.
+    """
     name = str(facts["receipt_sha256"])[:16]
     path = places.records / "receipts" / f"{name}.json"
     places.prepare()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(facts, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    write_whole(path, (json.dumps(facts, ensure_ascii=False, indent=2) + "\n").encode())
+    settle(path.parent)
     return path

@@ -27,7 +27,8 @@ EVERYTHING = frozenset({"*", "**", "**/*", "/**", "/**/*"})
 _REASONS = frozenset(
     {
         "broken_link", "excluded_from_review", "ignored_by_tool", "mode_only", "not_a_rule",
-        "passed_over", "regex_not_read", "root_only", "rules_not_read", "tool_not_shown",
+        "other_case", "passed_over", "regex_not_read", "root_only", "rules_not_read",
+        "tool_not_shown",
     }
 )  # fmt: skip
 # Problems whose message says how tools differ about a rule that binds.

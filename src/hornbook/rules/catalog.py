@@ -1,9 +1,13 @@
 """The catalog: what is in the graph now, without the texts."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hornbook.rules.document import Include, Link, Pattern, Problem
 from hornbook.vocabulary.terms import Activation, Category, Scope, Severity
+
+if TYPE_CHECKING:
+    from hornbook.vocabulary.names import Namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +75,26 @@ class Removed:
 class Catalog:
     """Every current document in id order, and the version of the graph that says so.
 
-    `journal` is how much of the journal the graph contains, `chain` the hash over its events,
-    `roots` the folders and files that ingest was told to follow.
+    `journal` is how much of the journal the graph contains, `lines` the hash over all of that,
+    `chain` the hash over those of its events that make history, `roots` the folders and files that
+    ingest was told to follow, `repository` and `base_iri` where its entities live.
     """
 
     version: str = ""
     fingerprint: str = ""
     journal: int = 0
     chain: str = ""
+    lines: str = ""
     roots: tuple[str, ...] = ()
     signatures: dict[str, tuple[str, ...]] = field(default_factory=dict)
     entries: tuple[Entry, ...] = field(default=())
     removed: tuple[Removed, ...] = field(default=())
+    repository: str = "_"
+    base_iri: str = ""
+
+    @property
+    def names(self) -> "Namespace":
+        """Where its entities live."""
+        from hornbook.vocabulary.names import BASE, Namespace  # noqa: PLC0415  # start-up: `why` asks no graph
+
+        return Namespace(self.repository, self.base_iri or BASE)

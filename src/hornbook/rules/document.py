@@ -52,11 +52,17 @@ class Link:
 
 
 class Unread(StrEnum):
-    """Why something that a rule file leads to could not be read."""
+    """Why something that a rule file leads to could not be read, or is no part of the rule."""
 
     BROKEN_LINK = "broken_link"
     BROKEN_INCLUDE = "broken_include"
     PERSONAL = "personal"
+    NOT_PROSE = "not_prose"
+
+    @property
+    def is_meant(self) -> bool:
+        """Whether the rule is whole without it, by its tool's rules or ours."""
+        return self in {Unread.PERSONAL, Unread.NOT_PROSE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,21 @@ class Include:
     globs: tuple[str, ...] = ()
 
 
+Fact = tuple[str, str]
+"""A predicate's name and a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A thing that a record tells of with facts of its own, such as one finding of a review.
+
+    `kind` is a name of `PART_KINDS`.
+    """
+
+    kind: str
+    facts: tuple[Fact, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class DecisionFacts:
     """What a decision record says about itself."""
@@ -94,7 +115,7 @@ class Document:
     `link` is the file that a link at `path` leads to, `includes` what the tool would read with it,
     in order; with `only_includes` it says nothing of its own.
     `inferred` names the fields that the document does not state itself; `facts` are statements
-    of a record beyond what every document has: a predicate's name and a value each.
+    of a record beyond what every document has, `parts` the things with facts of their own.
     """
 
     id: str
@@ -121,7 +142,8 @@ class Document:
     inferred: tuple[str, ...] = ()
     decision: DecisionFacts | None = None
     links: tuple[Link, ...] = ()
-    facts: tuple[tuple[str, str], ...] = ()
+    facts: tuple[Fact, ...] = ()
+    parts: tuple[Part, ...] = ()
     link: str = ""
     includes: tuple[Include, ...] = ()
     only_includes: bool = False
@@ -148,6 +170,11 @@ def revision_id(document_id: str, sha256: str) -> str:
 def chunk_id(document_id: str, index: int) -> str:
     """The id of a document's chunk; indexes start at 1."""
     return f"{document_id}.chunk.{index}"
+
+
+def part_id(document_id: str, kind: str, number: int) -> str:
+    """The id of a thing that a document is described with; numbers start at 1."""
+    return f"{document_id}.{kind}.{number}"
 
 
 class Problems:

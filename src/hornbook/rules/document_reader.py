@@ -1,11 +1,12 @@
 """A file read by the first reader that claims it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
 from hornbook.rules.code.edges import Imports
+from hornbook.rules.code.file import code_id
 from hornbook.rules.code.parsing import grammar_of
 from hornbook.rules.document import Link, Problem, Problems
 from hornbook.rules.ids import slug
@@ -22,8 +23,9 @@ __all__ = ["Reading", "is_rule_file", "read", "resolve_links"]
 
 # Every native format has a dot folder or file, a folder of decisions, or one of these names.
 _HINT = re.compile(
-    r"(?:^|/)(?:\.|(?:adr|decisions)/|(?:AGENTS?|CLAUDE|GEMINI|QWEN|WARP)\b[^/]*$|rules\.md$)"
-    r"|^(?:best_practices\.md|greptile\.json|pr_compliance_checklist\.yaml|openspec/config\.yaml)$"
+    r"(?:^|/)(?:\.|(?:adr|decisions)/|(?:AGENTS?|CLAUDE|CRUSH|GEMINI|QWEN|WARP)\b[^/]*$|rules\.md$"
+    r"|(?i:agents?|claude|gemini|qwen|warp)\.(?i:md)$)"
+    r"|^(?:(?:opencode|kilo)\.jsonc?|(?:best_practices|replit)\.md|greptile\.json|pr_compliance_checklist\.yaml|openspec/config\.yaml)$"
 )
 
 
@@ -57,7 +59,8 @@ def including_tool(path: str) -> str:
 
 _PROBES = (
     "x.md", "x.mdc", "x.instructions.md", "0001-x.md", "rules/x.md", "rules/x.mdc",
-    "steering/x.md", "instructions/x.instructions.md", "guidelines.md",
+    "steering/x.md", "instructions/x.instructions.md", "guidelines.md", "guidelines/x.md",
+    "styleguide.md", "airules.md",
 )  # fmt: skip
 """Names of which some tool reads one in every folder of its own."""
 
@@ -74,8 +77,10 @@ def resolve_links(
 
     `known` maps the paths of all documents to their ids; who asks for many documents hands the
     `imports` among them from one to the next. An import that leads to no known file is no problem:
-    most lead outside.
+    most lead outside; what a plan names and is not there, the check of the plan tells.
     """
+    if links and links[0].relation == "references":
+        return tuple(_referred(links, known)), ()
     if not links or links[0].relation != "imports":
         return resolve_decision_links(path, links, known)
     grammar = grammar_of(path)
@@ -86,6 +91,19 @@ def resolve_links(
         targets = imports.targets(language, path, link.reference)
         resolved += [replace(link, target=known[target]) for target in targets] or [link]
     return tuple(resolved), ()
+
+
+def _referred(links: Sequence[Link], known: Mapping[str, str]) -> Iterator[Link]:
+    """What a plan names, as the document that it is or is a part of; a path is a file at least."""
+    ids = set(known.values())
+    for link in links:
+        whole = _PART.split(link.reference, maxsplit=1)[0]
+        target = whole if whole in ids else known.get(link.reference)
+        is_path = target is None and "/" in link.reference
+        yield replace(link, target=code_id(link.reference) if is_path else target)
+
+
+_PART = re.compile(r"\.(?:section|chunk|rev)\.")
 
 
 def read(path: str | PurePosixPath, data: bytes, setup: ToolSetup = NO_SETUP) -> Reading:

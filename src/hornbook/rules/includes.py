@@ -50,7 +50,8 @@ class IncludeSyntax:
     """How a tool writes includes, where it looks for them, and how deep it goes.
 
     With `globs` one include may name many files by a pattern, and an included file says itself
-    for which files it is read.
+    for which files it is read. With `prose` only texts count: what else a conversation is given
+    along (code, settings) says nothing that a change can be judged by.
     """
 
     tool: str
@@ -58,6 +59,7 @@ class IncludeSyntax:
     bases: tuple[Base, ...]
     depth: int
     globs: bool = False
+    prose: bool = False
 
 
 SYNTAX = {
@@ -67,7 +69,7 @@ SYNTAX = {
         IncludeSyntax("gemini", _AT, (Base.FILE,), 5),
         IncludeSyntax("qwen", _AT, (Base.FILE,), 5),
         IncludeSyntax("goose", _AT, (Base.FILE,), 3),
-        IncludeSyntax("agents", _AT, (Base.FILE,), 1, globs=True),
+        IncludeSyntax("agents", _AT, (Base.FILE,), 1, globs=True, prose=True),
         IncludeSyntax("cursor", _AT, (Base.ROOT, Base.FILE), 1),
         IncludeSyntax("kiro", _FILE, (Base.ROOT, Base.FILE), 1),
     )
@@ -192,6 +194,9 @@ class _Walk:
                 why = why or f"{found.path} is a folder"
             elif len(self._tree.read(found.path)) > self._source.largest:
                 why = why or f"{found.path} is larger than `largest_file`"
+            elif self._syntax.prose and not _is_prose(found.path):
+                self._note(reference, path, candidate, Unread.NOT_PROSE)
+                return False
             else:
                 self._include(reference, path, candidate, found.path, depth)
                 return True
@@ -217,7 +222,10 @@ class _Walk:
             return False
         fixed = _WILDCARD.split(pattern, maxsplit=1)[0].rpartition("/")[0]
         fit = (each for each in self._files(fixed) if globs.match(each) is not None)
-        found = [each for each in fit if self._is_readable(each)]
+        readable = [each for each in fit if self._is_readable(each)]
+        found = [each for each in readable if _is_prose(each) or not self._syntax.prose]
+        if len(found) < len(readable):
+            self._note(reference, path, pattern, Unread.NOT_PROSE)
         for each in found:
             self._include(reference, path, each, each, depth)
         return bool(found)
@@ -265,7 +273,7 @@ class _Walk:
         digest = sha256(data).hexdigest()
         globs = _globs(candidate, data) if self._syntax.globs else ()
         self._found.append(Include(candidate, by, reference.line, digest, globs=globs))
-        if real.lower().endswith(TEXT_ENDINGS):
+        if _is_prose(real):
             self._follow(candidate, real, _prose(_decoded(data)), depth + 1)
 
     def _remark(self, reference: _Reference, by: str, why: str) -> None:
@@ -317,6 +325,10 @@ def _without(text: str, written: Iterable[str]) -> str:
     for each in sorted(written, key=len, reverse=True):
         text = text.replace(each, "")
     return text
+
+
+def _is_prose(path: str) -> bool:
+    return path.lower().endswith(TEXT_ENDINGS)
 
 
 def _is_personal(path: str) -> bool:

@@ -7,20 +7,36 @@ tree and the tree of a commit alike, and `settled` applies them to a reading.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import PurePosixPath
 
+from hornbook.errors import BadGlob
 from hornbook.rules.document import Problem
-from hornbook.rules.metadata.block import NotMapping, UnreadableBlock, load_yaml
+from hornbook.rules.metadata.block import (
+    NotMapping,
+    UnreadableBlock,
+    load_jsonc,
+    load_toml,
+    load_yaml,
+)
 from hornbook.rules.metadata.frontmatter import BOM
 from hornbook.rules.readers.protocol import Reading
+from hornbook.text.globs import Glob, parse
 from hornbook.vocabulary.terms import ENFORCED, Activation, Category, Level
 
 GEMINI_SETTINGS = ".gemini/settings.json"
+QWEN_SETTINGS = ".qwen/settings.json"
+CODEX_CONFIG = ".codex/config.toml"
 AIDER_CONFIG = ".aider.conf.yml"
-NAMING_RULES = frozenset({GEMINI_SETTINGS, AIDER_CONFIG})
+INSTRUCTING: Mapping[str, str] = {
+    **dict.fromkeys(("opencode.json", "opencode.jsonc"), "opencode"),
+    **dict.fromkeys((".opencode/opencode.json", ".opencode/opencode.jsonc"), "opencode"),
+    **dict.fromkeys(("kilo.json", "kilo.jsonc", ".kilo/kilo.json", ".kilo/kilo.jsonc"), "kilo"),
+}
+"""Settings whose `instructions` are paths and patterns of further rules, with their tool."""
+NAMING_RULES = frozenset({GEMINI_SETTINGS, QWEN_SETTINGS, CODEX_CONFIG, AIDER_CONFIG, *INSTRUCTING})
 """Settings of tools that make rules of other files."""
 
 _CONTINUE: tuple[str, ...] = (".continue/", ".continuerules", ".continuerc.json")
@@ -45,14 +61,15 @@ _PASSED_OVER: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
 }
 
+_RENAMING = {"GEMINI.md": (GEMINI_SETTINGS, "Gemini"), "QWEN.md": (QWEN_SETTINGS, "Qwen")}
+
 ASKED = tuple(
     dict.fromkeys(
         (
             *_CONTINUE,
             *_QODO,
             *(each for path, (_tool, others) in _PASSED_OVER.items() for each in (path, *others)),
-            GEMINI_SETTINGS,
-            AIDER_CONFIG,
+            *sorted(NAMING_RULES),
         )
     )
 )
@@ -61,42 +78,75 @@ ASKED = tuple(
 
 @dataclass(frozen=True, slots=True)
 class ToolSetup:
-    """Which of the paths that matter are there, and what two tools' settings name.
+    """Which of the paths that matter are there, and what tools' settings name.
 
     `context_names` are Gemini's names of context files (none: the usual one), `aider_reads` the
-    files that aider always reads.
+    files that aider always reads. `folder_names` are pairs of a name and the tool that reads files
+    of that name for all below their folders, `instructions` pairs of a pattern and the tool that
+    reads what it fits for every file.
     """
 
     present: frozenset[str] = frozenset()
     context_names: frozenset[str] = frozenset()
     aider_reads: frozenset[str] = frozenset()
+    folder_names: frozenset[tuple[str, str]] = frozenset()
+    instructions: frozenset[tuple[str, str]] = frozenset()
 
     def key(self) -> str:
         """A text that differs wherever two setups do."""
         parts = (self.present, self.context_names, self.aider_reads)
-        return json.dumps([sorted(part) for part in parts])
+        pairs = (self.folder_names, self.instructions)
+        return json.dumps([*map(sorted, parts), *map(sorted, pairs)])
 
     @property
     def names_any(self) -> bool:
         """Whether some tool's settings make rules of other files."""
-        return bool(self.aider_reads or self.context_names)
+        named = self.aider_reads or self.context_names or self.folder_names or self.instructions
+        return bool(named)
 
     def names(self, path: PurePosixPath) -> str | None:
         """The tool whose settings make a rule file of one that is none by its place."""
         if str(path) in self.aider_reads:
             return "aider"
-        return "gemini" if path.name in self.context_names else None
+        if path.name in self.context_names:
+            return "gemini"
+        for name, tool in sorted(self.folder_names):
+            if path.name == name:
+                return tool
+        for pattern, tool in sorted(self.instructions):
+            if _pattern(pattern).matches(str(path)):
+                return tool
+        return None
 
 
 NO_SETUP = ToolSetup()
 
 
+@lru_cache(maxsize=256)
+def _pattern(text: str) -> Glob:
+    return parse(text)
+
+
 def tool_setup(present: Iterable[str], read: Callable[[str], bytes]) -> ToolSetup:
     """The setup of a tree, from those of the paths `ASKED` that are there."""
     found = frozenset(present)
-    gemini = read(GEMINI_SETTINGS) if GEMINI_SETTINGS in found else b""
-    aider = read(AIDER_CONFIG) if AIDER_CONFIG in found else b""
-    return ToolSetup(found, frozenset(_context_names(gemini)), frozenset(_aider_reads(aider)))
+
+    def held(path: str) -> bytes:
+        return read(path) if path in found else b""
+
+    qwen = ((name, "qwen") for name in _context_names(held(QWEN_SETTINGS)))
+    codex = ((name, "agents") for name in _fallback_names(held(CODEX_CONFIG)))
+    return ToolSetup(
+        found,
+        frozenset(_context_names(held(GEMINI_SETTINGS))),
+        frozenset(_aider_reads(held(AIDER_CONFIG))),
+        frozenset((*qwen, *codex)),
+        frozenset(
+            (pattern, tool)
+            for path, tool in INSTRUCTING.items()
+            for pattern in _instructed(held(path))
+        ),
+    )
 
 
 def present_among(paths: Iterable[str]) -> frozenset[str]:
@@ -117,17 +167,57 @@ def present_among(paths: Iterable[str]) -> frozenset[str]:
 
 
 def _context_names(data: bytes) -> list[str]:
-    """The names that Gemini's settings give; comments are allowed there."""
-    text = re.sub(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', r"\1", _text(data), flags=re.DOTALL)
-    try:
-        settings = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return []
-    if not isinstance(settings, dict):
-        return []
+    """The names that the settings of Gemini, or of Qwen, give; comments are allowed there."""
+    settings = _settings(data)
     context = settings.get("context")
     newer = context.get("fileName") if isinstance(context, dict) else None
     return [name for name in _texts(newer or settings.get("contextFileName")) if "/" not in name]
+
+
+def _settings(data: bytes) -> Mapping[str, object]:
+    try:
+        settings = load_jsonc(_text(data) or "{}")
+    except UnreadableBlock:
+        return {}
+    return settings if isinstance(settings, dict) else {}
+
+
+def _fallback_names(data: bytes) -> list[str]:
+    """The names that Codex reads where a folder has no AGENTS.md."""
+    try:
+        named = load_toml(_text(data)).values.get("project_doc_fallback_filenames")
+    except (NotMapping, UnreadableBlock):
+        return []
+    return [name for name in _texts(named) if "/" not in name]
+
+
+def is_elsewhere(instruction: str) -> bool:
+    """Whether an instruction is an address, or a path of the one who works there."""
+    return "://" in instruction or instruction.startswith(("/", "~"))
+
+
+def instructions_of(settings: Mapping[str, object]) -> list[str]:
+    """What settings list under `instructions`."""
+    return _texts(settings.get("instructions"))
+
+
+def _instructed(data: bytes) -> list[str]:
+    """The patterns under `instructions`, from the root."""
+    found = []
+    for text in instructions_of(_settings(data)):
+        pattern = f"/{text.removeprefix('./')}"
+        if is_elsewhere(text) or not _is_pattern(pattern):
+            continue
+        found.append(pattern)
+    return found
+
+
+def _is_pattern(text: str) -> bool:
+    try:
+        parse(text)
+    except BadGlob:
+        return False
+    return True
 
 
 def _aider_reads(data: bytes) -> list[str]:
@@ -185,9 +275,13 @@ def _passed_over(path: str, setup: ToolSetup) -> Problem | None:
     place = next((each for each in folders if path.startswith(each)), path)
     tool, before = _PASSED_OVER.get(place, ("", ()))
     winner = next((each for each in before if each in setup.present), "").rstrip("/")
-    if path.rpartition("/")[2] == "GEMINI.md" and setup.context_names - {"GEMINI.md"}:
-        named = "" if "GEMINI.md" in setup.context_names else ", ".join(sorted(setup.context_names))
-        tool, winner = f"By `{GEMINI_SETTINGS}` Gemini", named
+    name = path.rpartition("/")[2]
+    named = setup.context_names
+    if name == "QWEN.md":
+        named = frozenset(each for each, whose in setup.folder_names if whose == "qwen")
+    if name in {"GEMINI.md", "QWEN.md"} and named and name not in named:
+        settings, whose = _RENAMING[name]
+        tool, winner = f"By `{settings}` {whose}", ", ".join(sorted(named))
     if not winner:
         return None
     message = f"{tool} reads `{winner}` in its place, so it binds nothing"

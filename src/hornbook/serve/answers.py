@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hornbook.context.prompt import Context
+from hornbook.context.prompt import Context, Outcome, Reason
 from hornbook.errors import UsageError
 from hornbook.graph.catalog_view import FileAnswer
 from hornbook.graph.change_answer import ChangeAnswer
@@ -23,12 +23,15 @@ from hornbook.plans.state import Amendment
 from hornbook.review.judgement import Judgement
 from hornbook.rules.document import Problem
 from hornbook.vocabulary.names import within
+from hornbook.vocabulary.terms import Severity
 from hornbook.workspace import Workspace
 
 if TYPE_CHECKING:  # they load SQLAlchemy and the readers, which other queries do without
     from hornbook.context.receipt import Circumstances
+    from hornbook.doctor.replay import Replay, ReplayedPacket
     from hornbook.loop.plan_book import PlanBook
     from hornbook.plans.store import PlanView
+    from hornbook.rules.units import RuleUnit
 
 # Files times the rules that each is told of; a rule takes up to a kilobyte until it is sent.
 MOST_LINES = 200_000
@@ -222,10 +225,16 @@ class WholePlan:
     amendments: tuple[Amendment, ...]
     invariants: tuple[Invariant, ...]
     problems: tuple[Problem, ...]
+    references: tuple[str, ...] | None = None
 
 
-def whole_plan(view: "PlanView", active: str | None) -> WholePlan:
-    """A plan as it is answered; `active` is the slug of the plan that is being worked on."""
+def whole_plan(
+    view: "PlanView", active: str | None, references: tuple[str, ...] | None = None
+) -> WholePlan:
+    """A plan as it is answered; `active` is the slug of the plan that is being worked on.
+
+    `references` is what the graph has of what the plan names, where one plan is asked for.
+    """
     plan, state = view.plan, view.state
     facts: dict[str, Any] = {field.name: getattr(plan, field.name) for field in fields(plan)}
     return WholePlan(
@@ -240,6 +249,7 @@ def whole_plan(view: "PlanView", active: str | None) -> WholePlan:
         amendments=state.amendments,
         invariants=state.invariants,
         problems=view.problems,
+        references=references,
     )
 
 
@@ -292,3 +302,149 @@ def run_event(event: Event) -> RunEvent:
         previous=event.previous,
         hash=event.hash,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetAnswer:
+    """How a review fills a model's window, in tokens; `outcome` is that of its context.
+
+    Of a context that is refused only the rules are counted: nothing else was put together.
+    """
+
+    window: int
+    reserve: int
+    reserve_from: str
+    rules: int
+    decisions: int | None
+    signatures: int | None
+    diff: int | None
+    tokens: int | None
+    counter: str
+    outcome: str
+    fits: bool
+    reasons: tuple[Reason, ...]
+
+
+def budget_of(work: Workspace, files: Sequence[str], diff: str | None) -> BudgetAnswer:
+    """How a review of files, or of a change, fills the window of the model that reviews.
+
+    Raises:
+        UsageError: Neither or both are named, or the diff names no change.
+    """
+    if bool(files) == (diff is not None):
+        raise UsageError("name what is asked about: either files, or a diff BASE..HEAD.")
+    context = work.review_packet(files, diff=diff).context
+    complete = context.outcome is Outcome.COMPLETE
+    taken = {section.name: section.tokens for section in context.sections}
+    return BudgetAnswer(
+        window=context.window,
+        reserve=context.reserve,
+        reserve_from=context.reserve_from,
+        rules=taken.get("sops", 0) if complete else _rule_tokens(work, files, diff),
+        decisions=taken.get("decisions", 0) if complete else None,
+        signatures=taken.get("signatures", 0) if complete else None,
+        diff=taken.get("diff", taken.get("files", 0)) if complete else None,
+        tokens=context.tokens if complete else None,
+        counter=context.counter,
+        outcome=context.outcome,
+        fits=complete,
+        reasons=context.reasons,
+    )
+
+
+def _rule_tokens(work: Workspace, files: Sequence[str], diff: str | None) -> int:
+    """What the rules take of a review that is refused, each counted once."""
+    if diff is not None:
+        return work.why_change(diff).tokens
+    rules = {rule.id: rule.tokens for answer in work.why(files) for rule in answer.rules}
+    return sum(rules.values())
+
+
+@dataclass(frozen=True, slots=True)
+class PacketReplay:
+    """What became of a change's packet by some rules."""
+
+    outcome: str
+    rule_ids: tuple[str, ...]
+    tokens: int
+    passes: int
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeReplay:
+    """One step of the branch and its packet; `against` is the packet by the other rules."""
+
+    commit: str
+    base: str | None
+    date: str
+    subject: str
+    files: tuple[str, ...]
+    packet: PacketReplay
+    against: PacketReplay | None
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySummary:
+    """How many changes came to each end; `changed` are those that other rules judge differently."""
+
+    changes: int
+    complete: int
+    passes: int
+    refused: int
+    too_big: int
+    not_judged: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayAnswer:
+    """What rules did, or would have done, to past changes, the newest first."""
+
+    changes: tuple[ChangeReplay, ...]
+    summary: ReplaySummary
+    never_bound: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def replay_answer(found: "Replay") -> ReplayAnswer:
+    """A replay as it is answered."""
+    changes = tuple(
+        ChangeReplay(
+            commit=each.step.commit,
+            base=each.step.base,
+            date=each.step.date,
+            subject=each.step.subject,
+            files=each.files,
+            packet=_packet_replay(each.packet),
+            against=None if each.against is None else _packet_replay(each.against),
+            changed=each.changed,
+        )
+        for each in reversed(found.changes)
+    )
+    summary = ReplaySummary(**found.counts(), changed=sum(each.changed for each in changes))
+    return ReplayAnswer(changes, summary, found.never_bound, found.notes)
+
+
+def _packet_replay(packet: "ReplayedPacket") -> PacketReplay:
+    return PacketReplay(packet.outcome, packet.rules, packet.tokens, packet.passes, packet.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSection:
+    """A section of a large rule, which a review answers by its own id."""
+
+    id: str
+    title: str
+    severity: Severity
+    inferred: bool
+    tokens: int
+    text: str
+    path: str
+
+
+def rule_sections(units: "Iterable[RuleUnit]") -> list[RuleSection]:
+    """The sections of a rule as they are answered."""
+    names = [field.name for field in fields(RuleSection)]
+    return [RuleSection(**{name: getattr(unit, name) for name in names}) for unit in units]

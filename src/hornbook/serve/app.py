@@ -13,6 +13,16 @@ from starlette.types import ASGIApp, Lifespan
 from hornbook.errors import HornbookError, UsageError
 from hornbook.graph.snapshot import Snapshot
 from hornbook.loop.engine.background_runs import Executions
+from hornbook.plans.audit.audit_log import known_name
+from hornbook.plans.principal import at_command_line
+from hornbook.serve.access.callers import Access, CallerCheck
+from hornbook.serve.access.required_scope import required_scope
+from hornbook.serve.access.secret import local_secret
+from hornbook.serve.access.sessions import Sessions
+from hornbook.serve.access.tokens import VARIABLE
+from hornbook.serve.console.frame import Console
+from hornbook.serve.console.login import SigningIn
+from hornbook.serve.console.views import ROUTERS
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.documents import DocumentLimits
 from hornbook.serve.graphql.executor import GraphQLExecutor
@@ -23,10 +33,11 @@ from hornbook.serve.http.gateway import Gateway, ServerParts
 from hornbook.serve.http.host_check import HostCheck
 from hornbook.serve.http.logs import log
 from hornbook.serve.http.metrics import Metrics
-from hornbook.serve.http.tokens import VARIABLE, CallerCheck, Tokens, load_tokens
 from hornbook.serve.leases import Leases
 from hornbook.serve.mcp.server import McpHttp, build_server
+from hornbook.serve.rest.routes import router
 from hornbook.serve.sparql.endpoint import SparqlEndpoint, SparqlProcesses
+from hornbook.settings.places import Places
 
 LOOPBACK = "127.0.0.1"
 WORKERS = 8
@@ -59,55 +70,109 @@ def create_app(
     settings = leases.settings.serve
     hosts = HostCheck.of(host, settings.hosts, settings.origins)
     try:
-        tokens = _tokens(leases, hosts, environment or {})
+        callers = _callers(leases, hosts, environment or {})
     except HornbookError:
         leases.close()
         raise
     shown = ("always", "loopback") if hosts.loopback else ("always",)
     introspection = settings.introspection in shown
-    callers = CallerCheck(tokens, settings.failures_per_minute)
-    inherited = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    executions = Executions(inherited, _log_end)
-    updates = GraphUpdates(leases, metrics, executions, settings.streams)
-    sparql = SparqlProcesses(leases.store_folder, settings)
+    updates = GraphUpdates(leases, metrics, _executions(), settings.streams)
+    sparql = SparqlProcesses(leases.sparql_folder, settings)
     pool = ThreadPoolExecutor(WORKERS, "graphql")
     limits = DocumentLimits.of(settings, introspection=introspection)
-    executor = GraphQLExecutor(graphql_schema, limits, updates.redact)
+    console = Console(
+        updates,
+        GraphQLExecutor(graphql_schema, redact=updates.redact),
+        Sessions(callers),
+        loopback=hosts.loopback,
+    )
     agents = McpHttp(build_server(leases.current, redact=updates.redact), settings.body_bytes)
     served: dict[str, ASGIApp] = {
-        "/graphql": GraphQLEndpoint(executor, updates, pool, page=introspection, callers=callers),
-        "/sparql": SparqlEndpoint(sparql, settings),
+        "/graphql": GraphQLEndpoint(
+            GraphQLExecutor(graphql_schema, limits, updates.redact),
+            updates,
+            pool,
+            page=console.query_page if introspection else None,
+            callers=callers,
+        ),
+        "/sparql": SparqlEndpoint(sparql, settings, console.page),
         # A mount would answer a POST with a redirect.
         MCP: agents,
         f"{MCP}/": agents,
         **{path: make(leases) for path, make in (endpoints or {}).items()},
     }
-    lifespan = _lifespan(agents, updates, sparql, pool)
-    app = make_framework(updates, metrics, lifespan, pages=introspection)
-    parts = ServerParts(hosts, callers, settings, metrics, updates.redact, served)
+    lifespan = _lifespan(agents, console, sparql, pool, callers)
+    app = make_framework(console, metrics, lifespan, pages=introspection)
+    signing_in = SigningIn(console, callers).router()
+    app.include_router(signing_in)
+    added = set(endpoints or ())
+    # Those that FastAPI includes say nothing by themselves, so they come first.
+    pages = [route for each in ROUTERS for route in each.routes]
+    routes = [*router.routes, *signing_in.routes, *pages, *app.routes]
+    scope_of = required_scope(routes, by_operation=set(served) - added, shut=added)
+    parts = ServerParts(
+        hosts,
+        callers,
+        settings,
+        metrics,
+        updates.redact,
+        scope_of,
+        console.sessions,
+        console.page_of,
+        served,
+    )
     app.add_middleware(Gateway, parts=parts)
     return app
 
 
-def _tokens(leases: Leases, hosts: HostCheck, environment: Mapping[str, str]) -> Tokens:
+def _callers(leases: Leases, hosts: HostCheck, environment: Mapping[str, str]) -> CallerCheck:
+    """Who may come in: on this machine those who know its secret, elsewhere those with a token.
+
+    Raises:
+        ConfigError: The tokens or the secret are wrong.
+        UsageError: The server would be reached from elsewhere, and there are no tokens.
+    """
     settings = leases.settings.serve
-    tokens = load_tokens(leases.root / settings.tokens, environment)
-    if not hosts.loopback and not tokens:
-        raise UsageError(
-            f"{hosts.listens_on} is reached from other machines, and there are no tokens: write "
-            f"some to {settings.tokens} or set {VARIABLE}; docs/serving.md shows how."
+    places = Places(leases.root)
+    if hosts.loopback:
+        try:
+            local_secret(places)
+        except OSError as problem:  # where nothing can be written, nobody needs to
+            log.warning("no secret can be made", extra={"facts": {"error": str(problem)}})
+    callers = CallerCheck(
+        Access(
+            leases.root / settings.tokens,
+            environment,
+            known_name(leases.root, leases.settings),
+            secret_in=places if hosts.loopback else None,
+            owner=at_command_line(places.state),
+            open_to_readers=hosts.loopback and settings.read == "open",
+            failures_per_minute=settings.failures_per_minute,
         )
-    return tokens
+    )
+    if not hosts.loopback and not callers.guarded:
+        raise UsageError(
+            f"{hosts.listens_on} is reached from other machines, and there are no tokens: make one "
+            f"with `hornbook token new NAME`, or set {VARIABLE}; docs/serving.md shows how."
+        )
+    return callers
 
 
 def _lifespan(
-    agents: McpHttp, updates: GraphUpdates, sparql: SparqlProcesses, pool: ThreadPoolExecutor
+    agents: McpHttp,
+    console: Console,
+    sparql: SparqlProcesses,
+    pool: ThreadPoolExecutor,
+    callers: CallerCheck,
 ) -> Lifespan[FastAPI]:
     """What surrounds all requests: at its end everything that is held is let go of."""
+    updates = console.updates
 
     def close() -> None:
         # Writers first, then children, and last what readers share: nothing is left of past states.
+        callers.note_uses()
         updates.close(GRACE)
+        console.live.close()
         sparql.close()
         pool.shutdown(wait=False, cancel_futures=True)
         updates.leases.close(GRACE)
@@ -120,6 +185,12 @@ def _lifespan(
         await asyncio.to_thread(close)
 
     return lifespan
+
+
+def _executions() -> Executions:
+    """What carries out plans in processes beside the server, which do not see its tokens."""
+    inherited = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    return Executions(inherited, _log_end)
 
 
 def _log_end(run: str, code: int) -> None:

@@ -14,6 +14,7 @@ from hornbook.errors import Busy
 from hornbook.graph.ingest.report import IngestReport, Progress
 from hornbook.graph.repository import silent
 from hornbook.plans.events import Event
+from hornbook.plans.log import LogMemory
 from hornbook.serve.answers import GraphVersion
 from hornbook.serve.http.problems import HttpRefusal, without_root
 from hornbook.serve.leases import Leases
@@ -23,6 +24,7 @@ from hornbook.workspace import Workspace
 if TYPE_CHECKING:  # it loads SQLAlchemy, which a query in process need not wait for
     from hornbook.loop.runs.log import Followed
     from hornbook.loop.runs.run_book import RunBook
+    from hornbook.loop.runs.state import StoppedRun
 
 FOLLOW_EVERY = 0.25
 READERS = 2
@@ -33,8 +35,9 @@ class Follower:
     """Reads the log for all streams of a server, in threads of its own."""
 
     def __init__(self, runs: "RunBook", closing: asyncio.Event) -> None:
-        self._runs = runs
         self._closing = closing
+        self.book = runs
+        """The log, opened once for the server: what it holds is as new as if opened now."""
         self._pool = ThreadPoolExecutor(READERS, "events")
 
     async def named(self, name: str) -> "Followed":
@@ -43,13 +46,13 @@ class Follower:
         Raises:
             NotFound: It names neither.
         """
-        return await self._read(lambda: self._runs.follow(name))
+        return await self._read(lambda: self.book.follow(name))
 
     async def events(self, followed: "Followed", after: int = 0) -> AsyncIterator[Event]:
         """The events behind a number of the plan's log, and later ones; a run's end is the last."""
         last = after
         while not self._closing.is_set() and not followed.is_over(last):
-            for event in await self._read(partial(self._runs.later, followed, last)):
+            for event in await self._read(partial(self.book.later, followed, last)):
                 last = event.seq
                 yield event
                 if followed.is_ended_by(event):
@@ -65,7 +68,7 @@ class Follower:
     def close(self) -> None:
         """Read no more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._runs.close()
+        self.book.close()
 
 
 if TYPE_CHECKING:  # they load agents, gates and Prometheus, which a query in process does without
@@ -99,12 +102,15 @@ class GraphUpdates:
         self.redact = without_root(leases.root)
         """How messages are put to those who ask from elsewhere."""
         self.closing = asyncio.Event()
+        self.logs = LogMemory()
+        """What was verified of logs, so that a page of the audit does not verify them anew."""
         self._metrics = metrics
         self._most_streams = most_streams
         self._streams = 0
         self._asked = threading.Lock()
         self._next = threading.Lock()
         self._ingesting = threading.Lock()
+        self._replaying = threading.Lock()
         with leases.workspace() as work:
             self.follower = Follower(work.run_book(), self.closing)
 
@@ -140,13 +146,13 @@ class GraphUpdates:
         return replace(report, problems=problems)
 
     def _go_on(self, *_progress: object) -> None:
-        """Go on with an ingest, unless the server stops: what is half done is never published.
+        """Go on with what takes long, unless the server stops: nothing half done is published.
 
         Raises:
             Busy: It does.
         """
         if self.closing.is_set():
-            raise Busy("the server stops: ingest again when it is back.")
+            raise Busy("the server stops: ask again when it is back.")
 
     def close(self, wait: float) -> None:
         """Begin nothing more, and wait so many seconds until the ingest that goes on has ended."""
@@ -156,14 +162,16 @@ class GraphUpdates:
         self.follower.close()
         self.executions.close()
 
-    def execute(self, given: str, *, task: str | None, agent: str | None) -> "RunLine":
+    def execute(
+        self, given: str, *, task: str | None, agent: str | None, by: "Principal | None" = None
+    ) -> "RunLine":
         """Begin to carry out a plan, or one of its tasks; the run that somebody works on now.
 
         Raises:
             HornbookError: It cannot be begun.
         """
         with self.leases.workspace() as work, work.run_book() as runs:
-            return runs.line(self.executions.begin(work, given, task=task, agent=agent))
+            return runs.line(self.executions.begin(work, given, task=task, agent=agent, by=by))
 
     def answer(
         self, run_id: str, action: str, text: str, reason: str, by: "Principal"
@@ -177,6 +185,52 @@ class GraphUpdates:
         """
         with self.leases.workspace() as work:
             return work.answer(run_id, action, text, reason, by=by)
+
+    def stop(self, run_id: str, reason: str, by: "Principal") -> "StoppedRun":
+        """End a run and those that it began.
+
+        Raises:
+            NotFound: There is no such run.
+            Refusal: It had ended already.
+        """
+        with self.leases.workspace() as work, work.run_book(by) as book:
+            found = book.stop(run_id, reason)
+        if not found.ended:
+            raise HttpRefusal(
+                409, "ended", f"run {found.run} had ended already: it is {found.status}."
+            )
+        return found
+
+    def replay(
+        self, *, last: int, span: str | None, against: str | None, worktree: bool
+    ) -> dict[str, object]:
+        """What the rules did to past changes; one at a time, since it takes long.
+
+        Raises:
+            Busy: Another one is under way.
+            UsageError: The range or the revision names no commit.
+        """
+        from hornbook.doctor.replay import answer  # noqa: PLC0415  # loads the readers
+
+        with self.replaying(), self.leases.workspace() as work:
+            found = work.replay(
+                last=last, span=span, against=against, worktree=worktree, progress=self._go_on
+            )
+        return answer(found)
+
+    @contextmanager
+    def replaying(self) -> Iterator[None]:
+        """Be the one replay that is under way, by whatever door it was asked for.
+
+        Raises:
+            Busy: Another one is.
+        """
+        if not self._replaying.acquire(blocking=False):
+            raise Busy("another replay is under way: ask again when it is done.")
+        try:
+            yield
+        finally:
+            self._replaying.release()
 
     @contextmanager
     def stream(self) -> Iterator[None]:
@@ -200,18 +254,21 @@ class GraphUpdates:
             self._streams -= 1
             self._metrics.streams.set(self._streams)
 
+    def _version(self) -> GraphVersion:
+        """What is published now; given back at once: whoever reads slowly keeps no old version."""
+        with self.leases.lease() as snapshot:
+            return GraphVersion(snapshot.version, len(snapshot.catalog.entries))
+
     async def versions(self) -> AsyncIterator[GraphVersion]:
         """The version of the graph, and every later one as soon as it is published."""
         looked: str | None = None
         told: GraphVersion | None = None
         while not self.closing.is_set():
-            name = self.leases.published()
+            name = await asyncio.to_thread(self.leases.published)
             if name != looked:
                 looked = name
                 # What is leased may be newer than the name: then it is told now, and not again.
-                # It is given back before it is told: whoever reads slowly keeps no old version.
-                with self.leases.lease() as snapshot:
-                    found = GraphVersion(snapshot.version, len(snapshot.catalog.entries))
+                found = await asyncio.to_thread(self._version)
                 if found != told:
                     told = found
                     yield found

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hornbook.graph.snapshot import Snapshot
+from hornbook.serve.work_tree_files import WorkTreeFiles
 from hornbook.settings.places import Places, cache_folder
 from hornbook.workspace import Workspace
 
@@ -52,8 +53,9 @@ class Leases:
         self.watched = False
         """Whether somebody else ingests as soon as a file changes."""
         self.root = self._current.workspace.root
+        self.files = WorkTreeFiles(self.root)
         self.settings = self._current.workspace.settings
-        self.store_folder = self._current.workspace.places.store
+        self._copying = threading.Lock()
         opened(self._current.snapshot)
 
     @contextmanager
@@ -91,14 +93,25 @@ class Leases:
                     self._places = work.places
             self._next_look = time.monotonic() + LOOK_EVERY
 
+    def sparql_folder(self) -> Path:
+        """The folder of the graph that free SPARQL is asked of, which has what is published now.
+
+        Of a remote store that is a copy, which one request at a time brings up to date.
+        """
+        if not self.settings.graph.is_remote:
+            return self._current.workspace.places.store
+        with self._copying, self.workspace() as work:
+            return work.replica()
+
     def published(self) -> str:
         """A name for what is published now; it changes when something else is."""
         return self._current.workspace.published()
 
     def _take(self) -> _Shared:
+        here = self._current.workspace
+        outdated = here.is_outdated()  # a remote store may keep us waiting, but not each other
         with self._lock:
-            here = self._current.workspace
-            if here.places != self._places or here.is_outdated():
+            if here is self._current.workspace and (here.places != self._places or outdated):
                 before = self._current
                 self._current = _Shared(self.root, self._places)
                 self._opened(self._current.snapshot)

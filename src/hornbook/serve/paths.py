@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hornbook.errors import UsageError
-from hornbook.settings.places import relative_to_root
+from hornbook.settings.places import refuse_secret, relative_to_root
 from hornbook.text.globs import clean_path
 
 MOST_FILES = 1000
@@ -46,6 +46,8 @@ def _inside(root: Path, file: str) -> str:
     if len(path) > LONGEST_PATH or longest > LONGEST_NAME:
         raise UsageError(f"{path[:60]!r}… is too long for a path: name a file that can be.")
     # Not `Path.resolve`, which fails on links that lead to each other.
-    if not Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root)):
+    place, top = Path(os.path.realpath(root / path)), Path(os.path.realpath(root))
+    if not place.is_relative_to(top):
         raise UsageError(f"{path!r} is a link that leads out of the root: name another file.")
+    refuse_secret(top, place)
     return path

@@ -153,6 +153,7 @@ def run(root: Path, host: str, port: int, *, watch: bool) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # `http.proxy` does it, for those that settings name
         date_header=True,
         # On h11: the other parser keeps blanks at the end of header values.
         http=WatchedConnection,

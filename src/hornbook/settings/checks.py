@@ -11,12 +11,10 @@ from string import Formatter
 
 from hornbook.errors import BadGlob
 from hornbook.located import FileReading
-from hornbook.settings.models import CAPABILITIES, SHIPPED_MODELS, ModelSettings
+from hornbook.settings.models import CAPABILITIES, SHIPPED_MODELS, ModelSettings, web_address
 from hornbook.settings.reserve import AUTO, is_reserve
 from hornbook.settings.settings import (
-    INTROSPECTION,
     JSON_PATHS,
-    LOGGED,
     PLACEHOLDERS,
     RESERVED,
     REVIEW_WARNINGS,
@@ -30,25 +28,107 @@ from hornbook.settings.settings import (
     OwnCommand,
     PromptBy,
     ReviewSettings,
-    ServeSettings,
     Settings,
     Sight,
 )
-from hornbook.settings.surroundings import OPEN_NETWORK
+from hornbook.settings.surroundings import (
+    HUMAN_WAYS,
+    INTROSPECTION,
+    LOGGED,
+    OPEN_NETWORK,
+    READ,
+    GraphSettings,
+    NotifySettings,
+    ServeSettings,
+)
 from hornbook.text.globs import parse, parse_set
 from hornbook.text.tokens import COUNTERS
 from hornbook.vocabulary.terms import Severity
 
-_HOST_PORT = re.compile(r"(?:[^\s:/@*\[\]]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}")
+_REPOSITORY = re.compile(r"[a-z0-9][a-z0-9-]{0,219}")
+_BASE_IRI = re.compile(r"https?://[A-Za-z0-9._~:/%-]+/")
+_HOST_PORT = re.compile(r"(?:[^\s:/@*\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 
 
 def check_settings(settings: Settings, reading: FileReading) -> None:
     """Note everything that is wrong with what a config file states."""
     _check(settings, reading)
+    _check_names(settings, reading)
     _check_models(settings.models, reading)
     _check_agents(settings, reading)
     _check_guard(settings.guard, reading)
     _check_serve(settings.serve, reading)
+    _check_graph(settings.graph, reading)
+    unknown = sorted(set(settings.answer.via) - set(HUMAN_WAYS))
+    reading.check(
+        "answer.via",
+        f"`answer.via` has {', '.join(unknown) or 'nothing'}: write some of "
+        f"{', '.join(HUMAN_WAYS)}.",
+        valid=bool(settings.answer.via) and not unknown,
+    )
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_STORE = re.compile(
+    r"https?://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(:(?P<port>\d{1,5}))?(/[^\s?#@]*)?"
+)
+_LAST_PORT = 65535
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_PATH = re.compile(r"[A-Za-z0-9._~/-]*")
+
+
+def _check_graph(graph: GraphSettings, reading: FileReading) -> None:
+    url = _STORE.fullmatch(graph.store)
+    reading.check(
+        "graph.store",
+        f"`graph.store` is {_without_login(graph.store)!r}: write embedded, or a URL as "
+        "http://127.0.0.1:7878, without a log-in in it (`graph.credentials` names its variable).",
+        valid=not graph.is_remote or (url is not None and int(url["port"] or 1) <= _LAST_PORT),
+    )
+    reading.check(
+        "graph.credentials",
+        "`graph.credentials` is no name: write that of an environment variable, never a secret.",
+        valid=not graph.credentials or _VARIABLE.fullmatch(graph.credentials) is not None,
+    )
+    open_way = url is not None and graph.store.startswith("http:") and url["host"] not in _LOOPBACK
+    reading.check(
+        "graph.credentials",
+        "`graph.credentials` would be sent unencrypted: write `graph.store` with https.",
+        valid=not (graph.credentials and open_way),
+    )
+    for name in ("query_path", "update_path", "graphs_path"):
+        reading.check(
+            f"graph.{name}",
+            f"`graph.{name}` is no path below the store's URL: write it as query or ds/query.",
+            valid=_PATH.fullmatch(getattr(graph, name)) is not None,
+        )
+    reading.check(
+        "graph.keep_minutes",
+        f"`graph.keep_minutes` is {graph.keep_minutes}: write 1 or more. Whoever reads or writes "
+        "needs the time, and a writer says three times a minute that it is at work.",
+        valid=graph.keep_minutes >= 1,
+    )
+    reading.check(
+        "graph.read_only",
+        "`graph.read_only` is for a store that others run: name it in `graph.store`.",
+        valid=graph.is_remote or not graph.read_only,
+    )
+    reading.check(
+        "graph.timeout_seconds",
+        f"`graph.timeout_seconds` is {graph.timeout_seconds}: write 1 or more.",
+        valid=graph.timeout_seconds >= 1,
+    )
+
+
+def _without_login(url: str) -> str:
+    """A URL as it may be shown."""
+    return re.sub(r"//[^/]*@", "//[masked]@", url)
+
+
+def _is_host_port(text: str) -> bool:
+    """Whether a text is a host with a port that there is."""
+    found = _HOST_PORT.fullmatch(text)
+    return found is not None and 0 < int(found["port"]) <= _LAST_PORT
 
 
 def is_day(text: str) -> bool:
@@ -89,6 +169,15 @@ def _check_opinions(review: ReviewSettings, reading: FileReading) -> None:
         "review.canary",
         f"`review.canary` is {review.canary}: write 0, or of how many changes one is a trial.",
         valid=review.canary >= 0,
+    )
+
+
+def _check_names(settings: Settings, reading: FileReading) -> None:
+    reading.check(
+        "base_iri",
+        f"`base_iri` is {settings.base_iri!r}: write an IRI that ends with a slash, such as "
+        "https://rules.example.org/.",
+        valid=_BASE_IRI.fullmatch(settings.base_iri) is not None,
     )
 
 
@@ -152,12 +241,7 @@ def _check(settings: Settings, reading: FileReading) -> None:
         "`checkpoint.percent` must lie between 1 and 100.",
         valid=1 <= settings.checkpoint.percent <= 100,
     )
-    database = settings.engine.database
-    reading.check(
-        "engine.database",
-        f"`engine.database` is {database!r}: write a URL such as postgresql+psycopg://host/name.",
-        valid=not database or "://" in database,
-    )
+    _check_sharing(settings, reading)
     reading.check(
         "engine.parallel", "`engine.parallel` must be above 0.", valid=settings.engine.parallel > 0
     )
@@ -178,6 +262,80 @@ def _check(settings: Settings, reading: FileReading) -> None:
             else:
                 text = f"`{pattern}` starts with `!`, which means nothing here: remove it."
                 reading.check(key, text, valid=not negated)
+
+
+def _check_sharing(settings: Settings, reading: FileReading) -> None:
+    """What several machines and repositories need to agree on."""
+    for name in ("run", "plan", "day", "repository"):
+        key = f"engine.cost.{name}"
+        valid = getattr(settings.engine.cost, name) >= 0
+        reading.check(key, f"`{key}` is a number of cents: write 0 for no limit.", valid=valid)
+    _check_at_once(settings, reading)
+    _check_notify(settings.notify, reading)
+    database, exchange, remote = (
+        settings.engine.database,
+        settings.engine.exchange,
+        settings.engine.remote,
+    )
+    reading.check(
+        "repository",
+        f"`repository` is {settings.repository!r}: write small letters, digits and dashes, "
+        "at most 220, such as github-com-acme-shop-1a2b3c.",
+        valid=not settings.repository or _REPOSITORY.fullmatch(settings.repository) is not None,
+    )
+    reading.check(
+        "engine.database",
+        f"`engine.database` is {database!r}: write a URL such as postgresql+psycopg://host/name.",
+        valid=not database or "://" in database,
+    )
+    reading.check(
+        "engine.exchange",
+        f"`engine.exchange` is {exchange!r}: write database or git.",
+        valid=exchange in {"database", "git"},
+    )
+    reading.check(
+        "engine.remote",
+        f"`engine.remote` is {remote!r}: write the name of a remote, such as origin.",
+        valid=bool(remote) and not remote.startswith("-"),
+    )
+
+
+def _check_notify(told: NotifySettings, reading: FileReading) -> None:
+    """What is told goes where people said, signed, and encrypted unless it stays at home."""
+    parts = web_address(told.url)
+    reading.check(
+        "notify.url",
+        f"`notify.url` is {_without_login(told.url)!r}: write an https:// address, or http:// and "
+        "its host and port in `notify.private`.",
+        valid=not told.url
+        or (parts is not None and (parts.scheme == "https" or parts.netloc in told.private)),
+    )
+    for each in told.private:
+        text = f"`notify.private` has {each!r}: write a host with its port, as 127.0.0.1:9000."
+        reading.check("notify.private", text, valid=_is_host_port(each))
+    reading.check(
+        "notify.url",
+        "`notify.secret_variable` is empty: name the environment variable with the secret, which "
+        "signs what is told.",
+        valid=not told.url or bool(told.secret_variable),
+    )
+    reading.check("notify.hours", "`notify.hours` must be above 0.", valid=told.hours > 0)
+
+
+def _check_at_once(settings: Settings, reading: FileReading) -> None:
+    """Limits are for agents and endpoints that there are, and leave room for one."""
+    told = settings.engine.at_once
+    hosts = {each.host for each in settings.registry().endpoints.values()}
+    for kind, limits, known in (
+        ("agents", told.agents, {*RESERVED, *settings.agents}),
+        ("endpoints", told.endpoints, hosts),
+    ):
+        for name, most in limits.items():
+            key = f"engine.at_once.{kind}"
+            text = f"`{key}` has {name!r}: write one of {', '.join(sorted(known))}."
+            reading.check(key, text, valid=name in known)
+            text = f"`{key}` allows {name} {most} at a time: write at least 1."
+            reading.check(key, text, valid=most > 0)
 
 
 def _check_gate_run(gates: GateSettings, reading: FileReading) -> None:
@@ -206,6 +364,13 @@ def _check_gate_run(gates: GateSettings, reading: FileReading) -> None:
 def _check_models(models: ModelSettings, reading: FileReading) -> None:
     endpoints = {**SHIPPED_MODELS.endpoints, **models.endpoints}
     for name, endpoint in models.endpoints.items():
+        key = f"models.endpoints.{name}.url"
+        reading.check(
+            key,
+            f"`{key}` is {_without_login(endpoint.url)!r}: write an address such as "
+            "http://127.0.0.1:8000/v1.",
+            valid=not endpoint.url or web_address(endpoint.url) is not None,
+        )
         key = f"models.endpoints.{name}.max_tokens"
         reading.check(key, f"`{key}` must be above 0.", valid=endpoint.max_tokens > 0)
         key = f"models.endpoints.{name}.output_tokens"
@@ -258,12 +423,19 @@ def _check_serve(settings: ServeSettings, reading: FileReading) -> None:
     for key, value, known in (
         ("introspection", settings.introspection, INTROSPECTION),
         ("log", settings.log, LOGGED),
+        ("read", settings.read, READ),
     ):
         reading.check(
             f"serve.{key}",
             f"`serve.{key}` is {value!r}: write {' or '.join(known)}.",
             valid=value in known,
         )
+    below = settings.base_path
+    reading.check(
+        "serve.base_path",
+        f"`serve.base_path` is {below!r}: write a path such as /rules, without a slash at its end.",
+        valid=not below or bool(re.fullmatch(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+", below)),
+    )
     for each in fields(settings):
         value = getattr(settings, each.name)
         if isinstance(value, int):
@@ -319,7 +491,7 @@ def _surroundings(name: str, own: OwnCommand) -> list[tuple[str, str]]:
     found = [
         ("network", f"`agents.{name}.network` has {each!r}: {remedy}")
         for each in own.network
-        if each != OPEN_NETWORK and not _HOST_PORT.fullmatch(each)
+        if each != OPEN_NETWORK and not _is_host_port(each)
     ]
     for key in ("read", "copy", "back"):
         for path in getattr(own.home, key):

@@ -1,6 +1,7 @@
 """Reads the settings of a workspace from its file, with every problem of it at once."""
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,19 +17,28 @@ Check = Callable[[GateSettings], Iterable[str]]
 """What the room of gates finds wrong with its block: everything, each with file and line."""
 
 
-def template(gates: str = "", measured: Sequence[str] = (), reserve: int | None = None) -> str:
+def template(
+    gates: str = "",
+    measured: Sequence[str] = (),
+    reserve: int | None = None,
+    repository: str = "",
+) -> str:
     """A config file that says nothing yet: every key with its default, commented out.
 
     `gates` is a block that stands there instead of the commented one. `measured` says how the
     rules sit with the reserve, and `reserve` is the number that they need, if `auto` is too small.
+    `repository` is its name, which is stated.
     """
     lines = ["# Hornbook's settings; docs/settings.md explains them. Unknown keys are errors.\n"]
     for each in fields(Settings):
         if each.metadata.get("places"):
             continue
         default = getattr(Settings(), each.name)
-        shown = "[]" if default == () else default
+        shown = _yaml(default)
         lines.append(f"# {each.metadata['meaning']}")
+        if each.name == "repository":
+            lines.append(f"repository: {repository}\n" if repository else '# repository: ""\n')
+            continue
         if each.name == "reserve":
             lines += [f"# {line}" for line in measured]
             lines.append(f"# reserve: {shown}\n" if reserve is None else f"reserve: {reserve}\n")
@@ -41,12 +51,27 @@ def template(gates: str = "", measured: Sequence[str] = (), reserve: int | None 
             continue
         lines.append(f"# {each.name}:")
         for part in fields(default):
-            value = getattr(default, part.name)
-            plain = {"": '""', (): "[]", False: "false", True: "true"}
-            shown = plain.get(value, value) if isinstance(value, str | tuple | bool) else value
+            shown = _yaml(getattr(default, part.name))
             lines.append(f"#   {part.name}: {shown}  # {part.metadata['meaning']}")
         lines.append("")
     return "\n".join(lines)
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9.][\w.:/-]*")
+
+
+def _yaml(value: object) -> str:
+    """A default as one writes it on a line of the file."""
+    if is_dataclass(value):
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_yaml(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_yaml, value)) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    plain = not isinstance(value, str) or _PLAIN.fullmatch(value)
+    return str(value) if plain else f'"{value}"'
 
 
 def with_gates(data: bytes, gates: str) -> tuple[bytes, int]:
@@ -142,8 +167,23 @@ def find_root(given: str | None, environment: str | None, start: Path) -> Path:
     """The workspace's root: what was given, else the nearest folder that looks like one.
 
     Raises:
-        UsageError: The folder that was given does not exist.
+        UsageError: The folder that was given does not exist, or there is no work tree.
     """
+    root = _found_root(given, environment, start)
+    if _is_bare(root):
+        name = root.name.removesuffix(".git")
+        remedy = f"clone it, or `git worktree add ../{name}-files`, and ask there"
+        raise UsageError(f"{root} is a bare repository, which has no files: {remedy}.")
+    return root
+
+
+def _is_bare(folder: Path) -> bool:
+    """Whether a folder is what git keeps, without the files that it keeps."""
+    kept = (folder / "objects").is_dir() and (folder / "refs").is_dir()
+    return kept and (folder / "HEAD").is_file() and not (folder / ".git").exists()
+
+
+def _found_root(given: str | None, environment: str | None, start: Path) -> Path:
     named = given or environment
     if named:
         root = Path(named).resolve()

@@ -1,8 +1,19 @@
 """The models that can be asked: endpoints, and which of them serve a capability."""
 
 from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
 
 ANSWER_TOKENS = 4096
+
+
+def web_address(url: str) -> SplitResult | None:
+    """The parts of an address of the web; None if a text is none."""
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # brackets that do not close, or a port that there is not
+        return None
+    return parts if fits and url.isprintable() and " " not in url else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,12 @@ class Endpoint:
         if not self.input_cents and not self.output_cents:
             return None
         return (input_tokens * self.input_cents + output_tokens * self.output_cents) / 100_000_000
+
+    @property
+    def host(self) -> str:
+        """What `engine.at_once.endpoints` calls it: its host and port, else its provider."""
+        parts = web_address(self.url)
+        return parts.netloc.rpartition("@")[2] if parts else self.provider
 
     @property
     def answer_tokens(self) -> int:

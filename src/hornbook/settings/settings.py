@@ -6,7 +6,16 @@ from pathlib import PurePosixPath
 
 from hornbook.settings.models import SHIPPED_MODELS, Models, ModelSettings
 from hornbook.settings.reserve import AUTO, reserve_in
-from hornbook.settings.surroundings import HomeSettings, LimitSettings
+from hornbook.settings.surroundings import (
+    AnswerSettings,
+    AuditSettings,
+    EngineSettings,
+    GraphSettings,
+    HomeSettings,
+    LimitSettings,
+    NotifySettings,
+    ServeSettings,
+)
 from hornbook.text.tokens import DEFAULT_COUNTER
 
 ROLES = ("developer", "reviewer", "planner")
@@ -178,7 +187,17 @@ class Budget:
 
 
 ESCALATED_WARNINGS = ("rule_not_understood", "unrelated_search", "narrow_search", "partial_search")
-REVIEW_WARNINGS = (*ESCALATED_WARNINGS, "unbound_gates", "told_besides", "shared_evidence")
+REVIEW_WARNINGS = (
+    *ESCALATED_WARNINGS,
+    "unbound_gates",
+    "told_besides",
+    "shared_evidence",
+    "perhaps_forbidden",
+    "unrelated_quote",
+    "unseen_generated",
+    "not_shown",
+    "corrected_line",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,80 +254,6 @@ class ReviewSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """Where events are kept, and what the loop may do and cost."""
-
-    database: str = field(
-        default="",
-        metadata={
-            "meaning": "The URL of a shared database for events; empty is SQLite in `.hornbook`."
-        },
-    )
-    agent: str = field(
-        default="",
-        metadata={"meaning": "Who works unless `--agent` says so: `claude`, `claude,codex` …"},
-    )
-    parallel: int = field(
-        default=2, metadata={"meaning": "How many runs one process works on at the same time."}
-    )
-    run_minutes: int = field(
-        default=0,
-        metadata={"meaning": "How long a run may work and wait for agents; 0 is no limit."},
-    )
-    heartbeat_seconds: int = field(
-        default=5, metadata={"meaning": "How often a worker tells that it lives."}
-    )
-    dead_after_seconds: int = field(
-        default=30,
-        metadata={"meaning": "After how long without a word others take a worker's runs."},
-    )
-    database_wait_seconds: int = field(
-        default=300,
-        metadata={"meaning": "How long a database that is away is waited for; told once."},
-    )
-    attempts: int = field(
-        default=3,
-        metadata={
-            "meaning": "Attempts at a task before a person decides; a run keeps what it began with."
-        },
-    )
-    reask: int = field(
-        default=1,
-        metadata={"meaning": "How often a reviewer is asked again when a review is invalid."},
-    )
-    subtasks: int = field(
-        default=3, metadata={"meaning": "How many subtasks a developer may ask for in a task."}
-    )
-    red_first: bool = field(
-        default=False,
-        metadata={
-            "meaning": "Whether failing tests are written, judged and reviewed before a feature."
-        },
-    )
-    most_steps: int = field(
-        default=400,
-        metadata={
-            "meaning": "Steps of a run before a person decides; a developer's grow up to it."
-        },
-    )
-    most_tokens: int = field(
-        default=0,
-        metadata={"meaning": "Tokens of a run, as agents tell them; 0 is no limit."},
-    )
-    most_seconds: int = field(
-        default=7200,
-        metadata={"meaning": "Seconds of work of a run; waiting does not count; 0 is no limit."},
-    )
-    most_cost_cents: int = field(
-        default=0,
-        metadata={"meaning": "What a run may cost in cents, where agents tell it; 0 is no limit."},
-    )
-    limits: LimitSettings = field(
-        default=LimitSettings(), metadata={"meaning": "What a confined agent may use in a call."}
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class CheckpointSettings:
     """When a plan is checkpointed without anybody asking."""
 
@@ -329,78 +274,6 @@ class GuardSettings:
     scratch: tuple[str, ...] = field(
         default=(),
         metadata={"meaning": "Folders outside the repository that a developer may write to."},
-    )
-
-
-INTROSPECTION = ("loopback", "always", "never")
-LOGGED = ("requests", "errors")
-
-
-@dataclass(frozen=True, slots=True)
-class ServeSettings:
-    """What the server lets in, and where it stops; numbers are limits of one request."""
-
-    hosts: tuple[str, ...] = field(
-        default=(), metadata={"meaning": "Host names that the server is addressed by."}
-    )
-    origins: tuple[str, ...] = field(
-        default=(), metadata={"meaning": "Web origins beside its own that may call the server."}
-    )
-    tokens: str = field(
-        default=".hornbook/tokens",
-        metadata={"meaning": "The file of bearer tokens, read beside `HORNBOOK_TOKENS`."},
-    )
-    introspection: str = field(
-        default="loopback",
-        metadata={"meaning": "Where introspection and pages work: `loopback`, `always`, `never`."},
-    )
-    log: str = field(
-        default="requests",
-        metadata={"meaning": "What is logged: all `requests`, or `errors` only."},
-    )
-    body_bytes: int = field(default=1_048_576, metadata={"meaning": "Bytes of a request's body."})
-    query_tokens: int = field(default=2000, metadata={"meaning": "Tokens of a GraphQL document."})
-    query_depth: int = field(
-        default=10, metadata={"meaning": "Levels of a GraphQL document, introspection aside."}
-    )
-    query_aliases: int = field(
-        default=30, metadata={"meaning": "Aliases of a GraphQL document, fragments spread out."}
-    )
-    query_cost: int = field(
-        default=50_000, metadata={"meaning": "Fields times page of a GraphQL document."}
-    )
-    deadline_seconds: int = field(
-        default=30, metadata={"meaning": "Seconds until an answer; an ingest may take longer."}
-    )
-    concurrency: int = field(
-        default=64, metadata={"meaning": "Requests that are worked on at a time."}
-    )
-    waiting: int = field(
-        default=1024, metadata={"meaning": "Requests that may wait for their turn."}
-    )
-    streams: int = field(
-        default=100,
-        metadata={"meaning": "Subscriptions and event streams that are open at a time."},
-    )
-    rate_per_minute: int = field(
-        default=600, metadata={"meaning": "Requests a minute of one token."}
-    )
-    failures_per_minute: int = field(
-        default=120, metadata={"meaning": "Wrong tokens a minute that one address may send."}
-    )
-    sparql_rows: int = field(default=10_000, metadata={"meaning": "Rows of a SPARQL answer."})
-    sparql_bytes: int = field(default=33_554_432, metadata={"meaning": "Bytes of a SPARQL answer."})
-    sparql_seconds: int = field(
-        default=10, metadata={"meaning": "Seconds that a SPARQL query may take."}
-    )
-    sparql_workers: int = field(
-        default=2, metadata={"meaning": "SPARQL queries that run at a time."}
-    )
-    sparql_megabytes: int = field(
-        default=2048, metadata={"meaning": "Memory that a SPARQL query may use."}
-    )
-    cache_megabytes: int = field(
-        default=64, metadata={"meaning": "Memory for entities that are ready to be sent."}
     )
 
 
@@ -478,6 +351,14 @@ class OwnCommand:
 class Settings:
     """What a workspace is told to do differently; `docs/settings.md` explains each key."""
 
+    repository: str = field(
+        default="",
+        metadata={"meaning": "Its name among others, which `init` writes and nothing changes."},
+    )
+    base_iri: str = field(
+        default="https://w3id.org/hornbook/",
+        metadata={"meaning": "What the IRI of everything in the graph begins with."},
+    )
     sources: tuple[str, ...] = field(
         default=(),
         metadata={"meaning": "Folders or files to ingest beside the rule formats that are found."},
@@ -514,6 +395,10 @@ class Settings:
         metadata={"meaning": "Bytes above which a file is listed but its text is not read."},
     )
 
+    graph: GraphSettings = field(
+        default=GraphSettings(),
+        metadata={"meaning": "Where the graph lies (docs/remote-store.md)."},
+    )
     code: tuple[str, ...] = field(
         default=(),
         metadata={"meaning": "Globs of source files whose declarations and imports are kept."},
@@ -544,6 +429,16 @@ class Settings:
     )
     guard: GuardSettings = field(
         default=GuardSettings(), metadata={"meaning": "What agents may use and write."}
+    )
+    answer: AnswerSettings = field(
+        default=AnswerSettings(), metadata={"meaning": "Whose word counts on what a run asks."}
+    )
+    audit: AuditSettings = field(
+        default=AuditSettings(), metadata={"meaning": "How long it is kept who did what."}
+    )
+    notify: NotifySettings = field(
+        default=NotifySettings(),
+        metadata={"meaning": "Whom to tell what waits for a person (docs/notify.md)."},
     )
     serve: ServeSettings = field(
         default=ServeSettings(), metadata={"meaning": "Who may ask the server, and for how much."}

@@ -100,9 +100,11 @@ def _judged(record: StepRecord, report: GateReport, said: str = "") -> StepRecor
     now = Verification(gates)
     told = f"{now.passing} of {len(gates)} checks passing" if gates else "no checks are configured"
     failing = ", ".join(gate.name for gate in now.failing)
-    summary = f"{said}{told}{f' (failing: {failing})' if failing else ''}"
+    known = ", ".join(gate.name for gate in now.known_red)
+    told += f" (failing: {failing})" if failing else ""
+    told += f" (known to be red: {known})" if known else ""
     result = Result.FAILING if now.failing or not gates else Result.SUCCESS
-    return replace(record, gates=gates, result=result, summary=one_line(summary))
+    return replace(record, gates=gates, result=result, summary=one_line(said + told))
 
 
 def _look(record: StepRecord, at: StepSituation) -> StepRecord:
@@ -210,7 +212,7 @@ class EmbeddedDeveloper:
     `folder` gives the place for the state of an assignment, which outlives a crash: the same
     assignment goes on after the last recorded step. `describe` makes the task of its steps,
     `related` tells the neighbours of files, `window` is the model's context in tokens, `room` what
-    a prompt may have of it.
+    a prompt may have of it; `price` says what a call cost, if that is known.
     """
 
     ask: Ask
@@ -223,6 +225,7 @@ class EmbeddedDeveloper:
     window: int = 8000
     room: int = MOST_TOKENS
     call_seconds: float = CALL_SECONDS
+    price: Callable[[Usage], Usage] = lambda usage: usage
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], str] = _utc
 
@@ -242,6 +245,9 @@ class EmbeddedDeveloper:
             ended = run.ended()
             if ended is not None:
                 return ended
+            over = assignment.pause() if assignment.pause is not None else None
+            if over is not None:  # asked again, it goes on with the same step
+                return run.answer(error=over, retry_after=0.0)
             left = deadline - self.clock()
             if left <= 0:
                 spent = f"the {assignment.limits.seconds} seconds of this attempt are spent"
@@ -330,6 +336,7 @@ class _Run:
                 output_tokens=sum(record.output_tokens for record in self._records),
                 steps=self._records[-1].step,
                 cost=sum(costs) if costs else None,
+                currency=next((each.currency for each in self._records if each.currency), None),
             ),
             log=str(self._store.folder / "actions.jsonl"),
         )
@@ -346,13 +353,19 @@ class _Run:
         if answer.error is not None or answer.retry_after is not None:
             return answer
         done = self._done(answer, step)
-        usage = answer.usage
+        usage = replace(
+            answer.usage,
+            input_tokens=answer.usage.input_tokens or context.tokens,
+            output_tokens=answer.usage.output_tokens or self._developer.count(answer.text),
+        )
+        usage = self._developer.price(usage)
         done = replace(
             done,
             tokens=context.tokens,
-            input_tokens=usage.input_tokens or context.tokens,
-            output_tokens=usage.output_tokens or self._developer.count(answer.text),
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
             cost=usage.cost,
+            currency=usage.currency,
         )
         self._add(done)
         return answer
@@ -450,6 +463,8 @@ class _Run:
             "utilisation": round(record.tokens / self._developer.window, 4),
             "input_tokens": record.input_tokens,
             "output_tokens": record.output_tokens,
+            "cost": record.cost,
+            "currency": record.currency,
             "checks_passing": now.passing,
             "checks_failing": len(now.failing),
         }

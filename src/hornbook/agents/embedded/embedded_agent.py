@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment, Record, Role
 from hornbook.agents.command import RULE_FOLDERS
+from hornbook.agents.crew import priced
 from hornbook.agents.embedded.developer import CALL_SECONDS, EmbeddedDeveloper
 from hornbook.agents.embedded.model_call import Ask, RateLimited, RateLimiter, withholding
 from hornbook.agents.embedded.step_context import MOST_TOKENS
@@ -15,7 +16,7 @@ from hornbook.errors import UsageError
 from hornbook.gates.gate import GateReport
 from hornbook.gates.gate_confinement import bounds_in_run, with_confinement
 from hornbook.gates.gate_list import gates_now
-from hornbook.gates.runner import run_gates
+from hornbook.gates.runner import Judge, run_gates, unchanged
 from hornbook.graph.repository import Repository
 from hornbook.settings.models import Endpoint
 from hornbook.settings.settings import EMBEDDED, Settings, Sight
@@ -61,7 +62,10 @@ class EmbeddedAgent:
         return EmbeddedDeveloper(
             withholding(self._ask(endpoint, endpoint.answer_tokens), assignment.withheld),
             lambda names: self.check(
-                Path(assignment.folder), names, logs=self._folder(assignment) / "logs"
+                Path(assignment.folder),
+                names,
+                logs=self._folder(assignment) / "logs",
+                judge=assignment.told_apart or unchanged,
             ),
             self._folder,
             counter(self.settings.counter),
@@ -69,6 +73,7 @@ class EmbeddedAgent:
             window=endpoint.max_tokens,
             room=min(MOST_TOKENS, room),
             call_seconds=endpoint.call_seconds or CALL_SECONDS,
+            price=lambda usage: priced(usage, endpoint),
         )
 
     def _answered(self, endpoint: Endpoint, assignment: Assignment, record: Record) -> Answer:
@@ -127,14 +132,16 @@ class EmbeddedAgent:
         """Where an attempt is kept: another round or run begins anew, a restart goes on."""
         return self.state / assignment.task_id / assignment.key.replace("/", "-")
 
-    def check(self, folder: Path, names: Sequence[str], *, logs: Path) -> GateReport:
+    def check(
+        self, folder: Path, names: Sequence[str], *, logs: Path, judge: Judge = unchanged
+    ) -> GateReport:
         """What the gates say to the files of a worktree, confined as those of a run are.
 
         A developer that is to see no rule must not read one in their output either.
         """
         listed = gates_now(self.root)
         wanted = [gate for gate in listed.ready if not names or gate.name in names]
-        run = partial(run_gates, wanted, folder, logs=logs)
+        run = partial(run_gates, wanted, folder, logs=logs, judge=judge)
         blind = self.settings.developer_sees == Sight.BLIND
         hidden = [self.root / name for name in RULE_FOLDERS] if blind else []
         bounds = bounds_in_run(listed, hidden=hidden)

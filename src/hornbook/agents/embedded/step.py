@@ -12,6 +12,7 @@ from hornbook.agents.embedded.fitting import RECENT, one_line
 from hornbook.errors import UsageError
 from hornbook.gates.gate import GateResult, GateStatus
 from hornbook.plans.plan import Constraints
+from hornbook.plans.working_memory import MAX_ITEMS
 
 
 class Schema(StrEnum):
@@ -144,7 +145,12 @@ GOAL_CHARACTERS: Final = 300
 _TASK: Final = re.compile(r"^# The task\n+(.*?)(?=^# |\Z)", re.MULTILINE | re.DOTALL)
 _LIST: Final = r"^{}:\n((?:[-*] .*\n?)+)"
 _SCOPE: Final = re.compile(r"(?:IN|OUT|DO NOT TOUCH): ")
-_LISTED: Final = ("Acceptance criteria", "Constraints", "These commands must pass")
+_LISTED: Final = (
+    "Acceptance criteria",
+    "Constraints",
+    "These commands must pass",
+    "What they said before the work began",
+)
 
 
 def task_of(assignment: Assignment) -> StepTask:
@@ -236,6 +242,7 @@ class StepRecord:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
+    currency: str | None = None
     at: str = ""
 
     @property
@@ -257,7 +264,14 @@ def from_json(data: Mapping[str, Any]) -> StepRecord:  # a JSON object
     """
     change = data.get("change")
     gates = tuple(
-        GateResult(**{**gate, "status": GateStatus(gate["status"])}) for gate in data["gates"]
+        GateResult(
+            **{
+                **gate,
+                "status": GateStatus(gate["status"]),
+                "failing": tuple(gate.get("failing", ())),
+            }
+        )
+        for gate in data["gates"]
     )
     return StepRecord(
         **{
@@ -270,7 +284,6 @@ def from_json(data: Mapping[str, Any]) -> StepRecord:  # a JSON object
     )
 
 
-MAX_ITEMS: Final = 5
 LOADED_ITEMS: Final = MAX_ITEMS - RECENT
 EXPIRES_AFTER_STEPS: Final = 3
 

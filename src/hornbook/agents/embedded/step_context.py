@@ -213,6 +213,9 @@ def _verification(view: View) -> dict[str, object]:
         "remaining_issues": FittedList(issues),
         "still_needed": FittedList(view.missing),
     }
+    if now.known_red:
+        known = [f"{gate.name}: {gate.message}" for gate in now.known_red]
+        tree["known_red"] = FittedList(known)
     output = "\n".join(f"== {gate.name} ==\n{gate.output or gate.message}" for gate in now.failing)
     if output:
         tree["output"] = FittedText(output, output.count("\n"))

@@ -12,7 +12,6 @@ from hornbook.agents.embedded.fitting import RECENT, to_yaml
 from hornbook.agents.embedded.scoped_worktree import ProposedEdit, ScopedWorktree
 from hornbook.agents.embedded.step import (
     EXPIRES_AFTER_STEPS,
-    MAX_ITEMS,
     StepRecord,
     StepTask,
     as_json,
@@ -23,6 +22,7 @@ from hornbook.agents.embedded.step_context import View
 from hornbook.disk import write_whole
 from hornbook.errors import StoreError, UsageError
 from hornbook.gates.gate import GateStatus
+from hornbook.plans.working_memory import Item, action_item, text_item, working_memory
 
 ARTIFACTS: Final = ("inputs", "outputs", "snapshots")
 
@@ -188,31 +188,28 @@ def _state_tree(view: View, status: str) -> dict[str, object]:
 def _memory_tree(view: View) -> dict[str, object]:
     taken = [record for record in view.records if record.step > 0]
     contents = dict(view.loaded)
-    items: list[tuple[int, dict[str, object]]] = [
+    items: list[tuple[int, Item]] = [
         (
             record.step,
-            {
-                "type": "action_result",
-                "step": record.step,
-                "content": {
-                    "action": record.action,
-                    "result": str(record.result),
-                    "summary": record.summary,
-                },
-                "added_at": record.at,
-            },
+            action_item(
+                record.step,
+                action=record.action,
+                result=str(record.result),
+                summary=record.summary,
+                at=record.at,
+            ),
         )
         for record in taken[-RECENT:]
     ]
     next_step = taken[-1].step + 1 if taken else 1
     for item in loaded_items(view.records, next_step):
-        shown: dict[str, object] = {
-            "type": "loaded_context",
-            "key": item.key,
-            "content": contents.get(item.key, ""),
-            "added_at": item.record.at,
-        }
-        shown |= {"pinned": True} if item.pinned else {"expires_after_steps": EXPIRES_AFTER_STEPS}
+        shown = text_item(
+            "loaded_context",
+            contents.get(item.key, ""),
+            at=item.record.at,
+            key=item.key,
+            expires=None if item.pinned else EXPIRES_AFTER_STEPS,
+        )
         items.append((item.record.step, shown))
     ordered = [tree for _, tree in sorted(items, key=lambda pair: pair[0])]
-    return {"max_items": MAX_ITEMS, "items": ordered}
+    return working_memory(ordered)

@@ -20,12 +20,14 @@ from hornbook.cli.output import (
     note,
     note_text,
     print_json,
+    print_line,
     write,
 )
 from hornbook.cli.run_table import STYLES, GlancedRun, live_runs, run_table
 
 if TYPE_CHECKING:
     from hornbook.loop.engine.plan_engine import Execution, Look, ObservedRun, PlanEngine
+    from hornbook.loop.runs.state import Fleet
 
 agent_option = click.option("--agent", metavar="NAME", help="Who develops, by name.")
 
@@ -34,19 +36,55 @@ agent_option = click.option("--agent", metavar="NAME", help="Who develops, by na
 @click.argument("slug")
 @click.option("--task", metavar="ID", help="Only this task of the plan.")
 @agent_option
+@click.option(
+    "--priority",
+    type=click.IntRange(-100, 100),
+    metavar="N",
+    help="Of all plans, those with the highest number come first; 0 by default.",
+)
+@click.option("--queue", is_flag=True, help="Leave it to the workers, and return at once.")
 @json_option
 @root_of
 def execute(
-    root: str | None, slug: str, task: str | None, agent: str | None, *, as_json: bool
+    root: str | None,
+    slug: str,
+    task: str | None,
+    agent: str | None,
+    priority: int | None,
+    *,
+    queue: bool,
+    as_json: bool,
 ) -> None:
     """Carry out a plan: develop, gate and review each task.
 
     What was begun before is continued. Independent tasks run side by side. Exit 0 if all tasks
     are approved.
     """
+    if queue:
+        _leave_to_workers(root, slug, task, agent, priority, as_json=as_json)
+        return
     with _engine(root) as engine, _interruptible(f"hornbook execute {slug}"), _shown() as look:
-        ended = engine.execute(slug, task=task, agent=agent, look=look)
+        ended = engine.execute(slug, task=task, agent=agent, priority=priority, look=look)
     _finish(ended, as_json=as_json)
+
+
+def _leave_to_workers(
+    root: str | None,
+    slug: str,
+    task: str | None,
+    agent: str | None,
+    priority: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    from hornbook.loop.engine.background_runs import leave_to_workers
+
+    with opened(root) as work:
+        run = leave_to_workers(work, slug, task=task, agent=agent, priority=priority)
+    if as_json:
+        print_json({"plan": slug, "run": run, "status": "queued"})
+    else:
+        write(f"{run} waits for a worker: `hornbook fleet` shows who works\n")
 
 
 @click.command()
@@ -119,6 +157,66 @@ def worker(root: str | None) -> None:
     with _engine(root) as engine:
         engine.work(until, only_changes(note))
     _leave(0)
+
+
+FLEET_SECONDS = 2.0
+
+
+@click.command()
+@click.option("--watch", is_flag=True, help="Show it until you end it; a JSON line a change.")
+@json_option
+@root_of
+def fleet(root: str | None, *, watch: bool, as_json: bool) -> None:
+    """Show who works on runs, and what waits and why."""
+    from hornbook.loop.engine.fleet import fleet_of
+    from hornbook.workspace import Workspace
+
+    shown = None
+    pause = threading.Event()
+    with Workspace.open(root) as work, suppress(KeyboardInterrupt):
+        while True:
+            found = fleet_of(work.places, work.settings)
+            if found != shown:
+                if as_json and watch:
+                    print_line(found)
+                elif as_json:
+                    print_json(found)
+                else:
+                    _show_fleet(found)
+            shown = found
+            if not watch:
+                return
+            pause.wait(FLEET_SECONDS)
+
+
+def _show_fleet(found: "Fleet") -> None:
+    rows = [
+        (
+            "alive" if each.alive else "silent",
+            each.place,
+            each.repository or "this one",
+            each.version,
+            ", ".join(each.runs) or "nothing",
+        )
+        for each in found.machines
+    ]
+    if rows:
+        columns(rows, heads=("state", "machine", "repository", "version", "works on"), whole=1)
+    else:
+        note("no machine works on runs: `hornbook worker` joins this one")
+    waiting = [(each.phase, each.run, each.since, each.reason) for each in found.waiting]
+    if waiting:
+        columns(waiting, heads=("waits", "run", "since", "why"), whole=1)
+    for each in found.untold:
+        again = "is not tried any more" if each.failed else "is tried again"
+        tried = counted(each.attempts, "attempt")
+        write(
+            f"{each.run} asks, and `notify.url` was not told ({tried}, {again}): {each.problem}\n"
+        )
+    write(
+        f"{found.per_minute:g} tasks a minute over the last ten minutes; "
+        f"{found.cost:g} was told as cost in the last day\n"
+    )
 
 
 def only_changes(tell: Callable[[str], None]) -> Callable[[str, str], None]:
@@ -330,4 +428,4 @@ def _cost(ended: "Execution") -> str:
     return f"{counted(steps, 'step')}, {tokens} tokens, {spent:.1f} seconds"
 
 
-COMMANDS = (execute, resume, auto, fix, worker)
+COMMANDS = (execute, resume, auto, fix, worker, fleet)

@@ -50,9 +50,11 @@ def show(root: str | None, entity_id: str, *, as_json: bool) -> None:
 
 
 def _revision_text(work: "Workspace", thing: "EntityTriples") -> str | None:
-    from hornbook.vocabulary.predicates import CONTENT_HASH
+    from hornbook.vocabulary.predicates import FILE_HASH, RDF_TYPE, Class
 
-    digest = next((value for name, value in thing.triples if name == CONTENT_HASH.name), None)
+    if (RDF_TYPE.name, Class.REVISION.value) not in thing.triples:
+        return None
+    digest = next((value for name, value in thing.triples if name == FILE_HASH.name), None)
     return work.text_of(digest).decode("utf-8", "replace") if digest else None
 
 
@@ -119,7 +121,9 @@ def query(root: str | None, file: str | None, text: str | None, variables: str |
 @click.argument("file", metavar="[FILE|-]", required=False, type=FILE_NAME)
 @click.option("--text", metavar="Q", help="The query itself.")
 @click.option(
-    "--format", "result_format", help="json, csv, tsv or xml; turtle or ntriples for graphs."
+    "--format",
+    "result_format",
+    help="json, csv, tsv or xml; turtle, ntriples, rdfxml, jsonld, nquads or trig for graphs.",
 )
 @root_of
 def sparql(root: str | None, file: str | None, text: str | None, result_format: str | None) -> None:

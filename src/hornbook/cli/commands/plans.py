@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hornbook.loop.plan_book import PlanBook, PlanCheck, SizedTask
     from hornbook.plans.store import PlanView
 
+ROUTES = {"start": "fits", "split": "is split", "passes": "in passes", "refused": "too large"}
 STATUS_STYLE = {"exploring": "bold yellow", "committed": "green", "superseded": "dim"}
 
 _from_option = click.option(
@@ -67,7 +68,8 @@ def explore(
 ) -> None:
     """Begin an exploration: a plan to edit, not yet committed.
 
-    Nothing executes an exploration; `promote` commits to it.
+    Its empty sections say what belongs there. Nothing executes an exploration;
+    `promote` commits to it.
     """
     with opened(root) as work:
         book = work.plan_book()
@@ -81,11 +83,15 @@ def explore(
 @json_option
 @root_of
 def plan(root: str | None, title: str, source: str | None, *, as_json: bool) -> None:
-    """Make a plan and commit to it at once."""
+    """Make a plan and commit to it at once.
+
+    Where situation, mission or execution are empty, it stays an exploration: exit 1.
+    """
     with opened(root) as work:
         book = work.plan_book()
         view = book.commit(title, _text_from(source), path=source or "")
-        _tell_change(book, view, "committed", as_json=as_json)
+        _tell_change(book, view, view.state.status, as_json=as_json)
+    sys.exit(0 if view.plan.committed else 1)
 
 
 @click.command()
@@ -93,7 +99,10 @@ def plan(root: str | None, title: str, source: str | None, *, as_json: bool) -> 
 @json_option
 @root_of
 def promote(root: str | None, slug: str | None, *, as_json: bool) -> None:
-    """Commit to an exploration; its text is frozen."""
+    """Commit to an exploration; its text is frozen.
+
+    Only a person can. Exit 1 if situation, mission or execution are empty.
+    """
     with opened(root) as work:
         book = work.plan_book()
         _tell_change(book, book.promote(slug), "committed", as_json=as_json)
@@ -150,12 +159,15 @@ def show(root: str | None, slug: str | None, *, as_json: bool) -> None:
     with opened(root) as work:
         book = work.plan_book()
         view, active = book.view(slug), book.active()
+        references = book.references(view.plan.slug)
     if as_json:
-        print_json(_facts(view, active))
+        print_json({**_facts(view, active), "references": references})
         return
     _tell_problems(view)
     write(render(view.plan))
     _print_notes(view)
+    for each in references:
+        write(f"\nrefers to {each}\n")
 
 
 @plans.command("use")
@@ -167,6 +179,33 @@ def use(root: str | None, slug: str, *, as_json: bool) -> None:
     with opened(root) as work:
         book = work.plan_book()
         _tell_change(book, book.use(slug), "active", as_json=as_json)
+
+
+_reason_option = click.option(
+    "--reason", metavar="T", default="", help="Why a committed plan changes."
+)
+
+
+@plans.command("amend")
+@slug_argument
+@_from_option
+@_reason_option
+@json_option
+@root_of
+def amend(
+    root: str | None, slug: str | None, source: str | None, reason: str, *, as_json: bool
+) -> None:
+    """Take sections of a plan from a text; the others stay.
+
+    A committed plan changes only with a reason, and only for a person.
+    """
+    text = _text_from(source)
+    if text is None:
+        raise UsageError("nothing is amended: name the text with --from FILE, - is stdin.")
+    with opened(root) as work:
+        book = work.plan_book()
+        view = book.rewrite(slug, text, path=source or "", reason=reason)
+        _tell_change(book, view, "amended", as_json=as_json)
 
 
 @plans.command("check")
@@ -301,6 +340,7 @@ def _facts(view: "PlanView", active: str | None) -> dict[str, object]:
         "amendments": state.amendments,
         "invariants": state.invariants,
         "problems": view.problems,
+        "references": None,
     }
 
 
@@ -311,13 +351,6 @@ def _tell_change(book: "PlanBook", view: "PlanView", done: str, *, as_json: bool
         return
     _tell_problems(view)
     write(f"{done}: {view.plan.slug} (.hornbook/plans/{view.plan.slug}/plan.md)\n")
-    empty = [
-        name
-        for name in ("situation", "mission", "execution")
-        if not getattr(view.plan, name).strip()
-    ]
-    if empty and view.plan.committed:
-        note(f"{', '.join(empty)} is empty: `hornbook plans check` says what is missing")
 
 
 def _tell_problems(view: "PlanView") -> None:
@@ -366,6 +399,7 @@ def _task_facts(slug: str, each: "SizedTask") -> dict[str, object]:
         "type": each.task.type,
         "depends_on": [f"task.{slug}.{number}" for number in each.task.depends_on],
         "size": each.size,
+        "route": each.route.route,
     }
 
 
@@ -378,7 +412,7 @@ def _print_tasks(sized: "list[SizedTask]") -> None:
                 ", ".join(map(str, each.task.depends_on)),
                 counted(len(each.size.files), "file"),
                 f"{each.size.estimate}/{each.size.limit}",
-                "fits" if each.size.fits else "too large",
+                ROUTES[each.route.route],
             )
             for each in sized
         ],
@@ -386,8 +420,8 @@ def _print_tasks(sized: "list[SizedTask]") -> None:
         whole=0,
     )
     for each in sized:
-        for reason in each.size.reasons:
-            write(f"  {each.id} {reason.code}: {reason.message}\n")
+        if each.route.reasons:
+            write(f"  {each.route.said_of(each.id)}\n")
 
 
 @plans.command("import")
@@ -411,11 +445,6 @@ def import_tracks(root: str | None, folder: str, *, as_json: bool) -> None:
     for told in done.notes:
         note(told)
     write(f"{counted(len(done.plans), 'plan')}: {', '.join(done.plans) or 'none'}\n")
-
-
-_reason_option = click.option(
-    "--reason", metavar="T", default="", help="Why a committed plan changes."
-)
 
 
 @click.command()

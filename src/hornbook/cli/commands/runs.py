@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,20 +158,15 @@ def stop(root: str | None, run_id: str, reason: str, *, as_json: bool) -> None:
 
     A step that is under way comes to its end; nothing follows it. Exit 1 if the run had ended.
     """
-    from hornbook.workspace import Workspace
-
-    with Workspace.open(root) as work, work.run_book() as book:
-        ended = book.stop(run_id, reason)
-        for each in ended:
-            work.wake(each)
-        status = book.line(run_id).status
+    with _book(root) as book:
+        found = book.stop(run_id, reason)
     if as_json:
-        print_json({"run": run_id.removeprefix("run."), "status": status, "ended": ended})
-    elif ended:
-        write("".join(f"{each}: stopped\n" for each in ended))
+        print_json(asdict(found))
+    elif found.ended:
+        write("".join(f"{each}: stopped\n" for each in found.ended))
     else:
-        write(f"{run_id} had ended: {status}\n")
-    sys.exit(0 if ended else 1)
+        write(f"{run_id} had ended: {found.status}\n")
+    sys.exit(0 if found.ended else 1)
 
 
 def _printed_since(

@@ -11,6 +11,7 @@ import click
 from hornbook.cli.commands.rules import print_problems, print_reserve, reserve_answer
 from hornbook.cli.options import json_option, root_of
 from hornbook.cli.output import harmless, print_json, progress_bar, write
+from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
     from hornbook.doctor.finding import Health
@@ -186,8 +187,19 @@ def _configure(work: "Workspace", gates: str, report: "ReserveReport") -> list[s
     if config.exists():
         return []
     measured, needed = _measured(work, report)
-    config.write_text(template(gates, measured, needed), encoding="utf-8")
+    text = template(gates, measured, needed, _name_of(work))
+    config.write_text(text, encoding="utf-8")
     return [CONFIG.as_posix()]
+
+
+def _name_of(work: "Workspace") -> str:
+    """The repository's name, to be written down; empty where there is nothing to take it from."""
+    from hornbook.commits.repository_name import repository_name
+
+    try:
+        return repository_name(work.root)
+    except UsageError:
+        return ""
 
 
 def _measured(work: "Workspace", report: "ReserveReport") -> tuple[list[str], int | None]:

@@ -147,6 +147,13 @@ class StepTemplate:
         return "\n\n".join(part.text for task in tasks for part in task.prompt)
 
     @property
+    def prompt_because(self) -> str:
+        """Whose prompt the step has: its own, or the shipped one where it has none."""
+        if self.prompt:
+            return f"the prompt of {self.file}"
+        return f"the shipped prompt, since {self.file} has none"
+
+    @property
     def facts(self) -> StepFacts:
         """What a receipt says of it."""
         return StepFacts(

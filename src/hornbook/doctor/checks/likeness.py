@@ -1,11 +1,12 @@
 """Rules that say the same: exact copies, near copies, and pairs that may contradict each other."""
 
 import re
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import combinations
+from itertools import chain, combinations, islice
 
 from hornbook.doctor.finding import Finding
 from hornbook.doctor.mentions import Mentions
@@ -173,10 +174,36 @@ def contradictions(rules: RuleSet, named: dict[str, Mentions]) -> list[Finding]:
     found = [
         _opposed(one, other)
         for demands in by_subject.values()
-        for one, other in combinations(demands, 2)
-        if one.forbids != other.forbids and _meet(one.rule, other.rule)
+        for one, other in islice(_pairs(demands), _MOST_PAIRS)
     ]
     return sorted(found, key=lambda each: (each.path, each.line or 0))[:_MOST_PAIRS]
+
+
+def _pairs(demands: Sequence[Demand]) -> Iterator[tuple[Demand, Demand]]:
+    """Pairs of a demand and a later one that forbids it, or the other way round, in their order.
+
+    Their rules can bind one file, as far as their folders tell. A long rule has thousands of
+    demands about one thing: only those are compared that are a pair.
+    """
+    bases = [_base(each.rule) for each in demands]
+    inside: dict[tuple[bool, str], list[int]] = defaultdict(list)
+    below: dict[tuple[bool, str], list[int]] = defaultdict(list)
+    for place, (demand, base) in enumerate(zip(demands, bases, strict=True)):
+        inside[demand.forbids, base].append(place)
+        for above in _above(base):
+            below[demand.forbids, above].append(place)
+    for place, (demand, base) in enumerate(zip(demands, bases, strict=True)):
+        sign = not demand.forbids
+        held = [below[sign, base], *(inside[sign, above] for above in (base, *_above(base)))]
+        later = ((each, bisect(each, place)) for each in held)
+        for other in sorted(chain(*(each[at : at + _MOST_PAIRS] for each, at in later))):
+            yield demand, demands[other]
+
+
+def _above(base: str) -> list[str]:
+    """The folders above one, the root first."""
+    ends = (place for place, letter in enumerate(base) if letter == "/")
+    return ["", *(base[:end] for end in ends)] if base else []
 
 
 def _demands(rule: Rule, named: Mentions) -> Iterator[Demand]:
@@ -203,21 +230,8 @@ def _about(text: str) -> frozenset[str]:
     return frozenset(about) if (codes and len(codes) == 1) or 1 < len(words) <= 4 else frozenset()
 
 
-def _meet(one: Rule, other: Rule) -> bool:
-    """Whether two rules can bind one file, as far as their folders tell."""
-    if one.id == other.id:
-        return True
-    first, second = _base(one), _base(other)
-    return (
-        first == second
-        or f"{first}/".startswith(f"{second}/")
-        or f"{second}/".startswith(f"{first}/")
-        or not first
-        or not second
-    )
-
-
 def _base(rule: Rule) -> str:
+    """The folder that a rule is for; "" is the root, and stands for what cannot be told."""
     patterns = [
         pattern.glob for pattern in rule.document.patterns if not pattern.glob.startswith("!")
     ]

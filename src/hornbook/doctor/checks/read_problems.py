@@ -10,7 +10,7 @@ from hornbook.rules.document import Document, Problem
 from hornbook.vocabulary.terms import ENFORCED, Level
 
 # Metadata that were meant to say which files a rule is for, or when, and do not.
-_IGNORED = frozenset({"unknown_key", "not_a_key", "bad_value", "pattern_not_used"})
+_IGNORED = frozenset({"unknown_key", "not_a_key", "bad_value", "pattern_not_used", "copilot_list"})
 _AS_THEY_ARE = frozenset({"broken_link", "broken_include"})
 _WINDOWS = re.compile(r"Pattern `([^`]+)` has a `\\` between names")
 _WRITTEN_ANEW = frozenset({"frontmatter_late", "not_utf8"})

@@ -15,18 +15,21 @@ from hornbook.doctor.path_claims import (
     Places,
     excused,
     folders_above,
+    is_host,
     is_placeholder,
     wrong_claims,
 )
 from hornbook.doctor.repository_files import RepositoryFiles
 from hornbook.doctor.rule_set import Rule, RuleSet
+from hornbook.rules.discover import is_text
 from hornbook.rules.document_reader import is_rule_file
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_RULE_NAME = re.compile(r"@?((?:[\w.-]+/)*[\w.-]+\.mdc)")
+_RULE_NAME = re.compile(r"@?(?:\.{1,2}/)*((?:[\w.-]+/)*[\w.-]+\.mdc)")
 _RULE_ID = re.compile(r"source\.doc\.[a-z0-9-]+\.[a-z0-9][a-z0-9.-]*[a-z0-9]")
 _OF_EXAMPLES = re.compile(r"(?:^|[_.-])(?:examples?|templates?)(?=[_.-])", re.IGNORECASE)
 """The name of a file whose paths are made up."""
+_LINE_BEHIND = re.compile(r":\d+(?:[-:,]\d+)*$")
 _NO_TARGET = re.compile(r"[<>{}*$|…]|\.\.\.|^(?:url|link|path|href|file)$", re.IGNORECASE)
 
 
@@ -113,8 +116,14 @@ class References:
             path = posixpath.normpath(posixpath.join(rule.folder, target)).lstrip("/")
             if path.startswith("..") or is_placeholder(path):
                 continue
-            code = "missing_rule" if is_rule_file(path) else "missing_document"
+            # Roo reads every file of its folder: only a text is missed as a rule.
+            is_rule = is_rule_file(path) and is_text(path, path.rpartition("/")[2])
+            code = "missing_rule" if is_rule else "missing_document"
             message = f"The link to `{target}` leads to nothing here."
+            if is_host(target.partition("/")[0]):
+                remedy = f"Write `https://{target}` if that is meant; else take it out of the rule."
+                yield {path}, Finding(code, rule.path, link.line, rule.id, message, remedy)
+                continue
             found = self._about(rule, link, code, message, path)
             yield {path}, self._with_a_safe_edit(found, link, target, rule)
 
@@ -122,7 +131,7 @@ class References:
         text = link.text.removeprefix("mdc:")
         if _SCHEME.match(text) or text.startswith(("#", "//", "@", "~")) or excused(link):
             return None
-        target = unquote(re.split(r"[#?]", text)[0])
+        target = _LINE_BEHIND.sub("", unquote(re.split(r"[#?]", text)[0]))
         if not target or _NO_TARGET.search(target) or not ("/" in target or "." in target):
             return None
         return target

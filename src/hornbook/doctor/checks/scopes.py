@@ -73,8 +73,12 @@ def _excludes_all(rule: Rule, files: RepositoryFiles) -> Finding | None:
 
 
 def _matches(pattern: Pattern, files: RepositoryFiles) -> bool:
+    """Whether a pattern fits a file, or a submodule: what lies in that is not known."""
     glob = parse(pattern.glob)
-    return any(glob.matches(path) for path in files.files)
+    if any(glob.matches(path) for path in files.files):
+        return True
+    inside = f"{_folder(pattern.glob)}/".startswith(files.submodules)
+    return inside or any(glob.matches(path.rstrip("/")) for path in files.submodules)
 
 
 def _without_ending(glob: str) -> str:
@@ -100,28 +104,41 @@ def _sample(glob: str) -> str:
 
 
 def _dead(rule: Rule, pattern: Pattern, files: RepositoryFiles) -> Finding:
-    near = nearest_pattern(pattern.raw, files)
+    near = nearest_pattern(pattern, files)
     remedy = f"Write `{near}`, which matches files here, or" if near else "Correct it, or"
     message = f"The pattern `{pattern.raw}` matches no file here, so the rule does not bind by it."
     remedy = f"{remedy} delete the pattern."
     return Finding("dead_scope", rule.path, pattern.line, rule.id, message, remedy)
 
 
-def nearest_pattern(raw: str, files: RepositoryFiles) -> str | None:
-    """The pattern closest to a dead one that matches something."""
-    for candidate in _variants(raw, files):
+def nearest_pattern(pattern: Pattern, files: RepositoryFiles) -> str | None:
+    """The pattern closest to a dead one that would match something in its place."""
+    base = _base(pattern)
+    inside = [path.removeprefix(base) for path in files.files if path.startswith(base)]
+    folders = sorted(each.removeprefix(base) for each in files.folders if each.startswith(base))
+    for candidate in _variants(pattern.raw, base, folders):
         glob = parse(candidate)
-        if any(glob.matches(path) for path in files.files):
+        if any(glob.matches(path) for path in inside):
             return candidate
     return None
 
 
-def _variants(raw: str, files: RepositoryFiles) -> Iterator[str]:
+def _base(pattern: Pattern) -> str:
+    """The folder from which a pattern is read, with its slash: that of the tool's own folder."""
+    bare = pattern.raw.removeprefix("./").lstrip("/")
+    glob = pattern.glob.lstrip("/")
+    above = glob.removesuffix(bare).removesuffix("**/") if glob.endswith(bare) else ""
+    return above if above.endswith("/") and not _WILD.search(above) else ""
+
+
+def _variants(raw: str, base: str, folders: list[str]) -> Iterator[str]:
     bare = raw.lstrip("/").removeprefix("./")
+    if base and bare.startswith(base):
+        yield bare.removeprefix(base)
     folder = _folder(bare)
     rest = bare[len(folder) :].lstrip("/") if bare.startswith(folder) else bare
     if folder:
-        close = get_close_matches(folder, sorted(files.folders), 1, 0.8)
+        close = get_close_matches(folder, folders, 1, 0.8)
         yield from (f"{each}/{rest}" for each in close)
         parts = folder.split("/")
         for start in range(1, len(parts)):

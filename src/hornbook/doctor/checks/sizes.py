@@ -1,6 +1,6 @@
 """Rules that are too long: for the room that a review has, for their tool, for every file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hornbook.doctor.finding import Finding
@@ -89,7 +89,7 @@ def _folders_above(folder: str) -> Iterator[str]:
 
 def always_on_weight(rules: RuleSet, reserve: int) -> Iterator[Finding]:
     """The rules that bind every file and take a good part of the room that each file has."""
-    everywhere = [rule for rule in rules.rules if _everywhere(rule, rules)]
+    everywhere = _each_text_once([rule for rule in rules.rules if _everywhere(rule, rules)])
     total = sum(rule.entry.tokens for rule in everywhere)
     for rule in everywhere:
         share = rule.entry.tokens * 100 // max(reserve, 1)
@@ -107,3 +107,12 @@ def _everywhere(rule: Rule, rules: RuleSet) -> bool:
     return (
         entry.activation.enforced and entry.scope is not Scope.PLAN and rules.book.everywhere(entry)
     )
+
+
+def _each_text_once(rules: Sequence[Rule]) -> list[Rule]:
+    """One rule for each text, as a review gets it: links and copies add nothing."""
+    found: dict[tuple[str, str, str], Rule] = {}
+    for rule in sorted(rules, key=lambda each: each.document.path != each.path):
+        entry = rule.entry
+        found.setdefault((entry.sha256, entry.severity, entry.scope), rule)
+    return list(found.values())

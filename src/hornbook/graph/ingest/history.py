@@ -6,18 +6,22 @@ the graph's history is its projection.
 
 import json
 import os
+import re
+import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
-from hornbook.disk import settle, write_whole
+from hornbook.disk import rename_settled, settle
 from hornbook.errors import NotFound, StoreError
 from hornbook.graph.ingest.report import HistoryLine
 from hornbook.rules.catalog import Removed, Revision
+from hornbook.rules.code.file import unencoded_id
 from hornbook.rules.document import revision_id
+
+INCOMING = "incoming"
 
 
 class Happened(StrEnum):
@@ -31,7 +35,10 @@ class Happened(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DocumentEvent:
-    """One line of the journal. `FOLLOWED` says that a folder or file was named to ingest."""
+    """One line of the journal. `FOLLOWED` says that a folder or file was named to ingest.
+
+    `large` says that the text is larger than is read, so that it is not kept.
+    """
 
     event: Happened
     path: str
@@ -40,6 +47,7 @@ class DocumentEvent:
     sha256: str = ""
     formerly: str | None = None
     formerly_revision: str | None = None
+    large: str | None = None
 
     @property
     def line(self) -> bytes:
@@ -86,6 +94,24 @@ class Journal:
                 if line.endswith(b"\n"):
                     yield self._event(line, number)
 
+    def naming(self, document_id: str) -> Iterator[DocumentEvent]:
+        """Every whole event in whose line an id stands; other lines are not read.
+
+        An id that JSON or an older release may have written otherwise is looked for everywhere.
+
+        Raises:
+            StoreError: Such a line is not an event.
+        """
+        if not _PLAIN.fullmatch(document_id) or not self.path.exists():
+            yield from self.read()
+            return
+        data, needle = self.path.read_bytes(), document_id.encode()
+        at = data.find(needle)
+        while at >= 0 and (end := data.find(b"\n", at)) >= 0:
+            start = data.rfind(b"\n", 0, at) + 1
+            yield self._event(data[start : end + 1], data.count(b"\n", 0, start) + 1)
+            at = data.find(needle, end)
+
     def append(self, events: Iterable[DocumentEvent]) -> int:
         """Write events and wait until the disk has them; the new size."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,16 +124,31 @@ class Journal:
             os.fsync(file.fileno())
             return file.tell()
 
+    def digest(self, before: str, start: int, end: int) -> str:
+        """The hash over every line up to a place, from the one of all lines before `start`."""
+        found = before
+        if end > start:
+            with self.path.open("rb") as file:
+                file.seek(start)
+                for line in file.read(end - start).splitlines(keepends=True):
+                    found = sha256(found.encode() + line).hexdigest()
+        return found
+
     def _event(self, line: bytes, number: int) -> DocumentEvent:
         try:
             fields = json.loads(line)
             texts = {key: _text(value) for key, value in fields.items()}
+            texts |= {key: unencoded_id(texts[key]) for key in _IDS & texts.keys()}
             return DocumentEvent(event=Happened(texts.pop("event")), **texts)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             raise StoreError(
                 f"{self.path}, line {number}: not a journal event ({problem}): "
                 "remove the line to go on without that piece of history."
             ) from problem
+
+
+_PLAIN = re.compile(r"(?!code\.)[a-z0-9.-]+")
+_IDS = {"id", "formerly", "formerly_revision"}
 
 
 def _text(value: object) -> str:
@@ -198,11 +239,16 @@ def chained(chain: str, past: Past, event: DocumentEvent) -> str:
 
 
 class Objects:
-    """The folder that keeps every text that was ever ingested."""
+    """The folder that keeps every text that was ever ingested.
+
+    What an ingest keeps lies in `incoming` first, which only the holder of the writer's lock
+    touches. `settle` gives it its names, once the disk has it: no hash leads to half a text.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._made: set[str] = set()
+        self._incoming = folder / INCOMING
+        self._drafts: dict[str, Path] = {}
 
     def path(self, digest: str) -> Path:
         """Where the text with this hash lies."""
@@ -210,23 +256,30 @@ class Objects:
 
     def keep(self, digest: str, data: bytes) -> None:
         """Store a text; one that is there already is left alone."""
-        parent = self.folder / digest[:2]
-        if digest[:2] not in self._made:
-            parent.mkdir(parents=True, exist_ok=True)
-            self._made.add(digest[:2])
-        target = parent / digest[2:]
         try:
-            if target.stat().st_size == len(data):
+            if digest in self._drafts or self.path(digest).stat().st_size == len(data):
                 return
         except FileNotFoundError:
             pass
-        write_whole(target, data, durable=False, sweeps=False)
+        if not self._drafts:
+            shutil.rmtree(self._incoming, ignore_errors=True)  # of a writer that was killed
+            self._incoming.mkdir(parents=True)
+        draft = self._incoming / digest
+        draft.write_bytes(data)
+        self._drafts[digest] = draft
 
-    def settle(self, digests: list[str]) -> None:
-        """Wait until the disk has these texts: their files are about to be forgotten."""
-        for digest in digests:
-            with suppress(FileNotFoundError):
-                settle(self.path(digest))
+    def settle(self) -> None:
+        """Have the disk keep the texts that came, under their names: events are about to say so."""
+        if not self._drafts:
+            return
+        named = {self.path(digest): draft for digest, draft in self._drafts.items()}
+        folders = {path.parent for path in named}
+        for folder in folders:
+            folder.mkdir(exist_ok=True)
+        settle(self.folder)
+        rename_settled(named)
+        self._drafts.clear()
+        self._incoming.rmdir()
 
     def read(self, digest: str) -> bytes:
         """The text with this hash.
@@ -235,7 +288,7 @@ class Objects:
             NotFound: It is not kept here, or what is kept is damaged.
         """
         try:
-            data = self.path(digest).read_bytes()
+            data = self._drafts.get(digest, self.path(digest)).read_bytes()
         except FileNotFoundError:
             raise NotFound(f"no text with sha256 {digest} in {self.folder}.") from None
         if sha256(data).hexdigest() != digest:
@@ -251,7 +304,7 @@ def document_history(journal: Path, document_id: str) -> list[HistoryLine]:
     """
     events = [
         event
-        for event in Journal(journal).read()
+        for event in Journal(journal).naming(document_id)
         if event.id == document_id and event.event is not Happened.FOLLOWED
     ]
     if not events:

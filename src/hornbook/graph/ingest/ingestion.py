@@ -1,5 +1,6 @@
 """One ingest from beginning to end: look, plan, write, publish."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,9 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.commits import git
+from hornbook.commits.repository_name import repository_name
 from hornbook.disk import canonical_time
 from hornbook.errors import StoreError, UsageError
-from hornbook.graph.generations import Generation, Generations
 from hornbook.graph.ingest.builder import Builder
 from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Objects
 from hornbook.graph.ingest.publish import Publication, PublicationTools
@@ -26,6 +27,7 @@ from hornbook.graph.ingest.work_list import (
     work_to_do,
 )
 from hornbook.graph.statements import SCHEMA
+from hornbook.graph.store import GenerationStore, PublishedGeneration
 from hornbook.rules.catalog import Catalog, Entry
 from hornbook.rules.discover import FoundFile
 from hornbook.rules.document import Problem
@@ -35,6 +37,7 @@ from hornbook.rules.tool_setup import ToolSetup
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 from hornbook.version import __version__
+from hornbook.vocabulary.names import UNNAMED, Namespace
 from hornbook.vocabulary.terms import Level
 
 JOURNAL = ".hornbook/objects/journal.jsonl"
@@ -44,7 +47,12 @@ class Ingestion:
     """Brings the graph of one workspace up to date with its files."""
 
     def __init__(
-        self, places: Places, settings: Settings, generations: Generations, progress: Progress
+        self,
+        places: Places,
+        settings: Settings,
+        generations: GenerationStore,
+        progress: Progress,
+        names: Namespace,
     ) -> None:
         self._places = places
         self._settings = settings
@@ -52,9 +60,10 @@ class Ingestion:
         self._generations = generations
         self._journal = Journal(places.journal)
         self._objects = Objects(places.objects)
-        self._survey = Survey(places, settings)
+        self._survey = Survey(places, settings, generations.seen)
         self._builder = Builder(settings)
-        self._fingerprint = fingerprint(settings, self._survey.setup)
+        self._names = names
+        self._fingerprint = fingerprint(settings, self._survey.setup, names)
         self._notices: list[Problem] = []
 
     def run(
@@ -79,7 +88,9 @@ class Ingestion:
                 report = self._from(None, named, rebuild=True)
         return replace(report, seconds=round(time.perf_counter() - started, 3))
 
-    def _from(self, base: Generation | None, named: list[str], *, rebuild: bool) -> IngestReport:
+    def _from(
+        self, base: PublishedGeneration | None, named: list[str], *, rebuild: bool
+    ) -> IngestReport:
         try:
             known = recall_known(base, self._journal)
             return self._bring_up_to_date(known, named, rebuild=rebuild)
@@ -93,7 +104,7 @@ class Ingestion:
             Problem(".hornbook/store", None, "index_rebuilt", Level.WARNING, message)
         )
 
-    def _base(self) -> Generation | None:
+    def _base(self) -> PublishedGeneration | None:
         """The generation to start from; None when it is of another make or damaged."""
         try:
             base = self._generations.open()
@@ -132,18 +143,25 @@ class Ingestion:
         readings = Readings(self._places.root, self._settings, self._objects, setup, look.files)
         contents = self._survey.read(look, hashes, readings.note, self._progress)
         untouched = self._untouched(known, look, contents)
-        renamed = partial(git.renames, self._places.root)
+        renamed = partial(_renames, self._places.root)
         todo = work_to_do(known, readings.facts, untouched, renamed, inclusions)
         if todo.work or todo.gone or followed or known.stale or rewrite:
             tools = PublicationTools(
-                self._generations, self._journal, self._objects, self._builder, self._progress
+                self._generations,
+                self._journal,
+                self._objects,
+                self._builder,
+                self._progress,
+                self._names,
             )
             commit = Publication(tools, known, readings, self._fingerprint, at)
             catalog = commit.publish(todo, followed)
         else:
             assert known.base is not None  # noqa: S101  # rewrite would be true
             catalog = known.base.catalog
-        save(self._places.seen, self._survey.seen(around, look, contents))
+            self._generations.keep_last_ingest(known.base.name)
+        self._objects.settle()
+        save(self._generations.seen, self._survey.seen(around, look, contents))
         return self._report(catalog, todo, [*look.problems, *contents.problems])
 
     def _look(self, known: LastIngest, named: list[str], roots: list[str]) -> Look:
@@ -193,7 +211,16 @@ class Ingestion:
         )
 
 
-def fingerprint(settings: Settings, setup: ToolSetup) -> str:
+def namespace(root: Path, settings: Settings) -> Namespace:
+    """Where the entities of a repository live; a folder that has no name lives apart from all."""
+    try:
+        name = repository_name(root, settings.repository)
+    except UsageError:
+        name = UNNAMED.repository
+    return Namespace(name, settings.base_iri)
+
+
+def fingerprint(settings: Settings, setup: ToolSetup, names: Namespace) -> str:
     """What, beside the files, decides what the graph says: another one means to build anew."""
     parts = (
         __version__,
@@ -205,6 +232,7 @@ def fingerprint(settings: Settings, setup: ToolSetup) -> str:
         settings.largest_file,
         setup.key(),
         settings.review.section_tokens,
+        names.entities,
     )
     return sha256(repr(parts).encode()).hexdigest()
 
@@ -230,3 +258,22 @@ def _was_known(known: LastIngest, path: str) -> bool:
 
 def _now() -> str:
     return canonical_time(datetime.now(UTC))
+
+
+_RENAMES_SEEN = 200
+"""How many of the newest commits are looked through for files that were renamed."""
+
+
+def _renames(root: Path) -> dict[str, str]:
+    """New path to old path, for renames in the work tree and in the newest commits."""
+    found: dict[str, str] = {}
+    history = ("log", f"-n{_RENAMES_SEEN}", "--format=", "--relative")
+    for arguments in (history, ("diff", "HEAD", "--relative")):
+        try:
+            answer = git.run(root, *arguments, "-M", "-z", "--name-status", "--diff-filter=R")
+        except FileNotFoundError:
+            return found
+        fields = [os.fsdecode(part).lstrip("\n") for part in answer.stdout.split(b"\0") if part]
+        for place in range(0, len(fields) - 2, 3):
+            found.setdefault(fields[place + 2], fields[place + 1])
+    return found

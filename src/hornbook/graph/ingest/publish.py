@@ -6,20 +6,24 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.disk import temporary_folder
-from hornbook.graph import statements
+from hornbook.graph import ontology, statements
 from hornbook.graph.documents import entry_of
 from hornbook.graph.extracts import ExtractWriter
-from hornbook.graph.generations import DraftGeneration, Generation, Generations
 from hornbook.graph.ingest.builder import Builder
 from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Objects, Past
 from hornbook.graph.ingest.report import Progress
 from hornbook.graph.ingest.survey import Readings
 from hornbook.graph.ingest.work_list import DocumentWork, IngestWork, LastIngest
-from hornbook.graph.oxigraph import OxigraphStore
-from hornbook.graph.store import NamedGraph
+from hornbook.graph.store import (
+    GenerationStore,
+    GraphDraft,
+    GraphStore,
+    NamedGraph,
+    PublishedGeneration,
+)
 from hornbook.rules.catalog import Catalog, Entry, Removed
 from hornbook.rules.document import Document
-from hornbook.vocabulary.names import META_GRAPH, graph_iri, history_iri
+from hornbook.vocabulary.names import Namespace
 
 # Loading in bulk is twice as fast for thousands of documents and twenty times slower for one.
 BULK = 64
@@ -44,7 +48,7 @@ class CatalogLine:
 
 
 def write(
-    store: OxigraphStore,
+    store: GraphStore,
     written: Iterable[Written],
     *,
     bulk: bool,
@@ -57,14 +61,15 @@ def write(
     what is written.
     """
     listed: list[CatalogLine] = []
+    names = store.names
     with temporary_folder("quads", scratch) as place, (place / "quads.nq").open("wb") as file:
         for each in written:
-            current = statements.current(each.document, each.wanted_id, each.past.formerly)
-            history = statements.history(each.document.id, each.past.revisions, None)
-            listed.append(_listed(each, current))
+            current = statements.current(each.document, each.wanted_id, names, each.past.formerly)
+            history = statements.history(each.document.id, each.past.revisions, None, names)
+            listed.append(_listed(each, current, names))
             if extracts is not None:
                 extracts.add(each.document.id, current)
-            here, past = graph_iri(each.document.id), history_iri(each.document.id)
+            here, past = names.graph(each.document.id), names.history(each.document.id)
             if bulk and each.new:
                 file.write(statements.quads(current, here).encode())
                 file.write(statements.quads(history, past).encode())
@@ -76,8 +81,8 @@ def write(
     return listed
 
 
-def _listed(each: Written, current: list[str]) -> CatalogLine:
-    carried = statements.carried_predicates(current, each.document.id)
+def _listed(each: Written, current: list[str], names: Namespace) -> CatalogLine:
+    carried = statements.carried_predicates(current, each.document.id, names)
     entry = entry_of(
         each.document,
         carried=carried,
@@ -88,20 +93,21 @@ def _listed(each: Written, current: list[str]) -> CatalogLine:
     return CatalogLine(entry, carried)
 
 
-def bury(store: OxigraphStore, document_id: str, past: Past) -> None:
+def bury(store: GraphStore, document_id: str, past: Past) -> None:
     """Replace a document by its tombstone; its past stays."""
-    history = statements.history(document_id, past.revisions, past.removed)
+    names = store.names
+    history = statements.history(document_id, past.revisions, past.removed, names)
     store.replace(
         [
-            NamedGraph(graph_iri(document_id), ()),
-            NamedGraph(history_iri(document_id), tuple(history)),
+            NamedGraph(names.graph(document_id), ()),
+            NamedGraph(names.history(document_id), tuple(history)),
         ]
     )
 
 
-def sign(store: OxigraphStore, catalog: Catalog) -> None:
+def sign(store: GraphStore, catalog: Catalog) -> None:
     """State the store's version, predicates and collections."""
-    store.replace([NamedGraph(META_GRAPH, tuple(statements.meta(catalog)))])
+    store.replace([NamedGraph(store.names.meta_graph, tuple(statements.meta(catalog)))])
 
 
 # A first ingest publishes after so many documents, so that a killed one need not begin again;
@@ -113,11 +119,12 @@ BATCH = 20_000
 class PublicationTools:
     """What a commit works with."""
 
-    generations: Generations
+    generations: GenerationStore
     journal: Journal
     objects: Objects
     builder: Builder
     progress: Progress
+    names: Namespace
 
 
 class Publication:
@@ -162,7 +169,9 @@ class Publication:
 
         A graph that is built anew beside a published one is published only when it is complete.
         """
-        if self._known.base is None and self._tools.generations.ever_published():
+        generations = self._tools.generations
+        rebuilds = self._known.base is None and generations.ever_published()
+        if rebuilds or not generations.in_batches:
             yield list(todo.work)
             return
         plain = [each for each in todo.work if self._arrives(each)]
@@ -185,30 +194,30 @@ class Publication:
         ]
 
     def _commit(
-        self, base: Generation | None, work: list[DocumentWork], events: list[DocumentEvent]
+        self,
+        base: PublishedGeneration | None,
+        work: list[DocumentWork],
+        events: list[DocumentEvent],
     ) -> Catalog:
         happened = [each.happening(self._at) for each in work]
         events += [event for event in happened if event is not None]
-        self._settle(events)
-        draft = self._tools.generations.draft(base)
+        self._tools.objects.settle()
+        draft = self._tools.generations.draft(base, self._tools.names)
         self._known.draft = draft.store
         for event in events:
             self._known.take(event)
         for each in work:
             self._known.past(each.id)
         self._known.draft = None
+        if base is None:
+            draft.store.replace([ontology.named_graph()])
         self._fill(draft, work)
-        catalog = self._catalog(self._tools.journal.append(events))
+        catalog = self._catalog(base, self._tools.journal.append(events))
         sign(draft.store, catalog)
-        self._tools.generations.publish(draft, catalog)
+        draft.publish(catalog)
         return catalog
 
-    def _settle(self, events: Sequence[DocumentEvent]) -> None:
-        """Have the disk keep the texts that are about to become the past."""
-        passing = (self._entries.get(event.id) for event in events)
-        self._tools.objects.settle([entry.sha256 for entry in passing if entry is not None])
-
-    def _fill(self, draft: DraftGeneration, work: list[DocumentWork]) -> None:
+    def _fill(self, draft: GraphDraft, work: list[DocumentWork]) -> None:
         for document_id in sorted(self._known.stale):
             past = self._known.past(document_id)
             bury(draft.store, document_id, past)
@@ -235,7 +244,8 @@ class Publication:
         document = self._tools.builder.build(self._readings.take(work), work)
         return Written(document, work.wanted_id, self._known.past(work.id), new)
 
-    def _catalog(self, journal: int) -> Catalog:
+    def _catalog(self, base: PublishedGeneration | None, journal: int) -> Catalog:
+        before = base.catalog if base is not None and base.catalog.lines else Catalog()
         entries = tuple(self._entries[name] for name in sorted(self._entries))
         used = {entry.signature for entry in entries}
         return Catalog(
@@ -243,10 +253,13 @@ class Publication:
             fingerprint=self._fingerprint,
             journal=journal,
             chain=self._known.chain,
+            lines=self._tools.journal.digest(before.lines, before.journal, journal),
             roots=tuple(sorted(self._known.roots)),
             signatures={name: self._signatures[name] for name in sorted(used)},
             entries=entries,
             removed=tuple(self._removed[name] for name in sorted(self._removed)),
+            repository=self._tools.names.repository,
+            base_iri=self._tools.names.base,
         )
 
 

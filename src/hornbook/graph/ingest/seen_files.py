@@ -29,6 +29,8 @@ FileFacts = tuple[int, int, int, str]
 FolderFacts = tuple[int, int, str]
 """Time of modification, time of change, and a hash of what lies there; "" if unreadable."""
 _UNKNOWN = (-1, -1, -1)
+_DIGEST = 32
+"""Bytes of the hash that stands before what was seen."""
 
 
 class SeenFiles(msgspec.Struct):
@@ -55,15 +57,31 @@ class SeenFiles(msgspec.Struct):
 
 def load(path: Path) -> SeenFiles:
     """What was seen, or nothing if that is not known."""
+    return read(path) or SeenFiles()
+
+
+def read(path: Path) -> SeenFiles | None:
+    """What was seen; None if there is nothing, or not what was written."""
     try:
-        return msgspec.msgpack.decode(path.read_bytes(), type=SeenFiles)
+        data = path.read_bytes()
+        if data[:_DIGEST] != sha256(data[_DIGEST:]).digest():
+            return None
+        return msgspec.msgpack.decode(data[_DIGEST:], type=SeenFiles)
     except (OSError, msgspec.MsgspecError):
-        return SeenFiles()
+        return None
 
 
 def save(path: Path, seen: SeenFiles) -> None:
-    """Remember what was seen; losing it only costs time."""
-    write_whole(path, msgspec.msgpack.encode(seen), durable=False)
+    """Remember what was seen; losing it only costs time.
+
+    So it is lost where the name of a folder is not UTF-8 and cannot be written down.
+    """
+    try:
+        data = msgspec.msgpack.encode(seen)
+    except UnicodeEncodeError:
+        path.unlink(missing_ok=True)
+        return
+    write_whole(path, sha256(data).digest() + data, durable=False)
 
 
 def look_around(
@@ -79,9 +97,12 @@ def look_around(
         path = pending.pop()
         if path in seen.folders:
             continue
-        seen.folders[path] = _folder_facts(root, path, None, 0)
+        # The times first: what comes after them is seen when the folder is looked at again.
+        times = _folder_times(root, path)
+        entries = _entries(root, path)
+        seen.folders[path] = (*times, _names_in(path, entries)) if times else (0, 0, "")
         prefix = f"{path}/" if path else ""
-        for entry in _entries(root, path) or ():
+        for entry in entries or ():
             if entry.is_dir(follow_symlinks=False):
                 pending += [prefix + entry.name] if entered(prefix + entry.name, entry.name) else []
             elif entry.name == ".gitignore":
@@ -137,14 +158,20 @@ def _maker(settings: Settings) -> str:
 
 
 def _folder_facts(root: Path, path: str, known: FolderFacts | None, looked: int) -> FolderFacts:
+    times = _folder_times(root, path)
+    if times is None:
+        return (0, 0, "")
+    if known is not None and known[:2] == times and max(times) + _RACY <= looked:
+        return known
+    return (*times, _names_in(path, _entries(root, path)))
+
+
+def _folder_times(root: Path, path: str) -> tuple[int, int] | None:
     try:
         facts = os.stat(f"{root}/{path}")  # noqa: PTH116  # thousands of them: pathlib takes longer
     except OSError:
-        return (0, 0, "")
-    times = facts.st_mtime_ns, facts.st_ctime_ns
-    if known is not None and known[:2] == times and max(times) + _RACY <= looked:
-        return known
-    return (*times, _names_in(root, path))
+        return None
+    return facts.st_mtime_ns, facts.st_ctime_ns
 
 
 def _file_facts(place: str, known: FileFacts | None, looked: int) -> FileFacts:
@@ -159,9 +186,8 @@ def _file_facts(place: str, known: FileFacts | None, looked: int) -> FileFacts:
         return (0, 0, 0, "")
 
 
-def _names_in(root: Path, path: str) -> str:
+def _names_in(path: str, entries: "list[os.DirEntry[str]] | None") -> str:
     """A hash of what lies in a folder, as far as it can matter; "" if that cannot be told."""
-    entries = _entries(root, path)
     if entries is None:
         return ""
     state = path.rpartition("/")[2] in STATE_FOLDERS

@@ -10,7 +10,8 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 from hornbook.commits import git
-from hornbook.errors import NotFound, StoreError, UsageError
+from hornbook.disk import remedy_of
+from hornbook.errors import DiskFailed, NotFound, StoreError, UsageError
 from hornbook.graph.ingest.builder import too_large
 from hornbook.graph.ingest.history import Objects
 from hornbook.graph.ingest.report import Progress
@@ -61,6 +62,7 @@ EVERY_RULE = "*"
 """Followed like a folder: the configured sources and every rule format in the repository."""
 
 HEAD_OF_LARGE = 65_536
+_UNREADABLE = "cannot be read ({}): check its permissions."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,10 @@ Taken = Callable[[str, str, bytes, bool], None]
 class Survey:
     """Finds and reads the files of one workspace."""
 
-    def __init__(self, places: Places, settings: Settings) -> None:
+    def __init__(self, places: Places, settings: Settings, seen: Path | None = None) -> None:
+        """`seen` is the file that says what the last ingest saw, if it is not the usual one."""
         self._places = places
+        self._seen = seen or places.seen
         self._settings = settings
         self._excluded = [parse(pattern) for pattern in settings.exclude]
 
@@ -255,13 +259,24 @@ class Survey:
         )
         return Look(kept, problems, scope, shut)
 
+    def problems(self, roots: Sequence[str]) -> list[Problem]:
+        """What is wrong with files that cannot become documents; nothing is read for that."""
+        look = self.everything(roots)
+        unread = (
+            Problem(path, None, "unreadable_file", Level.ERROR, _UNREADABLE.format("not permitted"))
+            for path, found in look.files.items()
+            if found.kind is not FileKind.BROKEN
+            and not os.access(self._places.root / found.real, os.R_OK)
+        )
+        return [*look.problems, *unread]
+
     def read(self, look: Look, known: dict[str, str], taken: Taken, progress: Progress) -> Contents:
         """The hash of every file; the bytes of those that differ from what is known are `taken`.
 
         `known` has the hash of each path as the graph has it now; a file whose size and time
         did not change is not read at all. Of a file that is too large only the start is taken.
         """
-        before = load(self._places.seen)
+        before = load(self._seen)
         contents = Contents(seen=SeenFiles(looked=time.time_ns(), files=dict(before.files)))
         for number, (path, found) in enumerate(look.files.items(), 1):
             digest = None if found.kind is FileKind.BROKEN else before.digest(found)
@@ -301,7 +316,12 @@ class Survey:
                     data = file.read()
                     digest = sha256(data).hexdigest()
         except OSError as problem:
-            message = f"cannot be read ({problem.strerror}): check its permissions."
+            remedy = remedy_of(problem)
+            if remedy is not None and not isinstance(problem, PermissionError):
+                # It is not this file: without it the rules would silently be others.
+                message = f"{found.path} cannot be read ({problem.strerror}): {remedy}."
+                raise DiskFailed(message) from problem
+            message = _UNREADABLE.format(problem.strerror)
             contents.problems.append(
                 Problem(found.path, None, "unreadable_file", Level.ERROR, message)
             )
@@ -436,7 +456,9 @@ class Readings:
         self._room -= len(data)
         if self._room > 0 or not whole:
             self._kept[path] = reading
-        self.facts[path] = DocumentFacts(path, digest, reading.desired_id, reading.links)
+        self.facts[path] = DocumentFacts(
+            path, digest, reading.desired_id, reading.links, large=not whole
+        )
 
     def take(self, work: DocumentWork) -> Reading:
         """The reading of a document that is to be written."""

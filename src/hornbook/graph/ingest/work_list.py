@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hornbook.graph import documents as recall
-from hornbook.graph.generations import Generation
 from hornbook.graph.ingest.history import DocumentEvent, Happened, Journal, Past, chained, project
-from hornbook.graph.store import GraphStore
+from hornbook.graph.store import GraphStore, PublishedGeneration
 from hornbook.rules.catalog import Entry, Removed
 from hornbook.rules.code.edges import Imports
 from hornbook.rules.document import Include, Link, Problem, Unread, revision_id
@@ -34,7 +33,7 @@ class LastIngest:
     taken as having happened; their documents have no entry and so are written again.
     """
 
-    base: Generation | None
+    base: PublishedGeneration | None
     documents: dict[str, KnownDocument] = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
     chain: str = ""
@@ -88,7 +87,7 @@ class LastIngest:
             self.stale.discard(event.id)
 
 
-def recall_known(base: Generation | None, journal: Journal) -> LastIngest:
+def recall_known(base: PublishedGeneration | None, journal: Journal) -> LastIngest:
     """What is known: the published graph, and every journal event that it does not contain."""
     known = LastIngest(base)
     if base is not None:
@@ -123,6 +122,8 @@ class DocumentFacts:
     sha256: str
     wanted_id: str
     links: tuple[Link, ...] = ()
+    large: bool = False
+    """Whether its text is larger than is read, and so is not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,7 @@ class DocumentWork:
     event: Happened | None = None
     formerly: str | None = None
     formerly_revision: str | None = None
+    large: bool = False
 
     def happening(self, at: str) -> DocumentEvent | None:
         """The journal event, or None when only the writing is new."""
@@ -153,6 +155,7 @@ class DocumentWork:
             sha256=self.sha256,
             formerly=self.formerly,
             formerly_revision=self.formerly_revision,
+            large="yes" if self.large else None,
         )
 
 
@@ -215,7 +218,15 @@ def _item(
     """A document with its links followed; `holder` is the path that has the id it would get."""
     links, unresolved = resolve_links(fact.path, fact.links, ids, imports)
     problems = (*unresolved, *_clash(fact.path, holder, ids[fact.path]))
-    return DocumentWork(fact.path, fact.sha256, ids[fact.path], fact.wanted_id, links, problems)
+    return DocumentWork(
+        fact.path,
+        fact.sha256,
+        ids[fact.path],
+        fact.wanted_id,
+        links,
+        problems,
+        large=fact.large,
+    )
 
 
 def _with_includes(

@@ -71,7 +71,9 @@ def is_away(problem: BaseException | None) -> bool:
         if isinstance(problem, sqlite3.Error):
             # A full disk, or a file that cannot be written, does not come back by itself.
             return any(word in str(problem) for word in ("locked", "busy"))
-        if isinstance(problem, sql.exc.OperationalError | sql.exc.InterfaceError):
+        if isinstance(
+            problem, sql.exc.OperationalError | sql.exc.InterfaceError | sql.exc.TimeoutError
+        ):
             return True
         if isinstance(problem, DatabaseAway) and problem.__cause__ is None:
             return True

@@ -1,11 +1,14 @@
 """DBOS as we use it: started without network, JSON only, and asked who owns a workflow.
 
-Four of its names are not public (`_sys_db`, `_active_workflows_set`, `reenqueue_for_recovery`, the
-ownership token of a context). They are used here only, and `require_known` says so if a release
-lacks one.
+Its own queues are not polled: which leg is next is decided by `turns`, and costs the same however
+many plans there are. A leg lies in a queue that nobody listens to, until a worker whose turn it is
+moves it into a queue of its own and takes it from there.
+
+Some of its names are not public (`_sys_db`, `_active_workflows_set`, `start_queued_workflows`,
+`execute_dequeued_workflow`, the ownership token of a context, and `time` in three modules). They
+are used here only, and `require_known` says so if a release lacks one.
 """
 
-import contextlib
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,27 +23,35 @@ from dbos import (
     DBOS,
     DBOSConfig,
     DBOSPortableJSONSerializer,
-    SetEnqueueOptions,
     SetWorkflowID,
     WorkflowStatus,
+    _context,
+    _enqueue_options,
+    _queue,
+    _sys_db,
 )
 from dbos._context import current_owner_xid
+from dbos._core import execute_dequeued_workflow
 from dbos._error import DBOSWorkflowConflictIDError
 from dbos._sys_db import SystemDatabase
+from dbos._utils import GlobalParams, generate_uuid
 
 from hornbook.disk import locked
 from hornbook.errors import EngineError
+from hornbook.loop.engine.workers import workflow_name
+from hornbook.plans.databases.shared_database import SCHEMA, clock_of
 
 APPLICATION = "hornbook"
 PROTOCOL = "hornbook-runs-2"
 """The version of the workflow's control flow. It changes when runs that were begun before could
 not be replayed any more, never with a release: an upgrade must not strand running work."""
 WORKFLOW = "hornbook.leg"
-MOST_RECOVERIES = 1000
-"""A last resort: the loop gives a step up long before, by what its events say of its deaths."""
 POLL_SECONDS = 0.2
-LAST_WORDS = 2.0
+LAST_WORDS = 5.0
 """So many seconds legs may take to record how they ended, once everything stops."""
+
+_TIMED = (_sys_db, _context, _enqueue_options)
+"""The modules of DBOS that say until when something waits."""
 
 QueuedLeg = WorkflowStatus
 """A leg as DBOS has it: who owns it, in which queue, and how it stands."""
@@ -73,12 +84,18 @@ class Planned:
 class Durable:
     """A running DBOS, of which a process has one at most."""
 
-    def __init__(self, url: sql.URL, worker: str, leg: Leg, queues: Sequence[str] | None) -> None:
+    def __init__(self, engine: sql.Engine, worker: str, leg: Leg, repository: str = "") -> None:
         require_known()
+        self._repository = repository
+        self._worker = worker
+        self._ready = f"{repository}/ready" if repository else "ready"
+        ours = f"-{repository}" if repository else ""
+        self._application = f"{APPLICATION}{ours}"  # each has its own queues and versions
+        url, shared = engine.url, engine.dialect.name != "sqlite"
         config: DBOSConfig = {
-            "name": APPLICATION,
+            "name": self._application,
             "system_database_url": url.render_as_string(hide_password=False),
-            "application_version": PROTOCOL,
+            "application_version": f"{PROTOCOL}{ours}",
             "executor_id": worker,
             "serializer": DBOSPortableJSONSerializer(),
             "log_level": "ERROR",
@@ -86,19 +103,26 @@ class Durable:
             "use_listen_notify": False,
             "notification_listener_polling_interval_sec": POLL_SECONDS,
         }
+        self._time = _DatabaseTime(engine) if shared else None
+        if shared:
+            # In one schema with our tables: an older release has its queue in another one.
+            config |= {"system_database_engine": engine, "dbos_system_schema": SCHEMA}
         self._instance = DBOS(config=config)
 
         def workflow(run: str, number: int, first: str, spent: float) -> dict[str, object]:
             return leg(run, number, first, spent)
 
-        durable = DBOS.workflow(name=WORKFLOW, max_recovery_attempts=MOST_RECOVERIES)
+        # The loop counts deaths by its events; DBOS forgets its own count whenever a leg is begun.
+        durable = DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
         self._leg = durable(workflow)
-        if queues is not None:
-            DBOS.listen_queues(list(queues))
-        self._registered: set[str] = set()
+        DBOS.listen_queues([])
+        proof = _queue._INTERNAL_QUEUE_CONSTRUCTION  # noqa: SLF001  # see the module's docstring
+        self._own = _queue.Queue(f"{self._ready}:{worker}", token=proof)
 
     def launch(self, state: Path) -> None:
         """Start it; the first process of a database makes the tables, others wait for that."""
+        if self._time is not None:
+            self._time.install()
         with _alone(state), _whole_transactions():
             DBOS.launch()
 
@@ -112,52 +136,35 @@ class Durable:
         while self._active() > busy() and time.monotonic() < until:
             time.sleep(0.01)
         DBOS.destroy(destroy_registry=True)
+        if self._time is not None:
+            self._time.remove()
 
     def _active(self) -> int:
         return len(self._instance._active_workflows_set.activeList())  # noqa: SLF001  # see the module's docstring
 
-    def register(self, queue: str, parallel: int) -> None:
-        """Make a queue known to all workers."""
-        if queue not in self._registered:
-            DBOS.register_queue(
-                queue,
-                worker_concurrency=parallel,
-                polling_interval_sec=POLL_SECONDS,
-                on_conflict="always_update",
-            )
-            self._registered.add(queue)
+    def enqueue(self, leg: "Planned") -> None:
+        """Keep a leg of a run until its turn; one that was kept before stays as it is."""
+        name = workflow_name(self._repository, leg.run, leg.number)
+        with SetWorkflowID(name):
+            DBOS.enqueue_workflow(self._ready, self._leg, leg.run, leg.number, leg.first, leg.spent)
 
-    def retire(self, queue: str) -> None:
-        """Have no worker look at a queue any more."""
-        DBOS.delete_queue(queue)
-        self._registered.discard(queue)
+    def begin(self, workflow: str) -> bool:
+        """Execute a leg here, wherever it waited and whoever had it before.
 
-    def enqueue(self, queue: str, leg: "Planned", *, delay: float = 0.0) -> None:
-        """Queue a leg of a run; one that was queued before stays as it is."""
-        later = SetEnqueueOptions(delay_seconds=delay) if delay else contextlib.nullcontext()
-        with SetWorkflowID(f"{leg.run}~{leg.number}"), later:
-            DBOS.enqueue_workflow(queue, self._leg, leg.run, leg.number, leg.first, leg.spent)
-
-    def requeue(self, status: WorkflowStatus, queue: str | None) -> bool:
-        """Take a workflow from its dead worker and queue it again; False if others were faster.
-
-        From here on the dead worker, should it live after all, can record nothing. Without a
-        queue it goes back to where it was.
+        From here on whoever had it, should it live after all, can record nothing. False if it is
+        over already.
         """
-        dead = [status.executor_id or ""]
-        if not self._database.reenqueue_for_recovery(status.workflow_id, dead, APPLICATION):
-            return False
-        if queue is not None and queue != status.queue_name:
-            self.move(status.workflow_id, queue)
-        return True
-
-    def move(self, workflow: str, queue: str) -> None:
-        """Queue an unfinished workflow in this queue, whatever it waited in or died of."""
-        DBOS.resume_workflow(workflow, queue_name=queue)
-
-    def unfinished(self) -> list[WorkflowStatus]:
-        """The workflows that some worker has, living or dead."""
-        return self._list(status="PENDING")
+        database, owner = self._database, generate_uuid()
+        database.resume_workflows([workflow], queue_name=self._own.name)
+        version = GlobalParams.app_version
+        taken, _ = database.start_queued_workflows(
+            self._own, self._worker, version, None, owner_xid=owner
+        )
+        # Others that lie there could not be begun before, and were, or will be, given back.
+        mine = [each for each in taken if each == workflow]
+        for status in database.get_workflow_statuses(mine):
+            execute_dequeued_workflow(self._instance, status, owner)
+        return bool(mine)
 
     def statuses(self, workflows: Sequence[str]) -> list[WorkflowStatus]:
         """What DBOS knows about workflows; those that it does not know are not listed."""
@@ -195,14 +202,40 @@ class Durable:
         return DBOS.list_workflows(name=WORKFLOW, load_input=False, load_output=False, **conditions)
 
 
+class _DatabaseTime:
+    """The module `time` as DBOS sees it: waits and deadlines are by the database's clock.
+
+    DBOS takes those from its own machine. Of two machines whose clocks differ by ten minutes one
+    would begin what waits ten minutes too early, or ten minutes too late.
+    """
+
+    def __init__(self, engine: sql.Engine) -> None:
+        url = engine.url.render_as_string(hide_password=False)
+        self.time = clock_of(url).seconds
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(time, name)
+
+    def install(self) -> None:
+        """Have DBOS ask us."""
+        for module in _TIMED:
+            vars(module)["time"] = self
+
+    def remove(self) -> None:
+        """Have DBOS ask this machine again."""
+        for module in _TIMED:
+            vars(module)["time"] = time
+
+
 def require_known() -> None:
     """Refuse a DBOS that lacks what fencing needs.
 
     Raises:
         EngineError: It does.
     """
-    wanted = ("reenqueue_for_recovery", "get_workflow_owner")
+    wanted = ("start_queued_workflows", "resume_workflows", "get_workflow_owner")
     missing = [name for name in wanted if not hasattr(SystemDatabase, name)]
+    missing += [f"time in {each.__name__}" for each in _TIMED if not hasattr(each, "time")]
     if missing:
         raise EngineError(
             f"DBOS {version('dbos')} has no {' and no '.join(missing)}: install dbos 3.3."

@@ -6,14 +6,17 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from hashlib import sha256
+from socket import gethostname
 from typing import TYPE_CHECKING
 
 from hornbook.commits import git
 from hornbook.disk import now
 from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository
+from hornbook.loop.agent_places import limited_places
 from hornbook.loop.configured_agents import WorkspaceStaff, loop_of
-from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options
+from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options, nothing
 from hornbook.loop.engine.engine_runs import (
     APPROVED,
     UNFINISHED,
@@ -27,8 +30,10 @@ from hornbook.loop.plan_book import PlanBook, PlanCheck
 from hornbook.loop.protocol import Loop
 from hornbook.loop.runs.log import LazyEventLog, Progress, progress_of
 from hornbook.plans.log import EventLog
+from hornbook.plans.principal import at_command_line, require_human
 from hornbook.plans.state import PLAN_KINDS, project
 from hornbook.plans.tasks import ledger_of
+from hornbook.plans.workspace_log import repository_of
 from hornbook.settings.settings import SCRIPTED
 
 if TYPE_CHECKING:
@@ -116,11 +121,13 @@ class PlanEngine:
         *,
         task: str | None = None,
         agent: str | None = None,
+        priority: int | None = None,
         look: Look = _nobody_looks,
     ) -> Execution:
         """Execute a plan, or one of its tasks, as far as it goes without a person.
 
-        What was begun before is gone on with.
+        What was begun before is gone on with. Of all plans, those of the highest `priority` come
+        first; None leaves the plan's as it is.
 
         Raises:
             UsageError: The plan is not committed.
@@ -138,12 +145,14 @@ class PlanEngine:
             known = wanted_run(engine.runs.of_plan(slug), slug, number).run
             self._tell_readiness(agent if known is None else known.agent)
             engine.hold(slug)
+            if priority is not None:
+                engine.turns.prioritise(slug, priority)
             root = _begun(engine, slug, number, agent)
             for run in engine.runs.of_plan(slug):
                 if run.phase is RunPhase.ASKING:
                     engine.resume(run.run)  # somebody may have answered
             ended = self._watched(engine, slug, root, look)
-            engine.release(slug)
+            engine.keep_up()
         return ended
 
     def resume(self, run_id: str, *, look: Look = _nobody_looks) -> Execution:
@@ -157,7 +166,7 @@ class PlanEngine:
         with self._engine(EngineScope(run=wanted)) as engine:
             run = engine.resume(wanted)
             ended = self._watched(engine, run.plan, wanted, look)
-            engine.release_run()
+            engine.keep_up()
         return ended
 
     def work(self, until: threading.Event, tell: Tell = nobody) -> None:
@@ -182,9 +191,12 @@ class PlanEngine:
 
         Raises:
             UsageError: Nobody is configured who plans.
+            NotAPerson: Whoever asks is none: nobody else commits to a plan.
         """
         from hornbook.loop.planner import planned  # noqa: PLC0415  # only `auto` plans
 
+        state = self._work.places.state
+        require_human(at_command_line(state), "commit to a plan", state)  # before one is paid for
         self._tell_readiness(agent)
         planner = open_planner(self._work, agent)
         if planner is None:
@@ -237,13 +249,37 @@ class PlanEngine:
             dead_after=told.dead_after_seconds,
             run_seconds=told.run_minutes * 60,
             database_wait=told.database_wait_seconds,
+            repository=repository_of(self._work.places, self._work.settings),
+            places=limited_places(told.at_once),
+            notify=self._work.settings.notify,
+            name=self._name_to_others(),
         )
         heard = self._heard if tell is nobody else tell
         with (
             git.operation(self._work.root) if scope is not EVERYTHING else nullcontext(),
-            Engine(self._open_loop(self._work), options, scope, tell=heard) as engine,
+            Engine(
+                self._open_loop(self._work), options, scope, tell=heard, follow=self._follower()
+            ) as engine,
         ):
             yield engine
+
+    def _name_to_others(self) -> str:
+        """What those who are told of questions know this repository by."""
+        if not self._work.settings.notify.url:
+            return ""
+        from hornbook.plans.audit.audit_log import known_name  # noqa: PLC0415  # start-up
+
+        root = self._work.root
+        here = sha256(f"{gethostname()}:{root.resolve()}".encode()).hexdigest()
+        return known_name(root, self._work.settings) or f"local-{here[:12]}"
+
+    def _follower(self) -> Callable[[], None]:
+        """What brings the branches of plans here, where other checkouts move them too."""
+        if not self._work.settings.engine.database:
+            return nothing
+        from hornbook.loop.shared_worktrees import BranchFollower  # noqa: PLC0415  # start-up
+
+        return BranchFollower(self._work.places, self._work.settings)
 
     def _ended(
         self, engine: Engine, log: LazyEventLog, root: str, shown: tuple[ObservedRun, ...]
@@ -333,6 +369,6 @@ def _begun(engine: Engine, plan: str, number: int | None, agent: str | None) -> 
     if wanted.run is None:
         task = None if number is None else f"task.{plan}.{number}"
         engine.begin(Request(wanted.name, plan, task, agent))
-    elif wanted.run.phase is RunPhase.ENDED:
+    elif wanted.run.phase is RunPhase.ENDED and wanted.run.status in UNFINISHED:
         engine.resume(wanted.name)
     return wanted.name

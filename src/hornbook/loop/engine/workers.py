@@ -17,8 +17,16 @@ from typing import Any
 import sqlalchemy as sql
 
 from hornbook.disk import lock
-from hornbook.errors import EngineError, PlanHeld
-from hornbook.plans.shared_database import checked_url, make_tables
+from hornbook.errors import DatabaseFailed, EngineError, PlanHeld
+from hornbook.plans.databases.shared_database import (
+    DATABASE_TIME,
+    checked_url,
+    let_go,
+    make_tables,
+    require_form,
+    shared_engine,
+)
+from hornbook.version import __version__
 
 FILE = "engine.db"
 BUSY_SECONDS = 30
@@ -28,8 +36,11 @@ _TABLES = sql.MetaData()
 WORKERS = sql.Table(
     "hornbook_workers",
     _TABLES,
+    sql.Column("repository", sql.Text, primary_key=True),
     sql.Column("worker", sql.Text, primary_key=True),
     sql.Column("place", sql.Text, nullable=False),  # what people call it: host and process
+    sql.Column("host", sql.Text, nullable=False, server_default=""),
+    sql.Column("version", sql.Text, nullable=False, server_default=""),
     sql.Column("since", sql.Float, nullable=False),
     sql.Column("seen", sql.Float, nullable=False),
 )
@@ -37,8 +48,9 @@ WORKERS = sql.Table(
 RUNS = sql.Table(
     "hornbook_runs",
     _TABLES,
+    sql.Column("repository", sql.Text, primary_key=True),
     sql.Column("run", sql.Text, primary_key=True),
-    sql.Column("plan", sql.Text, nullable=False, index=True),
+    sql.Column("plan", sql.Text, nullable=False),
     sql.Column("task", sql.Text, nullable=True),
     sql.Column("agent", sql.Text, nullable=True),
     sql.Column("parent", sql.Text, nullable=True),
@@ -50,14 +62,60 @@ RUNS = sql.Table(
     sql.Column("steps", sql.Integer, nullable=False),
     sql.Column("spent", sql.Float, nullable=False),  # seconds of steps and waits, all legs
     sql.Column("ordinal", sql.Integer, nullable=False),  # the order in which people see them
+    sql.Column("changed", sql.Float, nullable=False, server_default="0"),  # when its phase did
+    sql.Column("due", sql.Float, nullable=False, server_default="0"),  # nobody takes it before
+    sql.Column("needs", sql.Text, nullable=False, server_default=""),  # limited places, see turns
+    sql.Index("hornbook_runs_of_plan", "repository", "plan"),
+    sql.Index("hornbook_runs_in_phase", "repository", "phase"),
+    sql.Index("hornbook_runs_at_work", "repository", "worker"),
 )
 
 HOLDS = sql.Table(
     "hornbook_holds",
     _TABLES,
+    sql.Column("repository", sql.Text, primary_key=True),
     sql.Column("plan", sql.Text, primary_key=True),
     sql.Column("worker", sql.Text, nullable=False),
 )
+
+TURNS = sql.Table(
+    "hornbook_turns",
+    _TABLES,
+    sql.Column("repository", sql.Text, primary_key=True),
+    sql.Column("plan", sql.Text, primary_key=True),
+    sql.Column("priority", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("served", sql.Float, nullable=False, server_default="0"),  # its last turn
+)
+
+WANTS = sql.Table(
+    "hornbook_wants",
+    _TABLES,
+    sql.Column("resource", sql.Text, primary_key=True),
+    sql.Column("repository", sql.Text, primary_key=True),
+    sql.Column("seen", sql.Float, nullable=False),  # when a free worker last went without
+    sql.Column("served", sql.Float, nullable=False, server_default="0"),  # when one last got it
+)
+
+NOTICES = sql.Table(
+    "hornbook_notices",
+    _TABLES,
+    sql.Column("repository", sql.Text, primary_key=True),
+    sql.Column("plan", sql.Text, primary_key=True),
+    sql.Column("question", sql.Integer, primary_key=True),  # the event that asks
+    sql.Column("run", sql.Text, nullable=False),
+    sql.Column("text", sql.Text, nullable=False),
+    sql.Column("asked", sql.Float, nullable=False),
+    sql.Column("due", sql.Float, nullable=False),  # when it is told, or told again
+    sql.Column("attempts", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("state", sql.Text, nullable=False),
+    sql.Column("problem", sql.Text, nullable=False, server_default=""),
+    sql.Index("hornbook_notices_due", "repository", "state", "due"),
+)
+
+
+def workflow_name(repository: str, run: str, leg: int) -> str:
+    """What a leg of a run is called among those of all repositories in one database."""
+    return f"{repository}/{run}~{leg}" if repository else f"{run}~{leg}"
 
 
 def database_url(state: Path, database: str) -> sql.URL:
@@ -69,33 +127,66 @@ def database_url(state: Path, database: str) -> sql.URL:
     return checked_url(database or f"sqlite:///{state / FILE}")
 
 
-def connect(url: sql.URL) -> sql.Engine:
+def connect(url: sql.URL, repository: str = "") -> sql.Engine:
     """The database with our tables in it; writers wait for each other, readers for nobody.
+
+    Runs of a release that knew no repositories become those of `repository`. Whoever takes it
+    disconnects again.
 
     Raises:
         EngineError: It cannot be reached, or is none.
     """
     local = url.get_backend_name() == "sqlite"
-    engine = sql.create_engine(
-        url, connect_args={"timeout": BUSY_SECONDS} if local else {}, pool_pre_ping=not local
-    )
     if local:
+        engine = sql.create_engine(url, connect_args={"timeout": BUSY_SECONDS})
         sql.event.listen(engine, "connect", _on_connect)
         sql.event.listen(engine, "begin", _on_begin)
+    else:
+        engine = shared_engine(url)
+    shown = url.render_as_string(hide_password=True)
     try:
-        make_tables(engine, _TABLES)
+        make_tables(engine, _TABLES, repository, taken_over=_begin_anew, widened=_nobody_has)
+    except DatabaseFailed as problem:
+        disconnect(engine)
+        raise EngineError(f"the database {shown} cannot be used: {problem}.") from problem
     except sql.exc.DBAPIError as problem:
-        engine.dispose()
-        shown = url.render_as_string(hide_password=True)
+        disconnect(engine)
         raise EngineError(f"the database {shown} cannot be used: {problem.orig}") from problem
     return engine
+
+
+def _begin_anew(connection: sql.Connection) -> None:
+    """Have open runs that were taken over queued again: their legs lie in another queue's schema.
+
+    Nothing is lost with a leg: what happened in it is in the events.
+    """
+    opened = RUNS.c.phase.in_(["queued", "running", "waiting"])
+    connection.execute(sql.update(RUNS).where(opened).values(leg=0, phase="new", worker=""))
+
+
+def _nobody_has(connection: sql.Connection) -> None:
+    """Have runs that wait taken by anybody: a release before kept who had them last."""
+    waits = RUNS.c.phase.in_(["new", "queued", "waiting"])
+    connection.execute(sql.update(RUNS).where(waits).values(worker=""))
+
+
+def _require_form(connection: sql.Connection) -> None:
+    try:
+        require_form(connection)
+    except DatabaseFailed as problem:
+        raise EngineError(f"{problem}.") from problem
+
+
+def disconnect(engine: sql.Engine) -> None:
+    """Let go of a database."""
+    let_go(engine)
 
 
 def clock(engine: sql.Engine) -> "sql.ColumnElement[float]":
     """The database's own time in seconds: the clocks of several machines differ."""
     if engine.dialect.name == "sqlite":
         return sql.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sql.Float)
-    return sql.literal_column("extract(epoch from clock_timestamp())", sql.Float)
+    return DATABASE_TIME
 
 
 def _on_connect(connection: Any, _record: object) -> None:  # the driver's own type
@@ -120,13 +211,18 @@ class Roster:
     that ended is known at once, by the lock on its file that the kernel let go.
     """
 
-    def __init__(self, engine: sql.Engine, state: Path, dead_after: float) -> None:
+    def __init__(
+        self, engine: sql.Engine, state: Path, dead_after: float, repository: str = ""
+    ) -> None:
         self._engine = engine
+        self._repository = repository
+        self._ours = WORKERS.c.repository == repository
         self._locks = state / "engine.db-workers"
         self._dead_after = dead_after
         self._now = clock(engine)
         self.worker = uuid.uuid4().hex[:12]
-        self.place = f"{socket.gethostname()}, process {os.getpid()}"
+        self.host = socket.gethostname()
+        self.place = f"{self.host}, process {os.getpid()}"
         self._lock: int | None = None
 
     def join(self) -> None:
@@ -137,19 +233,28 @@ class Roster:
 
     def beat(self) -> None:
         """Tell the database that this process lives."""
-        mine = WORKERS.c.worker == self.worker
+        mine = sql.and_(self._ours, WORKERS.c.worker == self.worker)
         with self._engine.begin() as connection:
+            _require_form(connection)
             told = connection.execute(sql.update(WORKERS).where(mine).values(seen=self._now))
             if told.rowcount == 0:
-                entry = {"worker": self.worker, "place": self.place}
+                entry = {
+                    "repository": self._repository,
+                    "worker": self.worker,
+                    "place": self.place,
+                    "host": self.host,
+                    "version": __version__,
+                }
                 new = sql.insert(WORKERS).values(**entry, since=self._now, seen=self._now)
                 connection.execute(new)
 
     def leave(self) -> None:
         """Take this process out: what it held is free at once."""
         with self._engine.begin() as connection:
-            connection.execute(sql.delete(HOLDS).where(HOLDS.c.worker == self.worker))
-            connection.execute(sql.delete(WORKERS).where(WORKERS.c.worker == self.worker))
+            holds = sql.and_(HOLDS.c.repository == self._repository, HOLDS.c.worker == self.worker)
+            connection.execute(sql.delete(HOLDS).where(holds))
+            mine = sql.and_(self._ours, WORKERS.c.worker == self.worker)
+            connection.execute(sql.delete(WORKERS).where(mine))
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -157,9 +262,9 @@ class Roster:
 
     def living(self) -> dict[str, str]:
         """The workers that live, with what people call them; this process always does."""
-        fresh = WORKERS.c.seen > self._now - self._dead_after
+        fresh = sql.and_(self._ours, WORKERS.c.seen > self._now - self._dead_after)
         with self._engine.begin() as connection:
-            old = WORKERS.c.seen < self._now - FORGOTTEN_AFTER
+            old = sql.and_(self._ours, WORKERS.c.seen < self._now - FORGOTTEN_AFTER)
             connection.execute(sql.delete(WORKERS).where(old))
             rows = connection.execute(sql.select(WORKERS).where(fresh)).all()
         ended = [row.worker for row in rows if self._ended(row.worker)]
@@ -176,12 +281,13 @@ class Roster:
         """
         living = self.living()
         others = [worker for worker in living if worker != self.worker]
-        free = sql.and_(HOLDS.c.plan == plan, HOLDS.c.worker.not_in(others))
+        free = sql.and_(self._held(plan), HOLDS.c.worker.not_in(others))
         try:
             with self._engine.begin() as connection:
                 taken = connection.execute(sql.update(HOLDS).where(free).values(worker=self.worker))
                 if taken.rowcount == 0:
-                    connection.execute(sql.insert(HOLDS).values(plan=plan, worker=self.worker))
+                    new = {"repository": self._repository, "plan": plan, "worker": self.worker}
+                    connection.execute(sql.insert(HOLDS).values(**new))
         except sql.exc.IntegrityError as problem:
             holder = self._holder(plan)
             place = living.get(holder, holder)
@@ -195,16 +301,20 @@ class Roster:
         return self.living().get(self._holder(plan))
 
     def _holder(self, plan: str) -> str:
-        asked = sql.select(HOLDS.c.worker).where(HOLDS.c.plan == plan)
+        asked = sql.select(HOLDS.c.worker).where(self._held(plan))
         with self._engine.begin() as connection:
             return str(connection.execute(asked).scalar() or "")
+
+    def _held(self, plan: str) -> "sql.ColumnElement[bool]":
+        return sql.and_(HOLDS.c.repository == self._repository, HOLDS.c.plan == plan)
 
     def _forget(self, workers: Sequence[str]) -> None:
         """Take workers out that ended without a word, so that other machines know it too."""
         if not workers:
             return
         with self._engine.begin() as connection:
-            connection.execute(sql.delete(WORKERS).where(WORKERS.c.worker.in_(workers)))
+            gone = sql.and_(self._ours, WORKERS.c.worker.in_(workers))
+            connection.execute(sql.delete(WORKERS).where(gone))
         for worker in workers:
             (self._locks / worker).unlink(missing_ok=True)
 
@@ -216,10 +326,12 @@ class Roster:
 
     def _ended(self, worker: str) -> bool:
         """Whether a worker of this machine is known to have ended: nobody locks its file."""
-        path = self._locks / worker
-        if worker == self.worker or not path.exists():
+        if worker == self.worker:
             return False
-        taken = lock(path, wait=False, create=False)
+        try:
+            taken = lock(self._locks / worker, wait=False, create=False)
+        except FileNotFoundError:  # of another machine, or it leaves just now
+            return False
         if taken is not None:
             os.close(taken)
         return taken is not None

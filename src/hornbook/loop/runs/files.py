@@ -4,25 +4,30 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hornbook.commits.change import ABSENT, Touched, touched
 from hornbook.commits.content import SUBMODULE
 from hornbook.commits.git import blob_sizes, blobs
 from hornbook.disk import write_whole
 from hornbook.errors import EventLogError, UsageError
-from hornbook.loop.runs.state import RunState, advance_run, by_run, project_run
+from hornbook.loop.runs.state import HOLDS, RunState, advance_run, base_told, by_run, project_run
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event, canonical
-from hornbook.plans.files import write_if_changed
+from hornbook.plans.files import write_if_changed, yaml_text
 from hornbook.plans.log import LogMemory
 from hornbook.plans.run_kinds import DEVELOP, REVIEW
 from hornbook.plans.run_records import spent
 from hornbook.plans.state import PlanState
 from hornbook.plans.tasks import Ledger, ledger_after
+from hornbook.plans.working_memory import action_item, text_item, working_memory
 
-MEMORY = 5
+if TYPE_CHECKING:
+    from hornbook.plans.run_costs import CostBook
+
 RECENT = 3
 
 
@@ -34,11 +39,11 @@ def write_task_files(folder: Path, states: Sequence[RunState]) -> None:
     if not states:
         return
     actions = [line for state in states for line in actions_of(state)]
-    write_if_changed(folder / "state.yaml", _yaml(state_facts(states[-1])))
+    write_if_changed(folder / "state.yaml", yaml_text(state_facts(states[-1])))
     write_if_changed(
         folder / "actions.jsonl", "".join(canonical(action) + "\n" for action in actions)
     )
-    write_if_changed(folder / "working_memory.yaml", _yaml(memory_facts(states[-1], actions)))
+    write_if_changed(folder / "working_memory.yaml", yaml_text(memory_facts(states[-1], actions)))
 
 
 def state_facts(state: RunState) -> dict[str, object]:
@@ -96,18 +101,25 @@ def actions_of(state: RunState) -> Iterator[dict[str, object]]:
 
 def memory_facts(state: RunState, actions: Sequence[dict[str, object]]) -> dict[str, object]:
     """The little that the next attempt should know: the last actions, and what is open."""
-    items: list[dict[str, object]] = [
-        {"kind": "action", **{k: each[k] for k in ("step", "action", "result", "summary")}}
+    at = state.events[-1].at
+    items = [
+        action_item(
+            each["step"],
+            action=each["action"],
+            result=each["result"],
+            summary=each["summary"],
+            at=each["at"],
+        )
         for each in actions[-RECENT:]
     ]
     if state.feedback():
-        items.append({"kind": "feedback", "pinned": True, "text": state.feedback()})
+        items.append(text_item("feedback", state.feedback(), at=at))
     findings = [
         f"{each.get('unit') or each['sop_id']}: {each['message']}" for each in state.open_findings()
     ]
     if findings:
-        items.append({"kind": "findings", "pinned": True, "text": "\n".join(findings)})
-    return {"most_items": MEMORY, "items": items}
+        items.append(text_item("findings", "\n".join(findings), at=at))
+    return working_memory(items)
 
 
 def _summary(event: Event, state: RunState) -> str:
@@ -188,6 +200,19 @@ def _check_summary(event: Event) -> str:
     return f"review {checked['outcome']}{kind}"
 
 
+def _merged_summary(event: Event) -> str:
+    merged = kinds.merged(event)
+    place = f"on top of {merged['base'][:12]}, which came first"
+    if merged["conflicts"]:
+        return f"{place}: both change {', '.join(merged['conflicts'])}, so the developer goes on"
+    held = {HOLDS: "its review holds, the gates are run again"}
+    return f"{place}: {held.get(merged['review'], 'it is gated and reviewed again')}"
+
+
+def _returned_summary(event: Event) -> str:
+    return f"back to the developer: {str(event.data['reason']).splitlines()[0]}"
+
+
 def _planted_summary(event: Event) -> str:
     if event.data["canary"] is None:
         return (
@@ -227,21 +252,17 @@ _SUMMARIES: Mapping[str, Callable[[Event], str]] = {
     DEVELOP: _attempt_summary,
     REVIEW: _review_summary,
     kinds.GATED: _gates_summary,
+    kinds.BASE_GATED: lambda event: base_told(kinds.base_gates(event)),
     kinds.ASSEMBLED: _context_summary,
     kinds.SIGHTED: _blindness_summary,
     kinds.CHECKPOINTED: _checkpoint_summary,
     kinds.CHECKED: _check_summary,
+    kinds.MERGED: _merged_summary,
+    kinds.RETURNED: _returned_summary,
     kinds.PLANTED: _planted_summary,
     kinds.CANARY: _canary_summary,
     kinds.TOLD: _agent_summary,
 }
-
-
-def _yaml(facts: dict[str, object]) -> str:
-    import yaml  # noqa: PLC0415  # start-up: runs are listed without their files
-
-    text: str = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100)
-    return text
 
 
 LARGEST = 1024 * 1024
@@ -288,18 +309,19 @@ def write_snapshots(root: Path, folder: Path, states: Sequence[RunState]) -> Non
 
 def _attempts(state: RunState) -> Iterator[tuple[str, str, Event]]:
     """Each attempt, the folder of its snapshots, and the commit that it went on from."""
-    last: Event | None = None
+    last: kinds.AttemptData | None = None
     calls: dict[str, int] = {}
-    for event in state.of(DEVELOP):
-        work = kinds.attempt(event)
+    for work, event in state.works():
+        before, last = last, work
+        if event.kind != DEVELOP:
+            continue
         start = work["base"]
-        if last is not None and kinds.attempt(last)["base"] == start:
-            start = kinds.attempt(last)["commit"]
+        if before is not None and before["base"] == start:
+            start = before["commit"]
         place = f"{state.id}-{work['round']}-{work['number']}"
         calls[place] = calls.get(place, 0) + 1
         more = "" if calls[place] == 1 else f"-{calls[place]}"
         yield f"{place}{more}", start, event
-        last = event
 
 
 def _steps(state: RunState) -> Iterator[tuple[str, Event]]:
@@ -396,10 +418,19 @@ class Projections:
         self.log = LogMemory()
         self.alive: set[tuple[str, int, int]] = set()
         """Steps that this process began and that wait for others: run, round and number."""
+        self.founded: set[tuple[str, int]] = set()
+        """Runs, each with its round, before whose work the gates said their word on the base."""
         self._workflows: Mapping[str, Workflow] = {}
         self._ledgers: dict[str, tuple[Event, Ledger]] = {}
         self._runs: dict[str, RunState] = {}
         self._lock = threading.RLock()
+
+    @cached_property
+    def costs(self) -> "CostBook":
+        """What agents of all plans cost."""
+        from hornbook.plans.run_costs import CostBook  # noqa: PLC0415  # only where it is limited
+
+        return CostBook()
 
     def use(self, workflows: Mapping[str, Workflow]) -> None:
         """Project runs by these workflows; by others none stands where it stood."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event, EventKind
 from hornbook.plans.log import EventLog
+from hornbook.plans.workspace_log import open_log
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 
@@ -48,6 +49,7 @@ class LazyEventLog:
         clock: Callable[[], str],
     ) -> None:
         self._places = places
+        self._settings = settings
         self._database = settings.engine.database
         self._kinds = known
         self._clock = clock
@@ -82,7 +84,7 @@ class LazyEventLog:
                 self._log = None
             if self._log is None:
                 self._places.prepare()
-                self._log = EventLog(state, self._clock, database=self._database, kinds=self._kinds)
+                self._log = open_log(self._places, self._settings, self._clock, kinds=self._kinds)
                 self._file = _inode(state / "events.db") if not self._database else 0
             return self._log
 
@@ -129,8 +131,12 @@ def progress_of(events: Iterable[Event], run: str) -> Progress:
         attempt = max(attempt, _number(data.get("attempt")))
         tokens += _tokens(data.get("usage"))
         listed = data.get("gates")
-        if isinstance(listed, list) and listed:
+        # a green base is no news in a view that shows the newest gates of the work
+        told = event.kind != kinds.BASE_GATED or not data["passed"]
+        if isinstance(listed, list) and listed and told:
             gates = _gates(listed)
+    if mine and mine[-1].kind == kinds.BASE_STARTED:
+        step = kinds.BASE_STEP
     cost, currency = cost_of(mine)
     since, until = (mine[0].at, mine[-1].at) if mine else ("", "")
     action = last_action(mine)

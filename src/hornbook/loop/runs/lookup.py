@@ -1,11 +1,11 @@
 """Finds runs in the event log, and tells how each stands."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from hornbook.commits.commit import commit_at
+from hornbook.commits.commit import Commit, commit_at
 from hornbook.context.templates.roles import TEMPLATES
 from hornbook.loop.protocol import StepKind, StepOutcome
 from hornbook.loop.runs.state import RunState, project_run, with_attempts
@@ -43,7 +43,8 @@ def outcome_of(run: RunState) -> StepOutcome:
         return _outcome(run, StepKind.ENDED, run.status, reason)
     if run.is_asking and run.asked is not None:
         said = question_text(run.asked)
-        return _outcome(run, StepKind.ASKING, "asking", said)
+        asking = _outcome(run, StepKind.ASKING, "asking", said)
+        return replace(asking, question=run.asked.seq)
     return _outcome(run, StepKind.CONTINUED, run.status, run.step)
 
 
@@ -112,9 +113,9 @@ class RepositoryWorkflows(Workflows):
         return held.memo(("workflows", self.attempts), read)
 
 
-def uncommitted(root: Path) -> list[str]:
+def uncommitted(root: Path, head: Commit | None = None) -> list[str]:
     """The templates and workflows of the work tree that HEAD has otherwise, or not at all."""
-    head = commit_at(root, "HEAD")
+    head = head or commit_at(root, "HEAD")
     folders = (PurePosixPath(FOLDER), PurePosixPath(TEMPLATES))
     here = {
         path.relative_to(root).as_posix(): path.read_bytes()

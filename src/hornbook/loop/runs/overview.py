@@ -9,6 +9,7 @@ from hornbook.loop.runs.log import cost_of, last_action
 from hornbook.loop.runs.state import RunLine
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event
+from hornbook.plans.run_records import open_question
 
 _GOES_ON = frozenset({"running", "waiting"})
 
@@ -46,8 +47,9 @@ def run_row(line: RunLine, events: Sequence[Event], now: str) -> RunRow:
     cost, currency = cost_of(events)
     told = [event.data.get("told") or event.data for event in events]
     named = [str(each["agent"]) for each in told if each.get("agent")]
-    # the run of a plan asks when all of its tasks do: they are answered
-    person = line.status == "asking" and line.workflow != "plan"
+    # the run of a plan asks when all of its tasks do: they are answered, unless it asks itself
+    own = line.workflow != "plan" or open_question(events) is not None
+    person = line.status == "asking" and own
     return RunRow(
         id=line.id,
         plan=line.plan,

@@ -3,8 +3,9 @@
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from hornbook.disk import now
 from hornbook.errors import EventLogError, NotFound
@@ -12,9 +13,12 @@ from hornbook.gates.gate import COPIED
 from hornbook.loop.runs.log import Followed, LazyEventLog
 from hornbook.loop.runs.lookup import find_run, spawned_by, workflows_of
 from hornbook.loop.runs.state import (
+    HOLDS,
     GivenAnswer,
     RunLine,
     RunState,
+    StoppedRun,
+    base_told,
     by_run,
     gate_feedback,
     project_run,
@@ -31,6 +35,7 @@ from hornbook.settings.settings import Settings
 
 if TYPE_CHECKING:
     from hornbook.loop.runs.overview import RunRow
+    from hornbook.loop.runs.question import RunQuestion
     from hornbook.loop.steps.answer import Word
 
 
@@ -40,13 +45,15 @@ class _Seen:
 
     passed: str | None = None
     approved: str | None = None
+    together: str | None = None
 
 
 def breaches(events: Iterable[Event]) -> list[str]:
     """Every event of a log that should not be there, with the reason; none in an honest log.
 
     A reviewer is asked only about a tree that all required gates passed since it was made. A task
-    is approved only for the tree of an accepted review, or by the word of a person.
+    is approved only for the tree of an accepted review, or by the word of a person; and only if
+    all required gates passed for it together with what came onto the plan's branch first.
     """
     seen: dict[str, _Seen] = {}
     return [
@@ -57,8 +64,8 @@ def breaches(events: Iterable[Event]) -> list[str]:
 
 
 def _breaches_of(event: Event, seen: _Seen) -> Iterator[str]:
-    if event.kind == DEVELOP:
-        seen.passed = seen.approved = None
+    if event.kind in {DEVELOP, kinds.MERGED}:
+        _begin_anew(event, seen)
     elif event.kind == kinds.GATED:
         yield from _breaches_of_gates(kinds.gates(event), seen)
     elif event.kind == kinds.CHECKED:
@@ -72,6 +79,15 @@ def _breaches_of(event: Event, seen: _Seen) -> Iterator[str]:
         yield from _breaches_of_word(event, seen)
     elif event.kind == kinds.APPROVED:
         yield from _breaches_of_approval(event.data, seen)
+
+
+def _begin_anew(event: Event, seen: _Seen) -> None:
+    """What was shown does not count for other work, but for a review that holds for it."""
+    seen.passed = seen.together = None
+    if event.kind == kinds.MERGED and kinds.merged(event)["review"] == HOLDS:
+        seen.together = kinds.merged(event)["tree"]
+    else:
+        seen.approved = None
 
 
 def _breaches_of_word(event: Event, seen: _Seen) -> Iterator[str]:
@@ -96,6 +112,8 @@ def _breaches_of_approval(approved: Data, seen: _Seen) -> Iterator[str]:
     """Nothing where the task was approved in the plan that this one took the place of."""
     if seen.approved != approved["tree"] and not approved.get("carried_from"):
         yield f"no accepted review approved the tree {approved['tree'][:12]}"
+    if seen.together not in {None, seen.passed} and "answer" not in approved:
+        yield "the gates have not passed for it together with what came onto the branch first"
 
 
 def _all_passed(report: kinds.GatesData) -> bool:
@@ -241,7 +259,7 @@ class RunBook:
             commit=None if approved is None else str(approved.data["commit"]),
             asks=None if asked is None else question_text(asked),
             record=None if asked is None else kinds.signal(asked)["record"],
-            answers=() if asked is None else _answers(run, asked.kind),
+            answers=() if asked is None else _answers(run, asked),
             spawned=spawned_by(run),
             breaches=tuple(breaches(run.events)),
             warnings=warnings_in(run),
@@ -254,6 +272,16 @@ class RunBook:
             NotFound: There is none with this id.
         """
         return list(self._run_of(run_id)[1].events)
+
+    def question(self, run_id: str) -> "RunQuestion | None":
+        """What a run asks a person, with the evidence at hand; None if it asks nothing.
+
+        Raises:
+            NotFound: There is none with this id.
+        """
+        from hornbook.loop.runs.question import question_of  # noqa: PLC0415  # start-up: the steps
+
+        return question_of(self._run_of(run_id)[1])
 
     def all_events(self) -> list[Event]:
         """Every event of every plan that has runs, each plan's in order.
@@ -286,19 +314,22 @@ class RunBook:
 
         log, run = self._run_of(run_id)
         by = self._principal or at_command_line(self._places.state)
-        require_human(by, "answer a run", self._places.state)
+        via = self._settings.answer.via
+        require_human(by, "answer a run", self._places.state, via)
         outcome = answer_run(log, run, said, self._workflows, by=by, amend=self._amend)
         write_run_records(self._places.state, self._run_of(run_id)[1].events)
         return GivenAnswer(outcome.run_id, outcome.status, outcome.message, said.action, by)
 
-    def stop(self, run_id: str, reason: str) -> tuple[str, ...]:
-        """End a run and those that it began; the ids of all that were not over.
+    def stop(self, run_id: str, reason: str) -> StoppedRun:
+        """End a run and those that it began, as far as they are not over.
 
         A step that is under way comes to its end, and nothing follows it.
 
         Raises:
             NotFound: There is none with this id.
         """
+        from hornbook.loop.engine.engine_runs import wake  # noqa: PLC0415  # start-up: SQLAlchemy
+
         log, run = self._run_of(run_id)
         by = self._principal or at_command_line(self._places.state)
         live = {line.id for line in self._lines(log.events(run.plan)) if not _is_over(line)}
@@ -311,7 +342,8 @@ class RunBook:
                 "spawned": [],
             }
             log.append(run.plan, kinds.ENDED, data, key=event_keys.run_ended(each), by=by)
-        return tuple(family)
+            wake(self._places, self._settings, each)
+        return StoppedRun(run.id, self.line(run.id).status, tuple(family))
 
     def _amend(self, plan: str, said: "Word") -> None:
         """Change sections of a plan; the tasks that were fixed stay as they are."""
@@ -343,6 +375,25 @@ class RunBook:
         events = log.later(followed.plan, seq) if log is not None else []
         return [event for event in events if followed.concerns(event)]
 
+    def heads(self) -> dict[str, int]:
+        """The number of the newest event of each plan, for whoever waits for the next."""
+        log = self._log.opened()
+        return {} if log is None else log.heads()
+
+    def printed(self, plan: str) -> dict[str, int]:
+        """How much the agents of each run of a plan have printed that is not over, in bytes."""
+        from hornbook.loop.runs.overview import log_files  # noqa: PLC0415  # start-up
+
+        log = self._log.opened()
+        events = [] if log is None else log.events(plan)
+        mine = by_run(events)
+        over = {str(event.data["run"]) for event in events if event.kind == kinds.ENDED}
+        return {
+            run: sum(_size(file.path) for file in log_files(mine[run]))
+            for run in mine
+            if run not in over
+        }
+
     def _lines(self, events: list[Event]) -> list[RunLine]:
         """The runs of a plan; one that cannot be gone on with keeps no others from being listed."""
         unreadable: list[RunLine] = []
@@ -365,6 +416,13 @@ class RunBook:
         return log, run
 
 
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def _is_over(line: RunLine) -> bool:
     return line.status not in {"running", "waiting", "asking", "unreadable"}
 
@@ -378,10 +436,10 @@ def _family(run_id: str, events: Iterable[Event]) -> list[str]:
     return family[::-1]
 
 
-def _answers(run: RunState, kind: str) -> tuple[str, ...]:
+def _answers(run: RunState, asked: Event) -> tuple[str, ...]:
     from hornbook.loop.steps.answer import how_to_answer  # noqa: PLC0415  # start-up: loads the steps
 
-    return tuple(how_to_answer(run, kind))
+    return tuple(how_to_answer(run, asked.kind, kinds.signal(asked)["payload"]))
 
 
 def _side_by_side(runs: Sequence[RunState]) -> list[RunLine]:
@@ -469,6 +527,11 @@ def gate_warnings(data: Data) -> list[str]:
     return [f"gates: {note}" for note in data.get("notes") or () if not note.startswith(COPIED)]
 
 
+def _base_warnings(data: Data) -> list[str]:
+    """That a run began on a base that is not green."""
+    return [] if data["passed"] else [base_told(cast("kinds.BaseGatesData", data))]
+
+
 def _agent_warnings(data: Data) -> list[str]:
     report = data["told"]
     return [f"{report.get('agent')}: {each}" for each in report.get("warnings") or ()]
@@ -483,6 +546,7 @@ def _checkpoint_warnings(data: Data) -> list[str]:
 
 _WARNINGS: Mapping[str, Callable[[Data], list[str]]] = {
     kinds.SIGHTED: blindness_warnings,
+    kinds.BASE_GATED: _base_warnings,
     kinds.GATED: gate_warnings,
     kinds.TOLD: _agent_warnings,
     kinds.CHECKPOINTED: _checkpoint_warnings,

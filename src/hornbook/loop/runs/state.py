@@ -10,6 +10,7 @@ from hornbook.loop.workflow.interpreter import (
     Ended,
     Erred,
     Refused,
+    Reopened,
     Result,
     Succeeded,
     WorkflowOutcome,
@@ -26,8 +27,70 @@ from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE
 ESCALATION = "escalation"
 REJECTED_TREE = "floor:rejected"
 """The floor that fails where a rejected tree is offered again."""
+HOLDS, AGAIN = "holds", "again"
+"""Whether a review counts for work together with what came onto the branch before it."""
+BASE = "base"
+"""What a question and a person's word are about where the gates are red before anybody works."""
+COST = "cost"
+"""The same where agents cost as much as they may."""
 DECISIONS = frozenset({"accept", "overrule", "split", "stop"})
 """A person's words that the run carries out and ends by; all others begin its workflow anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetMachine:
+    """A process that works on runs: where, with which version, seen when, and at which runs."""
+
+    id: str
+    host: str
+    place: str
+    repository: str
+    version: str
+    seen_at: str
+    alive: bool
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetWait:
+    """A run that nobody works on at the moment, why, and since when."""
+
+    run: str
+    repository: str
+    plan: str
+    phase: str
+    reason: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class UntoldQuestion:
+    """A question to a person that did not arrive at `notify.url`: why, and how often it was tried.
+
+    `failed` is whether it is not tried any more.
+    """
+
+    run: str
+    repository: str
+    question: int
+    attempts: int
+    failed: bool
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Who works on the runs of a database, what waits, and how much gets done.
+
+    `per_minute` are runs of tasks that ended, over the last ten minutes; `cost` is what agents told
+    of this repository's runs in the last day.
+    """
+
+    machines: tuple[FleetMachine, ...] = ()
+    waiting: tuple[FleetWait, ...] = ()
+    per_minute: float = 0.0
+    cost: float = 0.0
+    untold: tuple[UntoldQuestion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +118,15 @@ class GivenAnswer:
     message: str
     action: str
     principal: Principal
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedRun:
+    """How a run stands that was to be stopped; `ended` are the runs that this ended, if any."""
+
+    run: str
+    status: str
+    ended: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +210,9 @@ class RunState:
 
     @property
     def step(self) -> str:
-        """The step that comes next."""
+        """The step that comes next, or the gates that run before the first one."""
+        if self.events[-1].kind == kinds.BASE_STARTED:
+            return kinds.BASE_STEP
         if self.machine is None or isinstance(self.machine.upcoming, Ended):
             return ""
         return self.machine.upcoming.step
@@ -159,6 +233,40 @@ class RunState:
         """The last event of some kinds."""
         return next((event for event in reversed(self.events) if event.kind in names), None)
 
+    def works(self) -> Iterator[tuple[kinds.AttemptData, Event]]:
+        """All work with its event, oldest first: attempts, and attempts on top of other work."""
+        made: kinds.AttemptData | None = None
+        for event in self.of(DEVELOP, kinds.MERGED):
+            if event.kind == DEVELOP:
+                made = kinds.attempt(event)
+            elif made is not None:
+                merged = kinds.merged(event)
+                made = {
+                    **made,
+                    "base": merged["base"],
+                    "commit": merged["commit"],
+                    "tree": merged["tree"],
+                    "files": merged["files"],
+                }
+            if made is not None:
+                yield made, event
+
+    def work(self) -> kinds.AttemptData | None:
+        """The newest work: an attempt, or one on top of what the plan's branch had by then."""
+        return next((work for work, _ in reversed([*self.works()])), None)
+
+    def reviewed_work(self) -> kinds.AttemptData | None:
+        """The newest work that a review is asked for: one that holds is of the work before."""
+        found = reversed([*self.works()])
+        return next((work for work, event in found if event.data.get("review") != HOLDS), None)
+
+    def merged_since_review(self) -> kinds.MergedData | None:
+        """The newest work together with what came first, if the review holds for both."""
+        event = self.newest(DEVELOP, kinds.MERGED)
+        if event is None or event.kind == DEVELOP or kinds.merged(event)["review"] != HOLDS:
+            return None
+        return kinds.merged(event)
+
     def executions(self, number: int) -> int:
         """How often a step of this round was begun."""
         return sum(
@@ -178,7 +286,7 @@ class RunState:
         return count
 
     def answers(self) -> list[str]:
-        """What people said to escalations, oldest first."""
+        """What people said to escalations, oldest first; of the base they tell no developer."""
         answers = map(kinds.answer, self.of(kinds.ANSWERED))
         return [words_of(each) for each in answers if each["asked"] == ESCALATION]
 
@@ -199,11 +307,13 @@ class RunState:
             elif event.kind == kinds.CHECKED and kinds.checked(event)["outcome"] != "approved":
                 feedback = kinds.checked(event).get("feedback", "")
                 return "\n\n".join(filter(None, [*answers, feedback]))
+            elif event.kind == kinds.MERGED and kinds.merged(event)["feedback"]:
+                return "\n\n".join(filter(None, [*answers, kinds.merged(event)["feedback"]]))
             elif event.kind == kinds.GATED and is_offered_again(kinds.gates(event)):
                 answers.append(gate_feedback(kinds.gates(event)))  # and what the review said of it
             elif event.kind == kinds.GATED and not kinds.gates(event)["passed"]:
                 return "\n\n".join(filter(None, [*answers, gate_feedback(kinds.gates(event))]))
-        return "\n\n".join(answers)
+        return "\n\n".join(filter(None, answers))
 
     def rejections(self) -> list[kinds.CheckedData]:
         """The checked reviews that did not approve, oldest first."""
@@ -233,6 +343,8 @@ def words_of(said: kinds.AnswerData) -> str:
 
     A review that was accepted is told as the newest feedback anyway.
     """
+    if said.get("about") == BASE:
+        return ""
     if said.get("action") in {"amend", "accept"}:
         return said.get("reason") or ""
     return said["text"]
@@ -240,12 +352,27 @@ def words_of(said: kinds.AnswerData) -> str:
 
 def is_offered_again(report: kinds.GatesData) -> bool:
     """Whether gates failed for nothing but that the tree was rejected before."""
-    failed = {
+    return failed_gates(report["gates"]) == [REJECTED_TREE]
+
+
+def failed_gates(results: Iterable[kinds.GateResultData]) -> list[str]:
+    """The names of the required gates that did not pass."""
+    return [
         gate["name"]
-        for gate in report["gates"]
+        for gate in results
         if gate["required"] and gate["status"] not in {"passed", "warned"}
-    }
-    return failed == {REJECTED_TREE}
+    ]
+
+
+def base_told(found: kinds.BaseGatesData) -> str:
+    """What the gates said to the commit that a plan begins with, in a line."""
+    short = found["base"][:12]
+    if found.get("problem"):
+        return f"the gates can judge nothing on the base {short}: {found['problem']}"
+    if not found["passed"]:
+        return f"red on the base {short}: {', '.join(failed_gates(found['gates']))}"
+    reused = ", as known from before" if found.get("reused") else ""
+    return f"all required gates pass on the base {short}{reused}"
 
 
 def gate_feedback(report: kinds.GatesData) -> str:
@@ -326,7 +453,11 @@ def _folded(state: RunState, event: Event, workflows: Mapping[str, Workflow]) ->
         after = _stepped(state, event)
         return replace(after, waits_until=None, asked=None if asks else state.asked)
     if event.kind in kinds.SIGNALS:
-        return replace(state, asked=event)
+        # A word that could not be carried out has to be said again.
+        return replace(state, asked=event, decided=None)
+    if event.kind == kinds.RETURNED:
+        later = replace(state, asked=None, decided=None, round=state.round + 1)
+        return replace(later, machine=_begun(later, workflows))
     if event.kind == kinds.WAITING:
         return replace(state, waits_until=event.data["until"])
     if event.kind == kinds.ENDED:
@@ -348,6 +479,8 @@ def _answered(state: RunState, event: Event, workflows: Mapping[str, Workflow]) 
 def is_decision(said: kinds.AnswerData) -> bool:
     """Whether a run ends by a person's word; a rejection that can be fixed is worked on."""
     action = said.get("action")
+    if said.get("about") == BASE:
+        return action == "stop"
     if action == "accept" and said.get("verdict") == "rejected":
         return said.get("rejection_type") != "fixable"
     return action in DECISIONS
@@ -369,7 +502,7 @@ def _begun(state: RunState, workflows: Mapping[str, Workflow]) -> WorkflowRun:
     payload = dict(state.payload)
     said = state.answers()[: state.round - 1]
     if said and isinstance(payload.get("feedback"), str):
-        payload["feedback"] = "\n\n".join([payload["feedback"], *said])
+        payload["feedback"] = "\n\n".join([payload["feedback"], *filter(None, said)])
     # As many attempts as there were when it was begun: a setting that changes later is for others.
     attempts = kinds.started(state.begun).get("attempts")
     workflow = workflows[state.workflow]
@@ -396,11 +529,17 @@ def result_of(data: kinds.StepResultData) -> Result:
         return Succeeded(data["output"], seconds)
     if data["result"] == "refused":
         return Refused(data["output"], seconds)
+    if data["result"] == "reopened":
+        output = data["output"]
+        return Reopened(str(output["refusal"]), output["review"] == HOLDS, seconds)
     return Erred(data["error"], seconds)
 
 
 def result_data(result: Result) -> dict[str, object]:
     """A result as an event carries it."""
+    if isinstance(result, Reopened):
+        output = {"refusal": result.refusal, "review": HOLDS if result.review else AGAIN}
+        return {"result": "reopened", "output": output, "seconds": result.seconds}
     if isinstance(result, Erred):
         return {"result": "erred", "error": result.error, "seconds": result.seconds}
     name = "succeeded" if isinstance(result, Succeeded) else "refused"

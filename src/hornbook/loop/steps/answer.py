@@ -13,10 +13,19 @@ from enum import StrEnum
 from hornbook.errors import UsageError
 from hornbook.loop.protocol import StepOutcome
 from hornbook.loop.runs.lookup import find_run, outcome_of, spawned_by
-from hornbook.loop.runs.state import ESCALATION, RunState, is_offered_again
+from hornbook.loop.runs.state import (
+    BASE,
+    COST,
+    ESCALATION,
+    HOLDS,
+    RunState,
+    failed_gates,
+    is_offered_again,
+)
 from hornbook.loop.workflow.definition import Workflow
 from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
+from hornbook.plans.events import Data, Event
 from hornbook.plans.log import EventLog
 from hornbook.plans.principal import Principal
 from hornbook.plans.run_kinds import DEVELOP
@@ -42,6 +51,16 @@ MEANINGS: Mapping[AnswerAction, str] = {
     AnswerAction.AMEND: "change sections of the plan and begin again",
     AnswerAction.STOP: "give up",
     AnswerAction.TEXT: "answer the question in words",
+}
+ON_BASE: Mapping[AnswerAction, str] = {
+    AnswerAction.ACCEPT: "take what is red on the base as known, and have the plan worked on",
+    AnswerAction.AMEND: "the same, with sections of the plan changed first",
+    AnswerAction.RETURN: "have the plan begin anew with what is checked out by now",
+    AnswerAction.STOP: MEANINGS[AnswerAction.STOP],
+}
+"""What the actions do where the gates are red, or can judge nothing, before anybody works."""
+ON_COST: Mapping[AnswerAction, str] = {
+    AnswerAction.RETURN: "have it go on from where it is, for as much again",
 }
 REASONED = frozenset({AnswerAction.ACCEPT, AnswerAction.AMEND, AnswerAction.STOP})
 """Actions whose text does not say why: they need a reason."""
@@ -88,19 +107,25 @@ class Judged:
 
     @property
     def verdict(self) -> str | None:
-        """The reviewer's own verdict, where a person has to take it: it was not clear enough."""
-        if self.checked is None or self.checked["outcome"] != "escalate":
+        """The reviewer's own verdict, where a person has to take it.
+
+        It was not clear enough, or the work that it approves did not come onto the branch.
+        """
+        if self.checked is None or self.checked["outcome"] not in {"escalate", "approved"}:
             return None
         return self.checked.get("verdict") or None
 
 
 def judged(run: RunState) -> Judged | None:
     """What was last said of the newest attempt; None where nobody judged any work."""
-    said = None
-    work: kinds.AttemptData | None = None
-    for event in run.of(DEVELOP, kinds.GATED, kinds.CHECKED):
-        if event.kind == DEVELOP:
-            work, said = kinds.attempt(event), None
+    said, work, holds = None, run.work(), False
+    for event in run.of(DEVELOP, kinds.MERGED, kinds.GATED, kinds.CHECKED):
+        if event.kind == DEVELOP or _is_new(event):
+            said, holds = None, False
+        elif event.kind == kinds.MERGED:
+            holds = True
+        elif holds and event.kind == kinds.GATED and kinds.gates(event)["passed"]:
+            continue  # the review is what stands
         elif event.kind == kinds.GATED and is_offered_again(kinds.gates(event)):
             said = run.newest(kinds.CHECKED)  # of the same tree: the review is what stands
         else:
@@ -108,18 +133,15 @@ def judged(run: RunState) -> Judged | None:
     if work is None or said is None or not work["files"]:
         return None
     if said.kind == kinds.GATED:
-        failed = _failed_gates(kinds.gates(said))
+        failed = failed_gates(kinds.gates(said)["gates"])
         return Judged(work, None, f"failed gates: {', '.join(failed)}" if failed else None)
     checked = kinds.checked(said)
     return Judged(work, checked, _against(checked))
 
 
-def _failed_gates(report: kinds.GatesData) -> list[str]:
-    return [
-        gate["name"]
-        for gate in report["gates"]
-        if gate["required"] and gate["status"] not in {"passed", "warned"}
-    ]
+def _is_new(event: Event) -> bool:
+    """Whether work was put on top of other work so that its review does not hold for it."""
+    return event.kind == kinds.MERGED and kinds.merged(event)["review"] != HOLDS
 
 
 def _against(checked: kinds.CheckedData) -> str | None:
@@ -134,11 +156,18 @@ def _against(checked: kinds.CheckedData) -> str | None:
 
 def offered(run: RunState) -> tuple[AnswerAction, ...]:
     """The actions that fit what a run asks; none if it asks nothing."""
-    return fitting(run, run.asked.kind) if run.is_asking and run.asked is not None else ()
+    if not run.is_asking or run.asked is None:
+        return ()
+    return fitting(run, run.asked.kind, kinds.signal(run.asked)["payload"])
 
 
-def fitting(run: RunState, kind: str) -> tuple[AnswerAction, ...]:
+def fitting(run: RunState, kind: str, payload: Data) -> tuple[AnswerAction, ...]:
     """The actions that fit a word to a person of this kind."""
+    if payload.get("about") == BASE:
+        known = (AnswerAction.ACCEPT, AnswerAction.AMEND) if payload["judges"] else ()
+        return *known, AnswerAction.RETURN, AnswerAction.STOP
+    if payload.get("about") == COST:
+        return AnswerAction.RETURN, AnswerAction.STOP
     if kind in {kinds.QUESTION, kinds.PROMOTE}:
         return AnswerAction.TEXT, AnswerAction.STOP
     found = []
@@ -161,7 +190,7 @@ def _developer_asks(run: RunState) -> bool:
     return work is not None and bool(kinds.attempt(work).get("escalation"))
 
 
-def how_to_answer(run: RunState, kind: str) -> list[str]:
+def how_to_answer(run: RunState, kind: str, payload: Data) -> list[str]:
     """A line for each action that fits, as it is typed, with what it does."""
     forms = {
         AnswerAction.ACCEPT: "--accept --reason …",
@@ -169,11 +198,16 @@ def how_to_answer(run: RunState, kind: str) -> list[str]:
         AnswerAction.STOP: "--stop --reason …",
     }
     return [
-        f"{forms.get(each, f'--{each} …')}: {_meaning(run, each)}" for each in fitting(run, kind)
+        f"{forms.get(each, f'--{each} …')}: {meaning(run, each, payload)}"
+        for each in fitting(run, kind, payload)
     ]
 
 
-def _meaning(run: RunState, action: AnswerAction) -> str:
+def meaning(run: RunState, action: AnswerAction, payload: Data) -> str:
+    """What an action would do to a run that asks with this payload."""
+    asked = {BASE: ON_BASE, COST: ON_COST}.get(str(payload.get("about")), {})
+    if action in asked:
+        return asked[action]
     said = judged(run)
     if action is AnswerAction.ACCEPT and said is not None:
         return f"{MEANINGS[action]}, which is {said.verdict}"
@@ -213,7 +247,8 @@ def answer_run(
     asks = run.asked.kind in {kinds.QUESTION, kinds.PROMOTE}
     number = kinds.signal(run.asked)["number"]
     key = run.key(number, "answered" if asks else f"answered-{run.asked.seq}")
-    asked = run.asked.kind.rpartition(".")[2] if asks else ESCALATION
+    about = kinds.signal(run.asked)["payload"].get("about")
+    asked = run.asked.kind.rpartition(".")[2] if asks else COST if about == COST else ESCALATION
     data = {"run": run.id, "round": run.round, "number": number, "asked": asked}
     log.append(run.plan, kinds.ANSWERED, {**data, **_facts(run, said)}, key=key, by=by)
     if said.action is AnswerAction.STOP:
@@ -230,6 +265,11 @@ def answer_run(
 def _facts(run: RunState, said: Word) -> dict[str, object]:
     """What a word is noted with: what it says, and of which tree and review it says so."""
     facts: dict[str, object] = {"action": said.action, "text": said.text, "reason": said.reason}
+    asked = kinds.signal(run.asked)["payload"] if run.asked is not None else {}
+    if asked.get("about") == BASE:
+        return {**facts, "about": BASE, "base": asked["base"]}
+    if asked.get("about") == COST:
+        return {**facts, "about": COST, "scope": asked["scope"]}
     about = judged(run)
     if said.action not in {AnswerAction.ACCEPT, AnswerAction.OVERRULE} or about is None:
         return facts

@@ -20,9 +20,10 @@ def signal(
     payload: Data,
     *,
     halts: bool = False,
+    what: str = "",
 ) -> Event:
     """Ask a person, with a record of all that they need; asked again, the same."""
-    what = kind.rpartition(".")[2]
+    what = what or kind.rpartition(".")[2]
     known = run.fact(number, what)
     if known is not None:
         return known
@@ -40,10 +41,13 @@ def signal(
         "newest_feedback": run.feedback(),
         "spent": _spent(run),
         "commit": _commit(run),
-        "answer": [f"hornbook answer {run.id} {each}" for each in how_to_answer(run, kind)],
+        "answer": [
+            f"hornbook answer {run.id} {each}" for each in how_to_answer(run, kind, payload)
+        ],
     }
     path = services.places.records / "escalations" / f"{name}.json"
     write_if_changed(path, json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
+    services.exchange.put(run.plan, path)
     data = {
         "run": run.id,
         "round": run.round,
@@ -72,7 +76,7 @@ def _task(services: LoopServices, run: RunState) -> dict[str, object] | None:
 def _attempts(run: RunState) -> list[dict[str, object]]:
     """What each attempt changed, and what gates and reviewers said to it."""
     found: list[dict[str, object]] = []
-    for event in run.of(DEVELOP, kinds.GATED, kinds.CHECKED):
+    for event in run.of(DEVELOP, kinds.MERGED, kinds.GATED, kinds.CHECKED):
         if event.kind == DEVELOP:
             work = kinds.attempt(event)
             found.append(
@@ -85,6 +89,14 @@ def _attempts(run: RunState) -> list[dict[str, object]]:
                     "log": work.get("log"),
                 }
             )
+        elif found and event.kind == kinds.MERGED:
+            merged = kinds.merged(event)
+            found[-1]["merged"] = {
+                "base": merged["base"],
+                "commit": merged["commit"],
+                "conflicts": merged["conflicts"],
+                "review": merged["review"],
+            }
         elif found and event.kind == kinds.GATED:
             report = kinds.gates(event)
             found[-1]["gates"] = "passed" if report["passed"] else gate_feedback(report)
@@ -111,5 +123,5 @@ def _spent(run: RunState) -> dict[str, object]:
 
 
 def _commit(run: RunState) -> str | None:
-    work = run.newest(DEVELOP)
-    return None if work is None else kinds.attempt(work)["commit"]
+    work = run.work()
+    return None if work is None else work["commit"]

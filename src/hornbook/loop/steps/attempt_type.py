@@ -87,6 +87,8 @@ def attempt_type(step: StepRun, base: str, commands: Mapping[str, str]) -> Attem
     if told is not None and told.kind == kinds.GATED:
         found = _failed_gate(kinds.gates(told), commands)
         return AttemptType(TaskType.FIX_VIOLATION, found)
+    if told is not None and told.kind == kinds.MERGED:
+        return AttemptType(TaskType.REFINE)
     if told is not None:
         return _reviewed(step, kinds.checked(told), base)
     if task.finding:
@@ -98,11 +100,16 @@ def attempt_type(step: StepRun, base: str, commands: Mapping[str, str]) -> Attem
 
 
 def _newest_word(run: RunState) -> Event | None:
-    """The last gate run or review that sent work back; none while nothing was changed."""
+    """The last word that sent work back: of gates, a review, or work that came first.
+
+    There is none while nothing was changed.
+    """
     work = run.newest(DEVELOP)
     if work is None or not kinds.attempt(work)["files"]:
         return None
     for event in reversed(run.events):
+        if event.kind == kinds.MERGED:
+            return event
         if event.kind == kinds.CHECKED:
             return event if kinds.checked(event)["outcome"] != "approved" else None
         if event.kind == kinds.GATED and not kinds.gates(event)["passed"]:

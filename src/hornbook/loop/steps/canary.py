@@ -69,11 +69,12 @@ def plant(step: StepRun, contexts: Contexts, opinion: Opinion, made_for: Data) -
         places = step.services.places
         keep(places, made.canary)
         keep_prompt(places, made.canary, made.packet.context.text or "")
-        facts |= {
-            "canary": made.canary.id,
-            "head": made.packet.made_for.head,
-            "packet": packet_data(step.services, made.packet),
-        }
+        plan, head = step.run.plan, made.packet.made_for.head
+        packet = packet_data(step.services, plan, made.packet)
+        facts |= {"canary": made.canary.id, "head": head, "packet": packet}
+        step.services.exchange.put_commit(plan, str(head))
+        for path in sorted(places.canaries.glob(f"{str(packet['receipt_sha256'])[:16]}*")):
+            step.services.exchange.put(plan, path)
     step.note(kinds.PLANTED, what, facts)
 
 
@@ -153,6 +154,7 @@ def _judged(step: StepRun, packet: Data, printed: PrintedReview) -> dict[str, ob
     number = len(run.of(kinds.CHECKED, kinds.CANARY)) + 1
     occasion = Occasion(datetime.fromisoformat(at), run.id, f"plan.{run.plan}", run.task, number)
     path = record_review(services.places, JudgedReview(judgement, [printed], receipts), occasion)
+    services.exchange.put(run.plan, path)
     return {
         "receipt_sha256": packet["receipt_sha256"],
         "found": judgement.canary is not None and judgement.canary.found,

@@ -21,7 +21,7 @@ def coordinate(services: LoopServices, run: RunState) -> StepOutcome:
     wanted = _tasks_of(run, ledger)
     ready = ledger.ready(wanted, run.begun.seq)
     if ready:
-        return _started(services, run, ready[0])
+        return _started(services, run, ready[0], ledger.next_run(ready[0]))
     unfinished = [number for number in wanted if not ledger.done(number)]
     if not unfinished:
         return _all_approved(services, run, wanted)
@@ -64,7 +64,7 @@ def follow(services: LoopServices, run: RunState) -> None:
             continue
         ledger = services.ledger(run.plan)
         for number in ledger.ready(_tasks_of(parent, ledger), parent.begun.seq):
-            _begin_child(services, parent, run, number)
+            _begin_child(services, parent, run, number, ledger.next_run(number))
 
 
 def _tasks_of(run: RunState, ledger: Ledger) -> list[int]:
@@ -81,15 +81,23 @@ def _tasks_of(run: RunState, ledger: Ledger) -> list[int]:
     return sorted(set(found) - subtasks)
 
 
-def _started(services: LoopServices, run: RunState, number: int) -> StepOutcome:
-    child = _begin_child(services, run, run, number)
+def _started(services: LoopServices, run: RunState, number: int, child: str) -> StepOutcome:
+    _begin_child(services, run, run, number, child)
     message = f"task {number} is begun as {child}"
     return StepOutcome(StepKind.CONTINUED, run.id, status="running", message=message)
 
 
-def _begin_child(services: LoopServices, plan: RunState, run: RunState, number: int) -> str:
-    """Begin a task for the run of a plan; `run` is the one who noticed that it is ready."""
-    child = services.ledger(run.plan).next_run(number)
+def _begin_child(
+    services: LoopServices, plan: RunState, run: RunState, number: int, child: str
+) -> None:
+    """Begin a task for the run of a plan; `run` is the one who noticed that it is ready.
+
+    The run of the plan and the end of a task may notice it at the same time. `child` is the run
+    that comes next by the very ledger that called the task ready, so that both mean the same one,
+    and whoever comes second finds it begun.
+    """
+    if any(each.id == child for each in services.runs(run.plan)):
+        return
     payload = {"plan_slug": run.plan, "tasks": [f"task.{run.plan}.{number}"]}
     data = {
         "run": run.id,
@@ -102,7 +110,6 @@ def _begin_child(services: LoopServices, plan: RunState, run: RunState, number: 
     # First that it is begun, then it: whoever is cut off in between does both again.
     services.log.append(run.plan, f"{TRIGGER}{EXECUTE}", data, key=key)
     begin_task(services, run.plan, number, child, agent=plan.agent, parent=plan.id)
-    return child
 
 
 def _seconds_to_wait(services: LoopServices, run: RunState) -> float:

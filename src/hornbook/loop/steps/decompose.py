@@ -12,6 +12,7 @@ from hornbook.context.budget import RoomAsked
 from hornbook.context.prompt import Outcome
 from hornbook.context.review_packet import Contexts
 from hornbook.context.sizing import size_task
+from hornbook.context.task_route import route_of
 from hornbook.graph.commit_graph import graph_at, settings_of_base
 from hornbook.located import Json
 from hornbook.loop.steps.services import StepRun
@@ -320,12 +321,14 @@ class _Measure:
             criteria=child.criteria,
             room=RoomAsked(base=settings_of_base(self._step.services.root, self._base)),
         )
-        return [f"{child.title}: {reason.message}" for reason in sizing.reasons]
+        route = route_of(sizing, self._snapshot)
+        return [] if route.starts else [f"{child.title}: {reason}" for reason in route.reasons]
 
     def refused(self, child: Child) -> list[str]:
         """Why a review of a child's files could not be assembled."""
         contexts = Contexts(self._step.services.root, self._snapshot)
         context = contexts.at_commit(self._base, child.files).context
-        if context.outcome is Outcome.COMPLETE:
+        in_passes = context.outcome is Outcome.SOP_OVERFLOW and context.passes
+        if context.outcome is Outcome.COMPLETE or in_passes:
             return []
         return [f"{child.title}: {reason.message}" for reason in context.reasons]

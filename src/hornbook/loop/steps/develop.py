@@ -1,8 +1,8 @@
 """The developer's step: a clean worktree, a blind context, one attempt, and what git says of it."""
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 
 from hornbook.agents.assignment import Answer, Assignment, Limits, Record, Role
@@ -19,8 +19,7 @@ from hornbook.loop.protocol import StepKind
 from hornbook.loop.runs.state import RunState
 from hornbook.loop.steps.attempt_type import AttemptType, attempt_type
 from hornbook.loop.steps.blindness import DeveloperFeedback, blind, told_to
-from hornbook.loop.steps.decompose import Child, as_tasks
-from hornbook.loop.steps.gates import gates_of
+from hornbook.loop.steps.gates import base_results, gates_of
 from hornbook.loop.steps.services import HandedOver, Pending, StepRun, later
 from hornbook.loop.steps.start import begin_task_run
 from hornbook.loop.steps.step_outputs import step_outputs
@@ -164,6 +163,8 @@ def _begin_subtask(step: StepRun, subtask: Data, number: int, kind: TaskType) ->
     ledger = services.ledger(run.plan)
     parent = services.task_of(run)
     if not any(task.number == number for task in ledger.tasks):
+        from hornbook.loop.steps.decompose import Child, as_tasks  # noqa: PLC0415  # start-up of execute
+
         said = str(subtask.get("title") or subtask["description"])
         child = Child(
             " ".join(said.split())[:80] or "Subtask",
@@ -245,11 +246,13 @@ def attempt_asked(step: StepRun) -> AskedAttempt:
     folder = services.worktrees.ensure(run.plan, str(run.task), start)
     told = told_to(step, _feedback(step), base=base, commit=start, folder=Path(folder))
     commands = {gate.name: gate.command for gate in gates_ahead(step, base).ready}
+    before = base_results(services, run.plan)
     kind = attempt_type(step, base, commands).without(told.hidden)
     situation = Situation(
         folder=Path(folder),
         feedback=told.feedback,
         gates=tuple(commands.values()),
+        known=tuple(map(told.hidden, before.warnings)),
         asked="" if is_retry(step) else step.do.action.prompt or "",
         outputs=step_outputs(run, told.hidden, blind=told.veil is not None),
         at=base,
@@ -258,22 +261,34 @@ def attempt_asked(step: StepRun) -> AskedAttempt:
     )
     made = _context(step, base, situation, kind)
     assignment = _assignment(step, made.context, situation, kind)
+    assignment = replace(assignment, told_apart=before.told, pause=_pause(step))
     return AskedAttempt(base, start, told, kind, made, assignment)
+
+
+def _pause(step: StepRun) -> Callable[[], str | None] | None:
+    """Why an agent at work pauses: a limit of `engine.cost` that is reached meanwhile."""
+    services = step.services
+    if not any(astuple(services.settings.engine.cost)):
+        return None
+    from hornbook.loop.cost_limits import reached  # noqa: PLC0415  # only where it is limited
+
+    def pause() -> str | None:
+        found = reached(services, services.run(step.run.id))
+        return None if found is None else f"{found.told} No further step is paid for."
+
+    return pause
 
 
 def _start(run: RunState, base: str) -> str:
     """The commit that an attempt goes on from: the last attempt's, while the base is the same."""
-    last = run.newest(DEVELOP)
-    if last is None or kinds.attempt(last)["base"] != base:
-        return base
-    return kinds.attempt(last)["commit"]
+    last = run.work()
+    return base if last is None or last["base"] != base else last["commit"]
 
 
 def gates_ahead(step: StepRun, base: str) -> GateList:
     """The gates that will judge an attempt on top of a base."""
     services = step.services
-    begun = change(services.root, f"{services.worktrees.begin(step.run.plan)}..{base}")
-    return gates_of(services, step.run, begun)
+    return gates_of(services, step.run, services.worktrees.begin(step.run.plan), base)
 
 
 def _context(
@@ -306,7 +321,7 @@ def _feedback(step: StepRun) -> str:
     """
     run = step.run
     asked = step.do.action.prompt or "" if is_retry(step) else ""
-    newest = run.feedback() if run.newest(DEVELOP) is not None or run.answers() else ""
+    newest = run.feedback() if run.newest(DEVELOP) is not None or any(run.answers()) else ""
     told = [asked, "" if newest.strip() in asked else newest]
     told += [
         f"Subtask {each['child']} is done and is part of the files." for each in _continued(step)
@@ -401,21 +416,27 @@ def telling(step: StepRun, name: str) -> Record:
     counted = itertools.count(1)
 
     def note(what: Mapping[str, object]) -> None:
-        data = {"execution": execution, "told": _with_objects(step.services.root, what)}
+        data = {"execution": execution, "told": _with_objects(step, what)}
         step.note(kinds.TOLD, f"told-{execution}-{next(counted)}", data, by=agent(name))
 
     return note
 
 
-def _with_objects(root: Path, what: Mapping[str, object]) -> dict[str, object]:
+def _with_objects(step: StepRun, what: Mapping[str, object]) -> dict[str, object]:
     """What an agent told, with git's objects in the place of a folder that holds an edit."""
     facts = dict(what)
     place = facts.pop("snapshot", None)
     if isinstance(place, str):
         for side in ("before", "after"):
             file = Path(place) / side
-            facts[side] = keep_blob(root, file.read_bytes()) if file.is_file() else None
+            facts[side] = _kept_object(step, file.read_bytes()) if file.is_file() else None
     return facts
+
+
+def _kept_object(step: StepRun, data: bytes) -> str:
+    name = keep_blob(step.services.root, data)
+    step.services.exchange.put_blob(step.run.plan, name, data)
+    return name
 
 
 def wait(step: StepRun, answer: Answer) -> Pending:

@@ -1,7 +1,7 @@
 """The steps that no agent takes part in: sizing a task, and running the gates over its tree."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -9,31 +9,33 @@ from typing import cast
 import msgspec
 
 from hornbook.commits import git
-from hornbook.commits.change import Change, change
+from hornbook.commits.change import change
 from hornbook.commits.commit import commit_at
 from hornbook.context.budget import RoomAsked
 from hornbook.context.named_files import is_glob
-from hornbook.context.sizing import Sizing, size_task
+from hornbook.context.sizing import size_task
+from hornbook.context.task_route import route_of
+from hornbook.gates.base_tests import NOTHING_KNOWN, BaseResults
 from hornbook.gates.gate import GateReport, GateResult, GateStatus, without_unasked
 from hornbook.gates.gate_confinement import bounds_in_run
-from hornbook.gates.gate_list import GateList, GateState, gates_for_change
+from hornbook.gates.gate_list import GateList, GateState, gates_between
 from hornbook.gates.gate_run import run_for
 from hornbook.gates.runner import has_passed
 from hornbook.gates.workflow_gates import asked_gates, with_asked
 from hornbook.graph.commit_graph import graph_at, settings_of_base
-from hornbook.graph.snapshot import Snapshot
 from hornbook.located import Json
-from hornbook.loop.runs.state import REJECTED_TREE, RunState, gate_feedback
+from hornbook.loop.runs.state import BASE, REJECTED_TREE, RunState, gate_feedback
 from hornbook.loop.steps.services import LoopServices, StepRun
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded, payload_of
 from hornbook.loop.workflow.subjects import GATES
 from hornbook.plans import run_kinds as kinds
-from hornbook.plans.events import Data
+from hornbook.plans.events import Data, Event
 from hornbook.plans.plan import PlanTask, TaskType
 from hornbook.plans.run_kinds import DEVELOP
 
 WORKTREE, CHANGE, RED = "floor:worktree", "floor:change", "floor:red"
 PLANNED = "floor:planned"
+TOGETHER = "floor:together"
 _UNTOUCHED = re.compile(
     r"^[ \t*-]*untouched:[ \t]*`?(?P<path>[^\s`:]+)`?[ \t]*:[ \t]*\S", re.MULTILINE | re.IGNORECASE
 )
@@ -63,10 +65,13 @@ def sized(services: LoopServices, run: RunState) -> Data:
         criteria=task.criteria,
         room=RoomAsked(base=settings_of_base(services.root, base)),
     )
+    found = route_of(sizing, snapshot)
     return {
         "run": run.id,
         "task": run.task,
-        "fits": sizing.fits or _in_passes(sizing, snapshot),
+        "fits": sizing.fits,
+        "route": found.route,
+        "message": found.said_of(f"Task {task.number}"),
         "base": base,
         "sizing": {
             "estimate": sizing.estimate,
@@ -78,76 +83,87 @@ def sized(services: LoopServices, run: RunState) -> Data:
     }
 
 
-def _in_passes(sizing: Sizing, snapshot: Snapshot) -> bool:
-    """Whether only rules are too many, of one file alone: no split helps, but passes do."""
-    if {reason.code for reason in sizing.reasons} != {"sop_over_reserve"}:
-        return False
-    reserve = sizing.reserve
-    rules = {
-        file.path: [binding.tokens for binding in snapshot.rules.bind(file.path)]
-        for file in sizing.files
-    }
-    alone = any(sum(each) > reserve for each in rules.values())
-    return alone and all(tokens <= reserve for each in rules.values() for tokens in each)
-
-
 def run_gates(step: StepRun) -> Result:
     """The gates as they stood when the plan began, over exactly the tree that was developed."""
-    work = step.run.newest(DEVELOP)
+    work = step.run.work()
     if work is None:
         return Erred("there is nothing to judge: no developer has worked yet.")
     data = step.noted("gates")
     if data is None:
-        report = _report(step, kinds.attempt(work))
+        report = gate_report(step.services, step.run, work, step.do.action.payload)
         if isinstance(report, Erred):
             return report
-        facts = without_unasked(report)
-        red = [each.message for each in report.gates if each.name == RED]
-        facts["warnings"] = [*report.warnings, *red]
-        data = step.note(kinds.GATED, "gates", facts)
+        data = step.note(kinds.GATED, "gates", gate_facts(report))
     judged = cast("kinds.GatesData", data)  # what was noted as `GATED`
     if judged["passed"]:
         return Succeeded({"feedback": "\n".join(judged.get("warnings") or ())})
     return Refused({"feedback": gate_feedback(judged) or "the gates did not pass."})
 
 
-def _report(step: StepRun, work: kinds.AttemptData) -> GateReport | Erred:
-    services = step.services
+def gate_facts(report: GateReport) -> Data:
+    """What is noted of gates that were run over a tree."""
+    facts = without_unasked(report)
+    red = [each.message for each in report.gates if each.name == RED]
+    facts["warnings"] = [*report.warnings, *red]
+    return facts
+
+
+def gate_report(
+    services: LoopServices,
+    run: RunState,
+    work: kinds.AttemptData,
+    payload: Mapping[str, Json] | None = None,
+) -> GateReport | Erred:
+    """What the gates say to work, floors included; or why they can say nothing."""
     span = f"{work['base']}..{work['commit']}"
     found = change(services.root, span)
-    begin = services.worktrees.begin(step.run.plan)
-    listed = gates_of(services, step.run, replace(found, base=begin), step.do.action.payload)
-    unsound = _unsound(listed)
-    if unsound:
-        return Erred(unsound)
+    begin = services.worktrees.begin(run.plan)
+    listed = gates_of(services, run, begin, found.head, payload)
+    wrong = unsound(listed)
+    if wrong:
+        return Erred(wrong)
     bounds = bounds_in_run(listed)
+    known = base_results(services, run.plan)
     report = run_for(
         services.root,
         listed.ready,
         span=span,
-        constraints=services.plan(step.run.plan).plan.constraints,
+        constraints=services.plan(run.plan).plan.constraints,
         tests=listed.tests,
         base_tests=listed.base_tests,
         mutate_seconds=listed.mutate_seconds if listed.mutate else 0,
         bounds=bounds,
+        known=known,
     )
     broken = [each for each in report.gates if each.required and each.status is GateStatus.REFUSED]
     if broken:  # it says nothing of the work, so no attempt is lost to it
         return Erred("; ".join(f"gate {each.name}: {each.message}" for each in broken))
-    task = services.task_of(step.run)
+    task = services.task_of(run)
     if task.type is TaskType.WRITE_TESTS:
         from hornbook.loop.steps.red_gates import judged_red  # noqa: PLC0415  # start-up of execute
 
         report = judged_red(
-            services.root, report, listed.ready, span=span, files=task.files, bounds=bounds
+            services.root,
+            report,
+            listed.ready,
+            span=span,
+            files=task.files,
+            bounds=bounds,
+            known=known,
         )
-    every = (*report.gates, *_floors(work), *_planned(step, task, work), *_rejected(step, work))
+    floors = (*_floors(work), *_planned(services, run, task, work), *_rejected(run, work))
+    every = (*report.gates, *floors)
     passed = report.passed and has_passed(every)
+    every = (*every, *_together(run, passed=passed))
     return replace(report, gates=every, passed=passed, base=begin)
 
 
 def gates_of(
-    services: LoopServices, run: RunState, found: Change, payload: Mapping[str, Json] | None = None
+    services: LoopServices,
+    run: RunState,
+    base: str,
+    head: str,
+    payload: Mapping[str, Json] | None = None,
 ) -> GateList:
     """The gates of a change: those of its base, and what the workflow of the run adds to them.
 
@@ -156,17 +172,17 @@ def gates_of(
     Raises:
         ConfigError: The workflow asks for what cannot be added.
     """
-    listed = gates_for_change(services.root, found)
+    begun, judged = commit_at(services.root, base), commit_at(services.root, head)
+    listed = gates_between(begun, judged)
     if payload is None and run.machine is not None:
         payload = payload_of(run.machine, GATES)
     if not payload:
         return listed
     asked = asked_gates(payload.get("preset"), payload.get("overrides"))
-    base, head = commit_at(services.root, found.base), commit_at(services.root, found.head)
-    return with_asked(listed, asked, base, head)
+    return with_asked(listed, asked, begun, judged)
 
 
-def _unsound(listed: GateList) -> str | None:
+def unsound(listed: GateList) -> str | None:
     """Why the gates can judge nothing, which no developer can mend."""
     if not listed.ready:
         return listed.message or "no gate can be run: see `hornbook gates list`."
@@ -175,6 +191,42 @@ def _unsound(listed: GateList) -> str | None:
         return None
     told = "; ".join(f"{each.gate.name}: {', '.join(each.reasons)}" for each in refused)
     return f"gates that cannot fail are refused: {told}"
+
+
+def newest_base(events: Sequence[Event]) -> tuple[Event | None, Event | None]:
+    """The newest word of the gates on a plan's base, and a person's word on it since."""
+    gated: Event | None = None
+    said: Event | None = None
+    for event in events:
+        if event.kind == kinds.BASE_GATED:
+            gated, said = event, None
+        elif event.kind == kinds.ANSWERED and kinds.answer(event).get("about") == BASE:
+            said = event
+    return gated, said
+
+
+def is_taken_as_known(said: Event | None) -> bool:
+    """Whether a person took a red base as known: by saying so, or by a plan that goes by it."""
+    return said is not None and kinds.answer(said).get("action") in {"accept", "amend"}
+
+
+def base_results(services: LoopServices, plan: str) -> BaseResults:
+    """What the gates said before anybody worked, as far as no approved work mended it since."""
+    base, said = newest_base(services.events(plan))
+    if base is None:
+        return NOTHING_KNOWN
+    before = {each.name: each for each in msgspec.convert(base.data["gates"], list[GateResult])}
+    if any(each.status is not GateStatus.PASSED for each in before.values()):
+        # What approved work mended since then may not be broken again.
+        for run in services.runs(plan):
+            gated = run.newest(kinds.GATED)
+            if run.status == "approved" and gated is not None and gated.seq > base.seq:
+                after = msgspec.convert(gated.data["gates"], list[GateResult])
+                before |= {each.name: each for each in after if each.name in before}
+    known = ""
+    if said is not None and is_taken_as_known(said):
+        known = f"{said.principal.id}: {kinds.answer(said).get('reason')}"
+    return BaseResults(tuple(before.values()), known)
 
 
 def _floors(work: kinds.AttemptData) -> list[GateResult]:
@@ -194,7 +246,24 @@ def _floors(work: kinds.AttemptData) -> list[GateResult]:
     return [whole, GateResult(CHANGE, required=True, status=GateStatus.FAILED, message=said)]
 
 
-def _planned(step: StepRun, task: PlanTask, work: kinds.AttemptData) -> list[GateResult]:
+def _together(run: RunState, *, passed: bool) -> list[GateResult]:
+    """Says of work on top of what came first that this is what was judged."""
+    newest = run.newest(DEVELOP, kinds.MERGED)
+    if newest is None or newest.kind == DEVELOP:
+        return []
+    said = f"the work is judged on top of {newest.data['base'][:12]}, which came first"
+    if not passed:
+        said = (
+            "these gates passed over the work alone, and fail over it together with what other "
+            "tasks brought onto the plan's branch first, which is part of the files now"
+        )
+    status = GateStatus.PASSED if passed else GateStatus.FAILED
+    return [GateResult(TOGETHER, required=True, status=status, message=said)]
+
+
+def _planned(
+    services: LoopServices, run: RunState, task: PlanTask, work: kinds.AttemptData
+) -> list[GateResult]:
     """Whether what the task declares was done: new files are there, the others were touched.
 
     A file that need not change is excused by a line of the developer's answer. Of a task with
@@ -202,8 +271,8 @@ def _planned(step: StepRun, task: PlanTask, work: kinds.AttemptData) -> list[Gat
     """
     if not work["files"] or not task.files:
         return []
-    ledger = step.services.ledger(step.run.plan)
-    there = git.files_at(step.services.root, work["commit"])
+    ledger = services.ledger(run.plan)
+    there = git.files_at(services.root, work["commit"])
     parts = ledger.continued
     shared = task.number in parts or any(task.number in each for each in parts.values())
     excused = {found["path"] for found in _UNTOUCHED.finditer(work["result"])}
@@ -224,10 +293,10 @@ def _planned(step: StepRun, task: PlanTask, work: kinds.AttemptData) -> list[Gat
     return [GateResult(PLANNED, True, status, output="\n".join(told), message=said)]
 
 
-def _rejected(step: StepRun, work: kinds.AttemptData) -> list[GateResult]:
+def _rejected(run: RunState, work: kinds.AttemptData) -> list[GateResult]:
     """A floor that fails where a reviewer rejected exactly this tree before."""
     before: list[str] = []
-    for event in step.run.of(kinds.CHECKED, kinds.ANSWERED):
+    for event in run.of(kinds.CHECKED, kinds.ANSWERED):
         if event.kind == kinds.ANSWERED:  # by another plan the same work may be right
             before = [] if kinds.answer(event).get("action") == "amend" else before
             continue

@@ -1,16 +1,16 @@
 """The steps that tell others: approvals and triggers; words to a person are asked elsewhere."""
 
-from hornbook.commits.writer import ApprovalProof
-from hornbook.loop.protocol import WorktreeSnapshot
-from hornbook.loop.runs.state import RunState
+from hornbook.commits.plan_branch import BranchMoved
+from hornbook.loop.runs.state import HOLDS
 from hornbook.loop.steps.ask_person import signal
-from hornbook.loop.steps.services import LoopServices, StepRun
+from hornbook.loop.steps.merge import approval, merge
+from hornbook.loop.steps.services import StepRun
 from hornbook.loop.steps.start import trigger
-from hornbook.loop.workflow.interpreter import Erred, Result, Succeeded
+from hornbook.loop.workflow.interpreter import Erred, Reopened, Result, Succeeded
 from hornbook.loop.workflow.subjects import APPROVED, COMPLETE
 from hornbook.plans import run_kinds as kinds
-from hornbook.plans.events import Data, Event
-from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE, TRIGGER
+from hornbook.plans.events import Data
+from hornbook.plans.run_kinds import ERROR, ESCALATE, TRIGGER
 
 
 def publish(step: StepRun) -> Result:
@@ -34,37 +34,16 @@ def _complete(step: StepRun, payload: Data) -> Result:
         told = {"event": "task_decomposed", **payload}
         step.once(kinds.PUBLISHED, "published", lambda: {"payload": told})
         return Succeeded()
-    work, checked = step.run.newest(DEVELOP), step.run.newest(kinds.CHECKED)
-    if work is None or checked is None or not _is_about(checked, work):
+    if step.noted("approved") is not None:
+        return Succeeded()
+    work, checked = step.run.reviewed_work(), step.run.newest(kinds.CHECKED)
+    if work is None or checked is None or kinds.checked(checked)["tree"] != work["tree"]:
         return Erred("there is no accepted review of the newest change.")
-    about = kinds.attempt(work)
-    step.once(
-        kinds.APPROVED,
-        "approved",
-        lambda: approval(step.services, step.run, about, proof=checked.hash),
-    )
+    made = approval(step.services, step.run, work, proof=checked.hash)
+    if isinstance(made, BranchMoved):
+        merged = merge(step.services, step.run, step.number, work, made.tip)
+        return Reopened(
+            merged["feedback"] if merged["conflicts"] else "", merged["review"] == HOLDS
+        )
+    step.note(kinds.APPROVED, "approved", made)
     return Succeeded()
-
-
-def _is_about(checked: Event, work: Event) -> bool:
-    """Whether a review was of the tree that an attempt left."""
-    return kinds.checked(checked)["tree"] == kinds.attempt(work)["tree"]
-
-
-def approval(
-    services: LoopServices, run: RunState, work: kinds.AttemptData, *, proof: str, by: str = ""
-) -> Data:
-    """Make the commit of approved work; what its event says.
-
-    `proof` is the hash of the event that the approval rests on, `by` the person whose word it is.
-    """
-    context = run.newest(kinds.ASSEMBLED)
-    packets = kinds.context(context).get("packets", []) if context is not None else []
-    receipts = [packet["receipt_sha256"] for packet in packets]
-    told = ApprovalProof(
-        f"plan.{run.plan}", str(run.task), run.id, ", ".join(receipts), events=proof, by=by
-    )
-    snapshot = WorktreeSnapshot(work["commit"], work["tree"], tuple(work["files"]))
-    title = services.task_of(run).title
-    commit = services.worktrees.approve(run.plan, snapshot, work["base"], title, told.trailers)
-    return {"task": run.task, "commit": commit, "tree": work["tree"], "receipts": receipts}

@@ -12,7 +12,7 @@ from pathlib import Path
 from hornbook.agents.embedded.progress import Verification, new_failures, red_obstacles
 from hornbook.commits.change import change
 from hornbook.commits.commit import commit_at
-from hornbook.gates.base_tests import gates_of_tests, skipped_in, told
+from hornbook.gates.base_tests import BaseResults, gates_of_tests, skipped_in, told
 from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.gate_confinement import GateBounds
 from hornbook.gates.gate_list import below
@@ -32,6 +32,7 @@ def judged_red(
     span: str,
     files: Sequence[str],
     bounds: GateBounds | None,
+    known: BaseResults,
 ) -> GateReport:
     """The report on a change that is to add failing tests, judged by that.
 
@@ -40,7 +41,8 @@ def judged_red(
     found = change(root, span)
     head = commit_at(root, found.head)
     tests = gates_of_tests(gates, lambda gate: below(gate, head.text))
-    before = run_for(root, tests, span=f"{found.merge_base}..{found.merge_base}", bounds=bounds)
+    unchanged = f"{found.merge_base}..{found.merge_base}"
+    before = run_for(root, tests, span=unchanged, bounds=bounds, known=known)
     results = tuple(each for each in report.gates if not each.name.startswith(_FLOOR))
     now = Verification(results, _without_floors(before.gates))
     changed = tuple(found.paths)

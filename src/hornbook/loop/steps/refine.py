@@ -13,13 +13,12 @@ from hornbook.loop.steps.ask_person import signal
 from hornbook.loop.steps.decompose import CHILDREN_SCHEMA, children_in
 from hornbook.loop.steps.develop import limits_of, telling, wait
 from hornbook.loop.steps.services import LoopServices, Pending, StepRun
-from hornbook.loop.steps.start import LATER
 from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
 from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
 from hornbook.plans.plan import Plan
-from hornbook.plans.principal import agent
+from hornbook.plans.principal import Principal, agent
 from hornbook.plans.run_records import question_text
 from hornbook.plans.state import PlanStatus
 from hornbook.plans.store import carried, rewritten, section_diff
@@ -170,7 +169,7 @@ def check(step: StepRun) -> Result:
     wrong = [
         f"line {each.line or 1}: {each.message}"
         for each in found.problems
-        if each.level is Level.ERROR and each.code not in LATER
+        if each.level is Level.ERROR
     ]
     return Refused({"feedback": "\n".join(wrong)}) if wrong else Succeeded({"feedback": ""})
 
@@ -196,7 +195,7 @@ def supersede(step: StepRun) -> Result:
     services, payload = step.services, step.do.action.payload
     old, new = str(payload["plan_slug"]), str(payload["successor"])
     before = services.ledger(old)
-    services.store.promote(new)
+    services.store.promote(new, by=_who_agreed(step))
     view, _ = services.book.tasks(new)
     tasks = view.state.tasks
     for number, commit in carried(before.tasks, _done(before), tasks).items():
@@ -212,6 +211,16 @@ def supersede(step: StepRun) -> Result:
     after = services.ledger(new)
     open_ones = [task.id_in(new) for task in tasks if not after.done(task.number)]
     return Succeeded({"tasks": [*open_ones]})
+
+
+def _who_agreed(step: StepRun) -> Principal | None:
+    """The person who was asked whether the successor may take the plan's place, and said so."""
+    said = [
+        event.principal
+        for event in step.run.of(kinds.ANSWERED)
+        if kinds.answer(event)["asked"] == "promote"
+    ]
+    return said[-1] if said else None
 
 
 def _done(ledger: Ledger) -> dict[int, str]:

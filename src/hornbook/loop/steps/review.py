@@ -48,7 +48,7 @@ from hornbook.loop.workflow.interpreter import Erred, Refused, Result, Succeeded
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
 from hornbook.plans.principal import agent
-from hornbook.plans.run_kinds import DEVELOP, REVIEW
+from hornbook.plans.run_kinds import REVIEW
 from hornbook.plans.run_records import spent
 from hornbook.review.check import check_reviews
 from hornbook.review.judgement import Judgement, Route, Ruling
@@ -65,17 +65,17 @@ OVERFLOW = frozenset({Outcome.TOO_BIG})
 
 def assemble(step: StepRun) -> Result | HandedOver:
     """The reviewer's packet for exactly the tree that the gates passed, whole or refused."""
-    work = step.run.newest(DEVELOP)
+    work = step.run.work()
     if work is None:
         return Erred("there is nothing to review: no developer has worked yet.")
-    data = step.noted("context") or _assembled(step, kinds.attempt(work))
+    data = step.noted("context") or _assembled(step, work)
     if data["outcome"] in OVERFLOW:
         return HandedOver(
             "task-decomposition", "The change does not fit: " + " ".join(data["reasons"])
         )
     if not data["packets"]:
         return Erred(f"{data['outcome']}: " + " ".join(data["reasons"]))
-    _plant(step, kinds.attempt(work), data)
+    _plant(step, work, data)
     return Succeeded(output_of_packet(data["sop_ids"]))
 
 
@@ -159,7 +159,7 @@ def _keep(step: StepRun, packet: Packet) -> dict[str, object]:
     """Keep a packet's prompt and receipt; what an event says of them."""
     context = packet.context
     step.services.keep(step.run, "inputs", f"{context.sha256}.md", context.text or "")
-    return packet_data(step.services, packet)
+    return packet_data(step.services, step.run.plan, packet)
 
 
 def reviewing_model(services: LoopServices, *others: str) -> str:
@@ -518,6 +518,7 @@ def _checked(step: StepRun, given: Sequence[_Papers]) -> dict[str, object]:
     at = datetime.fromisoformat(services.clock())
     occasion = Occasion(at, run.id, f"plan.{run.plan}", run.task, number)
     path = record_review(services.places, judged, occasion)
+    services.exchange.put(run.plan, path)
     return _facts(judgement, given, path)
 
 

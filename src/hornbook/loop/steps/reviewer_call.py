@@ -16,9 +16,9 @@ from hornbook.loop.steps.develop import limits_of, telling
 from hornbook.loop.steps.services import LoopServices, StepRun
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data
-from hornbook.plans.files import write_if_changed
 from hornbook.review.judgement import ReviewProblem
 from hornbook.review.opinions import REFUTING
+from hornbook.review.review_record import keep_receipt
 
 
 class Opinion(StrEnum):
@@ -61,16 +61,14 @@ def call_reviewer(step: StepRun, call: ReviewerCall) -> Answer:
     return call.worker.work(assignment, telling(step, call.worker.name))
 
 
-def packet_data(services: LoopServices, packet: Packet) -> dict[str, object]:
+def packet_data(services: LoopServices, plan: str, packet: Packet) -> dict[str, object]:
     """What an event says of a packet, whose receipt is kept as a record."""
     context = packet.context
     facts = receipt(context, packet.made_for)
-    name = str(facts["receipt_sha256"])
-    record = services.places.records / "receipts" / f"{name[:16]}.json"
-    write_if_changed(record, json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
+    services.exchange.put(plan, keep_receipt(services.places, facts))
     return {
         "prompt_sha256": context.sha256,
-        "receipt_sha256": name,
+        "receipt_sha256": str(facts["receipt_sha256"]),
         "sop_ids": list(context.sop_ids),
         "asked": list(context.answer_ids),
         "tokens": context.tokens,

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from hornbook.context.named_files import is_glob, matching
 from hornbook.disk import to_milliseconds
 from hornbook.errors import NotFound
 from hornbook.loop.plan_book import PlanBook
-from hornbook.loop.protocol import Staff, StepKind, Worktrees
+from hornbook.loop.protocol import Exchange, NoExchange, Staff, StepKind, Worktrees
 from hornbook.loop.runs.files import Projections
 from hornbook.loop.runs.state import RunState
 from hornbook.loop.workflow.definition import Workflow, Workflows
@@ -67,6 +67,7 @@ class LoopServices:
     book: PlanBook
     workflows: Workflows
     projections: Projections
+    exchange: Exchange = field(default_factory=NoExchange)
 
     @property
     def root(self) -> Path:
@@ -88,6 +89,13 @@ class LoopServices:
         if found is None:
             raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
         return found
+
+    def begun(self, plan: str, run_id: str) -> RunState | None:
+        """A run of a plan, if it was begun; no other plan is looked at."""
+        if not self.store.has(plan):
+            return None
+        self.log.sync(plan)
+        return self.projections.run(self.events(plan), run_id)
 
     def runs(self, plan: str) -> list[RunState]:
         """All runs of a plan, oldest first."""
@@ -111,12 +119,22 @@ class LoopServices:
         return PlanBook.task(self.plan(run.plan), str(run.task))
 
     def base_of(self, run: RunState) -> str:
-        """The commit that a run's task builds on: what it depends on, and its subtasks."""
+        """The commit that a run's task builds on: what it depends on, and its subtasks.
+
+        Once its work was put on top of the plan's branch it is that, and what was asked for since.
+        """
         ledger = self.ledger(run.plan)
         number = ledger.number(str(run.task))
-        parts = [ledger.commits(child) or () for child in ledger.continued.get(number, ())]
-        subtasks = [commit for part in parts for commit in part]
-        return self.worktrees.base_for(run.plan, [*ledger.built_on(ledger.task(number)), *subtasks])
+        merged = run.newest(kinds.MERGED)
+        if merged is None:
+            built_on = ledger.built_on(ledger.task(number))
+            subtasks = ledger.continued.get(number, ())
+        else:
+            built_on = [kinds.merged(merged)["base"]]
+            since = [event for event in run.of(kinds.CONTINUED) if event.seq > merged.seq]
+            subtasks = tuple(event.data["child"] for event in since)
+        parts = [commit for child in subtasks for commit in ledger.commits(child) or ()]
+        return self.worktrees.base_for(run.plan, [*built_on, *parts])
 
     def paths_of(self, plan: PlanState, task: PlanTask, base: str) -> list[str]:
         """The files of a task at a commit; one that names none may touch all that the plan may."""
@@ -146,6 +164,7 @@ class LoopServices:
         """Keep what a step saw or said with its task, for people."""
         path = self.task_folder(run) / "artifacts" / folder / name
         write_if_changed(path, text)
+        self.exchange.put(run.plan, path)
         return path
 
     def task_folder(self, run: RunState) -> Path:
@@ -158,10 +177,13 @@ class LoopServices:
         plan: str,
         run_id: str,
         data: Mapping[str, object],
+        *,
+        by: Principal | None = None,
     ) -> Event:
         """The event that begins a run; asked for again, the one that is there."""
         facts = self.beginning(plan, run_id, data)
-        event, _ = self.log.append(plan, kinds.STARTED, facts, key=event_keys.run_started(run_id))
+        key = event_keys.run_started(run_id)
+        event, _ = self.log.append(plan, kinds.STARTED, facts, key=key, by=by)
         return event
 
     def beginning(self, plan: str, run_id: str, data: Mapping[str, object]) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hornbook.commits.commit import commit_at
+from hornbook.commits.commit import Commit, commit_at
 from hornbook.context.budget import endpoint
 from hornbook.context.templates.roles import step_templates
 from hornbook.errors import NotFound, UsageError
@@ -14,13 +14,12 @@ from hornbook.loop.steps.services import LoopServices, StepRun
 from hornbook.loop.workflow.expressions import written_out
 from hornbook.loop.workflow.interpreter import start as begun
 from hornbook.plans.plan import PlanTask
+from hornbook.plans.principal import Principal
 from hornbook.plans.run_kinds import TRIGGER
 from hornbook.plans.state import PlanState, PlanStatus
 from hornbook.vocabulary.terms import Level
 
 EXECUTE = "plan-and-execute"
-LATER = frozenset({"task_too_large"})
-"""What a check of a plan finds that does not keep it from starting: such a task is split."""
 
 
 def refusal(services: LoopServices, plan: str) -> str | None:
@@ -37,18 +36,19 @@ def refusal(services: LoopServices, plan: str) -> str | None:
         )
     if state.status is PlanStatus.SUPERSEDED:
         raise UsageError(f"plan {plan} is superseded by {state.superseded_by}: execute that one.")
+    checked = services.book.check(plan)
     problems = [
-        f"{each.path}, line {each.line or 1}: {each.message}"
-        for each in services.book.check(plan).problems
-        if each.level is Level.ERROR and each.code not in LATER
+        f"{each.path}, line {each.line or 1}: {each.message} ({each.code})"
+        for each in checked.problems
+        if each.level is Level.ERROR
     ]
-    problems += _unused_definitions(services, plan)
+    problems += _unused_definitions(services, plan, checked.head)
     return "\n".join(problems) or None
 
 
-def _unused_definitions(services: LoopServices, plan: str) -> Iterator[str]:
+def _unused_definitions(services: LoopServices, plan: str, head: Commit | None) -> Iterator[str]:
     """What templates and workflows say that no run of the plan would follow."""
-    for path in uncommitted(services.root):
+    for path in uncommitted(services.root, head):
         yield (
             f"{path} is not committed as it stands, and runs follow what is committed: commit or "
             "restore it."
@@ -89,8 +89,9 @@ def begin_task(
     *,
     agent: str | None,
     parent: str | None,
+    by: Principal | None = None,
 ) -> None:
-    """Begin the run of a task.
+    """Begin the run of a task; `by` is who wants it, by default the loop.
 
     Raises:
         UsageError: What it depends on is not done, or somebody works on it already.
@@ -110,7 +111,7 @@ def begin_task(
     if ledger.done(number):
         raise UsageError(f"task {number} of plan {plan} is done already.")
     data = task_run(services, state, task)
-    services.begin_run(plan, run_id, {**data, "agent": agent, "parent": parent})
+    services.begin_run(plan, run_id, {**data, "agent": agent, "parent": parent}, by=by)
 
 
 def task_run(services: LoopServices, state: PlanState, task: PlanTask) -> dict[str, object]:
@@ -132,6 +133,7 @@ def begin_plan(
     agent: str | None,
     parent: str | None = None,
     only: Sequence[int] = (),
+    by: Principal | None = None,
 ) -> None:
     """Begin the run of a plan: it starts tasks as they become ready; with `only`, just those."""
     data = {
@@ -141,7 +143,7 @@ def begin_plan(
         "payload": {"plan_slug": plan},
         "only": list(only),
     }
-    services.begin_run(plan, run_id, data)
+    services.begin_run(plan, run_id, data, by=by)
 
 
 def begin_task_run(step: StepRun, number: int) -> str:

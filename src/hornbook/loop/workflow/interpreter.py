@@ -21,7 +21,7 @@ from hornbook.loop.workflow.expressions import (
     resolve,
     text_of,
 )
-from hornbook.loop.workflow.subjects import APPROVED, COMPLETE, ActionType, Subject
+from hornbook.loop.workflow.subjects import APPROVED, COMPLETE, GATES, ActionType, Subject
 from hornbook.plans.run_kinds import ERROR, ESCALATE, TRIGGER
 
 
@@ -58,7 +58,21 @@ class Erred:
     seconds: float = 0
 
 
-Result: TypeAlias = Succeeded | Refused | Erred
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """Approved work met other work that came first: it is judged again together with that.
+
+    `refusal` is why the two cannot be brought together. While the `review` holds for both, only
+    the gates are run again.
+    """
+
+    refusal: str = ""
+    review: bool = False
+    seconds: float = 0
+
+
+Told: TypeAlias = Succeeded | Refused | Erred
+Result: TypeAlias = Told | Reopened
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +117,7 @@ class StepVisit(StrEnum):
     REFUSED = "refused"
     ERRED = "erred"
     SKIPPED = "skipped"
+    REOPENED = "reopened"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +139,10 @@ class StepAnswer:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowRun:
-    """A run at one moment: what was answered so far, and what comes next."""
+    """A run at one moment: what was answered so far, and what comes next.
+
+    `back_to` is the step that follows once gates pass that were run again for it.
+    """
 
     workflow: Workflow
     payload: Mapping[str, Json]
@@ -136,6 +154,7 @@ class WorkflowRun:
     outcome: WorkflowOutcome = WorkflowOutcome.FINISHED
     reason: str = ""
     to: tuple[str, ...] = ()
+    back_to: str | None = None
 
 
 def start(workflow: Workflow, payload: Mapping[str, Json]) -> WorkflowRun:
@@ -164,6 +183,8 @@ def advance(run: WorkflowRun, result: Result) -> WorkflowRun:
     if isinstance(do, Ended):
         raise UsageError("the run has ended: nothing can be told to it.")
     step = run.workflow.step(do.step)
+    if isinstance(result, Reopened):
+        return _reopened(run, step, result)
     if isinstance(result, Refused) and not step.action.rule.judges:
         raise UsageError(f"`{step.action.subject}` cannot say no: tell its error.")
     checked = _checked(step, result)
@@ -173,9 +194,10 @@ def advance(run: WorkflowRun, result: Result) -> WorkflowRun:
         answers={**run.answers, **dict.fromkeys(step.names, _answer(step, checked))},
         trail=(*run.trail, Trace(step.name, _visit(checked), run.iteration)),
         seconds=run.seconds + (0 if waits else max(0, result.seconds)),
+        back_to=None,
     )
     if isinstance(checked, Succeeded):
-        return _moved(_signalled(told, step, do.action), step.on_success)
+        return _moved(_signalled(told, step, do.action), run.back_to or step.on_success)
     return _after_failure(told, step, checked)
 
 
@@ -213,6 +235,33 @@ def payload_of(run: WorkflowRun, subject: str) -> Mapping[str, Json]:
             except Unresolved:
                 return {}
     return {}
+
+
+def _reopened(run: WorkflowRun, step: Step, result: Reopened) -> WorkflowRun:
+    """The run back at the gates that its work passed; a refusal counts as theirs.
+
+    Raises:
+        UsageError: No gates were run, which no workflow that is loaded allows.
+    """
+    passed = (
+        run.workflow.step(each.step)
+        for each in reversed(run.trail)
+        if run.workflow.step(each.step).action.subject == GATES and each.visit is StepVisit.DONE
+    )
+    gates = next(passed, None)
+    if gates is None:
+        raise UsageError(f"`{step.name}` comes before any gates: nothing was judged.")
+    told = replace(
+        run,
+        trail=(*run.trail, Trace(step.name, StepVisit.REOPENED, run.iteration)),
+        seconds=run.seconds + max(0, result.seconds),
+        back_to=step.name if result.review else None,
+    )
+    if not result.refusal:
+        return replace(told, upcoming=_do(told, gates))
+    refused = Refused({"feedback": result.refusal})
+    answers = {**run.answers, **dict.fromkeys(gates.names, _answer(gates, refused))}
+    return _after_failure(replace(told, answers=answers), gates, refused)
 
 
 def _after_failure(run: WorkflowRun, step: Step, result: Refused | Erred) -> WorkflowRun:
@@ -347,7 +396,7 @@ def _resolved(run: WorkflowRun, action: Action) -> ResolvedAction:
 # Results
 
 
-def _checked(step: Step, result: Result) -> Result:
+def _checked(step: Step, result: Told) -> Told:
     """The result with its optional lists filled in; an error where the answer lacks something."""
     if isinstance(result, Erred):
         return result
@@ -363,21 +412,21 @@ def _checked(step: Step, result: Result) -> Result:
     return replace(result, output=output)
 
 
-def _why(step: Step, result: Result) -> str:
+def _why(step: Step, result: Told) -> str:
     if isinstance(result, Erred):
         return result.error or "it gave no reason."
     told = result.output.get("reason") or result.output.get("feedback")
     return str(told) if told else f"`{step.action.subject}` said no."
 
 
-def _answer(step: Step, result: Result) -> StepAnswer:
+def _answer(step: Step, result: Told) -> StepAnswer:
     if isinstance(result, Erred):
         return StepAnswer(error=_why(step, result))
     refused = isinstance(result, Refused)
     return StepAnswer(dict(result.output), _why(step, result) if refused else None)
 
 
-def _visit(result: Result) -> StepVisit:
+def _visit(result: Told) -> StepVisit:
     kinds = {Succeeded: StepVisit.DONE, Refused: StepVisit.REFUSED, Erred: StepVisit.ERRED}
     return kinds[type(result)]
 

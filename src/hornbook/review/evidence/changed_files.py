@@ -6,36 +6,33 @@ only renamed has no line to cite, so that its name is enough.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from hornbook.commits.change import Change
 from hornbook.commits.content import FileChange
+from hornbook.review.evidence.ban_forms import CodeLines
+from hornbook.review.evidence.file_kinds import (
+    NO_CODE,
+    SETTINGS,
+    is_code,
+    is_lock,
+    is_script,
+    kind_of,
+)
 from hornbook.review.evidence.places import meant
 from hornbook.review.evidence.quotes import squeezed
 from hornbook.review.judgement import Citation
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 _CHANGED_LINE = re.compile(r"^[+-](?!\+\+ |-- )", re.MULTILINE)
-# Kinds of files that hold prose, data or pictures, and no code.
-PROSE = frozenset(
-    ["adoc", "md", "mdc", "mdx", "pdf", "rst", "txt", "LICENSE"]
-)  # a list of ten lines is no help
-_DATA = "bin cfg conf csv gif ico ini jpeg jpg json lock png svg toml tsv webp xml yaml yml"
+SHORT = 60
+"""Lines of a new file that are read though it calls itself generated."""
 LONGEST_RANGE = 40
 """How many lines may be cited at once where little of them changed."""
-_SETTINGS = frozenset(["cfg", "conf", "ini", "json", "toml", "xml", "yaml", "yml"])
-# Settings that are programs: what they say is run.
-_RUN = re.compile(r"(?:^|/)\.(?:github/(?:workflows|actions)/|gitlab-ci\.yml$|circleci/)")
-NO_CODE = PROSE | frozenset(_DATA.split())
 Span = tuple[int, int]
-
-
-def kind_of(path: str) -> str:
-    """The end of a file's name that tells what it holds; else the name."""
-    name = path.rpartition("/")[2]
-    return name.rpartition(".")[2].lower() if "." in name else name
 
 
 class Tree(Protocol):
@@ -53,7 +50,8 @@ class ChangedFile:
     """One changed file: `before` is its path at the merge base, and hunks are spans of lines.
 
     `code` must be looked at, file by file, and `settings` where there is no code; `citable` has a
-    line that can be cited; `added` are the numbers of the lines that are new.
+    line that can be cited; `added` are the numbers of the lines that are new, `removed` the lines
+    of code that are gone, without blanks around them.
     """
 
     path: str
@@ -66,6 +64,11 @@ class ChangedFile:
     gone: bool = False
     added: tuple[int, ...] = ()
     settings: bool = False
+    removed: tuple[str, ...] = ()
+    only_said: bool = False
+    """Whether it would be code, and only its own words or name call it generated, though it is new
+    or little of it changed.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class Reviewed:
     old: Tree | None = None
     files: Mapping[str, ChangedFile] = field(default_factory=dict)
     _squeezed: dict[tuple[str, bool], list[str]] = field(default_factory=dict, compare=False)
+    _code: dict[str, CodeLines] = field(default_factory=dict, compare=False)
+    _gained: dict[str, Counter[str]] = field(default_factory=dict, compare=False)
 
     def named(self, written: str) -> str | None:
         """The file of the trees that a written path means, if it means one."""
@@ -107,6 +112,31 @@ class Reviewed:
         if key not in self._squeezed:
             self._squeezed[key] = [squeezed(line) for line in self.lines(path, old=old)]
         return self._squeezed[key]
+
+    def code_of(self, path: str) -> CodeLines:
+        """The lines of a file at HEAD, with and without remarks and strings; read once."""
+        if path not in self._code:
+            self._code[path] = CodeLines(path, self.lines(path, old=False))
+        return self._code[path]
+
+    def is_moved(self, path: str, number: int) -> bool:
+        """Whether a line that was added stood in changed code before, and is gone there.
+
+        Where more of the same are added than are gone, none of them counts as moved.
+        """
+        if not self._gained:
+            self._gained["added"] = Counter(self._added_code())
+            self._gained["removed"] = Counter(
+                line for file in self.files.values() for line in file.removed
+            )
+        line = self.lines(path, old=False)[number - 1].strip()
+        gone = self._gained["removed"][line]
+        return gone > 0 and self._gained["added"][line] <= gone
+
+    def _added_code(self) -> Iterator[str]:
+        for path, file in self.files.items():
+            lines = self.lines(path, old=False) if file.code else []
+            yield from (lines[each - 1].strip() for each in file.added if each <= len(lines))
 
     def changed_code(self) -> dict[str, str]:
         """The texts of the changed files with nothing but their hunks, every line at its number."""
@@ -145,6 +175,11 @@ def nothing_to_cite(bound: Iterable[str], reviewed: Reviewed) -> bool:
     return not any(file.citable for file in files)
 
 
+def nothing_added(bound: Iterable[str], reviewed: Reviewed) -> bool:
+    """Whether the change only takes lines away from the files that rules bind."""
+    return not any(reviewed.files[path].added for path in bound if path in reviewed.files)
+
+
 def changed_files(
     change: Change, texts: Mapping[str, str], is_generated: Callable[[FileChange, str], bool]
 ) -> dict[str, ChangedFile]:
@@ -167,20 +202,51 @@ def _changed_file(
     new = tuple(_spans((hunk[3], hunk[4]) for hunk in hunks))
     old = tuple(_spans((hunk[1], hunk[2]) for hunk in hunks))
     citable = bool(text and new)
-    written = citable and not is_generated(each, text or "")
-    kind = kind_of(each.path)
+    added = list(_marked_lines(patch, hunks, "+"))
+    claimed = citable and is_generated(each, text or "")
+    written = citable and not (claimed and _is_believed(each, added))
+    removed = list(_marked_lines(patch, hunks, "-"))
     return ChangedFile(
         each.path,
         None if each.status == "A" else each.before or each.path,
         new,
         old,
         len(_CHANGED_LINE.findall(patch, hunks[0].end())) if hunks else 0,
-        written and (kind not in NO_CODE or _RUN.search(each.path) is not None),
+        written and is_code(each.path, added),
         citable,
         each.status == "D",
         tuple(_added(patch, hunks)),
-        written and kind in _SETTINGS,
+        written and kind_of(each.path) in SETTINGS,
+        tuple(line.strip() for line in removed)
+        if is_code(each.before or each.path, removed)
+        else (),
+        citable and not written and _is_short(each, added) and is_code(each.path, added),
     )
+
+
+def _is_short(each: FileChange, added: Sequence[str]) -> bool:
+    """Whether what calls itself generated may have been written by hand: it is new, or little."""
+    return each.status == "A" or (len(added) <= SHORT and not is_lock(each.path))
+
+
+def _is_believed(each: FileChange, added: Sequence[str]) -> bool:
+    """Whether a file that calls itself generated need not be looked at.
+
+    One that is new, and no longer than what people write at once, is read all the same: nothing but
+    its own word speaks for it. What tools write to lock versions goes by its name.
+    """
+    if each.status != "A" or is_lock(each.path):
+        return True
+    if kind_of(each.path) == "lock" or is_script(added):
+        return False
+    return len(added) > SHORT or kind_of(each.path) in NO_CODE
+
+
+def _marked_lines(patch: str, hunks: Sequence[re.Match[str]], mark: str) -> Iterator[str]:
+    """The lines that a patch adds or removes, without their mark."""
+    for line in patch[hunks[0].end() :].split("\n") if hunks else ():
+        if line.startswith(mark):
+            yield line[1:]
 
 
 def _added(patch: str, hunks: Sequence[re.Match[str]]) -> Iterator[int]:

@@ -2,10 +2,10 @@
 
 Evidence is prose. A place is `path:line`, `path:first-last`, several of them after commas,
 `path:-line` for a line that the change removed, and what people and models write for the same:
-`path#L35`, `path, line 35`, `lines 35 to 40 of path`. The path is the longest run of words before
-the number that is a file of the change's trees. It may have the `a/` or `b/` of a diff,
-backslashes, or be the end of just one changed file's path. What only looks like a path counts as a
-place too, so that an invented file is refused and not overlooked.
+`path#L35`, `path@35`, `path, line 35`, `lines 35 to 40 of path`. The path is the longest run of
+words before the number that is a file of the change's trees. It may have the `a/` or `b/` of a
+diff, backslashes, or be the end of just one changed file's path. What only looks like a path counts
+as a place too, so that an invented file is refused and not overlooked.
 
 What stands in backticks is a quote, unless it is a place or a file's name. A quote right behind a
 place says what stands there; all others may be prose, such as what the code does not do. Text in
@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from hornbook.review.evidence.languages import LINE
 from hornbook.review.judgement import Citation
 
 LONGEST_PATH = 1024
@@ -29,18 +30,21 @@ _TICKS = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _DASH = "[-\N{EN DASH}\N{EM DASH}]"
 _LINES = rf"[-+]?[0-9]{{1,9}}(?:{_DASH}[-+]?[0-9]{{1,9}})?"
 # `path:line:column`, as compilers print it, is its line; `path:3,7-9` are several places.
-_COLON = re.compile(rf":({_LINES}(?:,\s?{_LINES})*)(?![0-9])(?::[0-9]+)?")
+_COLON = re.compile(rf"[:@]~?({_LINES}(?:,\s?{_LINES})*)(?![0-9])(?::[0-9]+)?")
 _ANCHOR = re.compile(rf"#L([0-9]{{1,9}}(?:{_DASH}L?[0-9]{{1,9}})?)")
 _TO = rf"(?:\s*{_DASH}\s*|\s+to\s+|\s+and\s+|\s*,\s*)"
 _NUMBERS = rf"[0-9]{{1,9}}(?:{_TO}L?[0-9]{{1,9}})?"
 _WORDED = re.compile(
-    r"[\s,(:\[\N{EN DASH}\N{EM DASH}-]{1,3}(?:at |on |in )?(?:lines?\s|ll?\.\s?|L)"
-    rf"({_NUMBERS})",
+    r"[\s,(:\[\N{EN DASH}\N{EM DASH}-]{1,3}(?:(?:at|on|in|around|near|about|auf|à la|en la|na|"
+    r"alla) |~)?"
+    rf"(?:(?:{LINE})[\s=:]{{0,2}}|ll?\.\s?|L)({_NUMBERS})",
     re.IGNORECASE,
 )
 _WORDED_FIRST = re.compile(rf"\blines?\s+({_NUMBERS})\s+(?:of|in)\s+(\S+)", re.IGNORECASE)
 # Quotation marks of prose; an apostrophe inside of a word is none.
-_MARKS = re.compile(r""""([^"\n]{8,})"|“([^”\n]{8,})”|(?<!\w)'([^'\n]{8,})'(?!\w)""")
+_MARKS = re.compile(
+    r""""([^"\n]{8,})"|[“„]([^”“\n]{8,})[”“]|«\s*([^»\n]{8,}?)\s*»|(?<!\w)'([^'\n]{8,})'(?!\w)"""
+)
 _LANGUAGE = re.compile(r"\A[a-zA-Z+#-]{0,12}\n")
 _EDGES = "\"'()[]{}<>,;*.“”‘’«»"
 # Files whose names have no end that tells what they are.
@@ -52,7 +56,9 @@ _PATHLIKE = re.compile(
 _BETWEEN = re.compile(
     r"[\s:,;\-\N{EN DASH}\N{EM DASH}=>→()]*(?:has|is|says|reads|holds|shows)?[\s:]*"
 )
-_NO_PATH = re.compile(r"[\s\"'(\[<*,;]+")
+_NO_PATH = re.compile(r"[\s\"'(\[<*,;=]+")
+# `path:7: code` in one pair of ticks.
+_PLACE_AND_CODE = re.compile(rf"(\S+?[:@]{_LINES}):?\s+(\S.*)", re.DOTALL)
 
 Named = Callable[[str], str | None]
 """The path of the change's trees that a written one means; none if it means no file."""
@@ -63,7 +69,7 @@ class Pointers:
     """What an evidence text names: places in files, files alone, and pieces of code.
 
     `attached` are those of the quotes that stand right behind a place. `strange` are places in
-    files that no tree has, as they are written. `prose` is the text without its quotes.
+    files that no tree has, as they are written. `text` is all of it.
     """
 
     places: tuple[Citation, ...] = ()
@@ -72,7 +78,7 @@ class Pointers:
     attached: tuple[str, ...] = ()
     strange: tuple[str, ...] = ()
     too_many: bool = False
-    prose: str = ""
+    text: str = ""
 
 
 @dataclass(slots=True)
@@ -103,7 +109,7 @@ def read_places(evidence: str, named: Named) -> Pointers:
         tuple(dict.fromkeys(found.attached)),
         tuple(dict.fromkeys(found.strange)),
         too_many=len(places) > MOST or found.numbers > MOST_NUMBERS,
-        prose=prose,
+        text=evidence,
     )
 
 
@@ -116,6 +122,12 @@ def _without_quotes(evidence: str, named: Named, found: _Found) -> str:
         inside = tick[2].strip()
         if _COLON.match(evidence, end) or _is_place(inside, named) or named(plain(inside)):
             prose += inside
+            continue
+        both = _PLACE_AND_CODE.fullmatch(inside)
+        if both is not None and _is_place(both[1], named):
+            prose += both[1] + " "
+            found.quotes.append(both[2])
+            found.attached.append(both[2])
             continue
         quote = _LANGUAGE.sub("", tick[2]) if len(tick[1]) >= 3 else tick[2]
         found.quotes.append(quote)

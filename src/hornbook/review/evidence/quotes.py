@@ -26,8 +26,11 @@ def squeezed(text: str) -> str:
 
 
 def visible_length(text: str) -> int:
-    """How much of a quote can be read."""
-    return len(squeezed(text))
+    """How much of a quote can be read: between ellipses, the pieces that say where it stands."""
+    pieces = [squeezed(part) for part in _ELLIPSIS.split(text)]
+    if len(pieces) == 1:
+        return len(pieces[0])
+    return sum(len(piece) for piece in pieces if len(piece) >= _FEWEST)
 
 
 def holds(quote: str, text: str) -> bool:

@@ -28,6 +28,8 @@ from hornbook.review.judgement import Citation, JudgedUnit, SopEntry, Status
 from hornbook.review.printed_review import is_blank
 
 SHORTEST_REASON = 8
+FAR = 20
+"""Lines between a citation and its quote that no reader of a patch miscounts by."""
 MOST_QUOTES = 50
 """How many quotes of an entry are looked for; one that holds is enough."""
 
@@ -76,6 +78,8 @@ class _Sighting:
     whole: bool = False
     """Whether a quote is all that stands on the lines cited."""
     quoted: list[Citation] = field(default_factory=list)
+    far: list[str] = field(default_factory=list)
+    """What was cited far from where its quote stands."""
 
 
 def resolve(
@@ -84,11 +88,13 @@ def resolve(
     reviewed: Reviewed,
     searches: Searches,
     rule_files: Container[str] = (),
+    *,
+    weighed: bool = True,
 ) -> Resolved:
     """Check one entry's evidence; each problem is a code and what is wrong with its remedy.
 
     `rule_files` are those of the rules that the change leaves as they are: what a rule says is no
-    evidence that it is kept.
+    evidence that it is kept. What is not `weighed` may be little, but nothing that is made up.
     """
     if _is_empty(entry):
         return Resolved(problems=(("no_evidence", "The evidence is blank: cite path:line."),))
@@ -99,7 +105,8 @@ def resolve(
     files = tuple(path for path in pointers.files if _is_lineless(path, reviewed))
     wrong = [*seen.wrong, *looked.problems, *_only_rules(seen.places, rule_files)]
     proves = looked.proves and entry.status is Status.PASSED
-    wrong = wrong or list(_too_little(entry, rule, seen, files, pointers, proves=proves))
+    if weighed and not wrong:
+        wrong = list(_too_little(entry, rule, seen, files, pointers, proves=proves))
     if wrong:
         code = "unresolved_evidence" if not _no_reason(entry) else "no_evidence"
         problems = tuple((code, each) for each in wrong)
@@ -108,7 +115,7 @@ def resolve(
         places=tuple(seen.places),
         cited=tuple(seen.places),
         quoted=tuple(seen.quoted),
-        warnings=looked.warnings,
+        warnings=(*looked.warnings, *(("corrected_line", each) for each in seen.far[:1])),
         named=tuple(dict.fromkeys((*(each.path for each in seen.places), *pointers.files))),
         files=files,
         searched=looked.chosen if proves or _is_supported(looked, entry, rule, seen) else (),
@@ -180,6 +187,7 @@ def _look_up(place: Citation, reviewed: Reviewed, seen: _Sighting, off: list[Cit
     corrected = _corrected(place.quote, [place.path], reviewed)
     if corrected is not None:
         _take_corrected(place.quote, corrected, reviewed, seen)
+        _note_far([place], corrected, seen)
     elif exists:
         seen.wrong.append(
             f"{shown(place)} does not hold {_short(place.quote)}: quote what is there."
@@ -193,8 +201,9 @@ def _hold_quotes(
 ) -> None:
     """Hold the quotes of the prose against the places; where none fits, find where it stands."""
     quotes, fitting = pointers.quotes[:MOST_QUOTES], set[str]()
-    cited = list(dict.fromkeys(place.path for place in (*seen.places, *off)))
-    prose = squeezed(pointers.prose)
+    named = (*(place.path for place in (*seen.places, *off)), *pointers.files)
+    cited = list(dict.fromkeys(named))
+    prose = squeezed(pointers.text)
     for place in tuple(seen.places):
         text = _squeezed_text(place, reviewed)
         for quote in (*quotes, *_written_out(place, prose, reviewed)):
@@ -202,10 +211,9 @@ def _hold_quotes(
                 fitting.add(quote)
                 _weigh(quote, place, reviewed, seen)
     for quote in quotes:
-        elsewhere = (
-            None if quote in fitting else _corrected(quote, cited or pointers.files, reviewed)
-        )
+        elsewhere = None if quote in fitting else _corrected(quote, cited, reviewed)
         if elsewhere is not None:
+            _note_far([*seen.places, *off], elsewhere, seen)
             _take_corrected(quote, elsewhere, reviewed, seen)
     if pointers.attached and seen.places and not seen.held:
         seen.wrong.append(
@@ -256,6 +264,17 @@ def _take_corrected(quote: str, place: Citation, reviewed: Reviewed, seen: _Sigh
     seen.corrected.add(place.path)
     _weigh(quote, place, reviewed, seen)
     seen.notes.append(f"{_short(quote)} stands at {shown(place)}, which counts as the place cited.")
+
+
+def _note_far(cited: Sequence[Citation], stands: Citation, seen: _Sighting) -> None:
+    """Note a quote that stands far from all lines that are cited of its file."""
+    of_file = [each for each in cited if each.path == stands.path]
+    away = [max(each.start - stands.end, stands.start - each.end) for each in of_file]
+    if away and min(away) > FAR:
+        nearest = of_file[away.index(min(away))]
+        seen.far.append(
+            f"{shown(nearest)} is cited for what stands at {shown(stands)}: was it looked at there?"
+        )
 
 
 def _squeezed_text(place: Citation, reviewed: Reviewed) -> str:

@@ -19,7 +19,7 @@ from typing import TypeVar
 import regex
 
 from hornbook.errors import BadGlob
-from hornbook.review.evidence.changed_files import NO_CODE, kind_of
+from hornbook.review.evidence.file_kinds import NO_CODE, kind_of
 from hornbook.review.evidence.prohibitions import forbidden_code, forbids, stands_in, ways_to_write
 from hornbook.review.judgement import JudgedUnit, Search
 from hornbook.text.globs import parse_set
@@ -287,7 +287,9 @@ FEWEST_LETTERS = 2
 _BETWEEN_FILES = "\n\0\n"
 # What lets a pattern look like a search and find nothing ever: look-around, comments, the
 # ends of a text, conditions. Groups, names and the flags i, m, s stay.
-_TRICKS = re.compile(r"\\[AZzG]|\(\?(?!:|P<\w+>|[ims]*\)|[ims]*:)")
+_TRICKS = re.compile(
+    r"\\[AZzG]|\[\^\\(?:s\\S|S\\s|w\\W|W\\w|d\\D|D\\d)\]|\(\?(?!:|P<\w+>|[ims]*\)|[ims]*:)"
+)
 _LETTERS = re.compile(r"\\.|\[\^?|\(\?(?:[ims]*[:)]|P<\w+>)|\{[^}]*\}")
 
 
@@ -357,13 +359,16 @@ class Searches:
         """Whether the pattern would find a piece of forbidden code, however it is written."""
         compiled = regex.compile(pattern, regex.MULTILINE)
 
-        named = set(re.findall(r"\w+", _ESCAPE.sub(" ", pattern)))
+        # What is tied to the end of a line must find code that has something behind it.
+        ends = re.search(r"(?<!\\)\$", pattern) is not None
+        named = set() if ends else set(re.findall(r"\w+", _ESCAPE.sub(" ", pattern)))
 
         def finds(code: str) -> bool:
             if code in named:
                 return True
             try:
-                found = (compiled.search(w, timeout=EXAMPLE_SECONDS) for w in ways_to_write(code))
+                ways = (way for way in ways_to_write(code) if not ends or way.endswith("x"))
+                found = (compiled.search(way, timeout=EXAMPLE_SECONDS) for way in ways)
                 return any(each is not None for each in found)
             except TimeoutError:
                 return False

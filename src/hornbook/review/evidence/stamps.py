@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hornbook.review.evidence.bearing import only_documents
-from hornbook.review.evidence.changed_files import Reviewed, nothing_to_cite
+from hornbook.review.evidence.changed_files import Reviewed, nothing_added, nothing_to_cite
 from hornbook.review.evidence.resolution import Resolved
 from hornbook.review.judgement import JudgedUnit, ReviewProblem, SopEntry, Status
 
@@ -32,16 +32,17 @@ class Answer:
 def waved_away(answers: Sequence[Answer], reviewed: Reviewed) -> Iterator[ReviewProblem]:
     """That no rule is said to apply, though all of them bind.
 
-    Where no changed file has a line to cite that is how it is; over documents alone it is too, if
-    each answer names what was looked at. One rule may not apply, if it is no error.
+    Where no changed file has a line to cite that is how it is; where only documents change, or
+    nothing is added, it is too, if each answer to an error names what was looked at. One rule may
+    not apply, if it is no error.
     """
     if not answers or judged(answers) or _is_small(answers):
         return
     bound = {path for each in answers for path in each.unit.bound}
     if nothing_to_cite(bound, reviewed):
         return
-    if only_documents(bound, reviewed) and all(
-        bound.intersection(each.resolved.named) for each in answers
+    if (only_documents(bound, reviewed) or nothing_added(bound, reviewed)) and all(
+        bound.intersection(each.resolved.named) or each.unit.severity != "error" for each in answers
     ):
         return
     said = f"None of {len(answers)} rules is said to apply, and all of them bind: a person decides."

@@ -73,8 +73,8 @@ def _of_a_finding(finding: Finding) -> str:
     properties: dict[str, str] = {}
     if finding.path and inside(finding.path):
         properties["file"] = finding.path
-        if finding.line is not None and finding.line >= 1:
-            properties["line"] = str(finding.line)
+        if finding.line_after is not None and finding.line_after >= 1:
+            properties["line"] = str(finding.line_after)
     properties["title"] = f"{finding.status}: {finding.about or 'hornbook'}"
     return _command(COMMANDS.get(finding.severity, "error"), properties, finding.message)
 

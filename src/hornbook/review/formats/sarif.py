@@ -117,7 +117,7 @@ def _own_rule(finding: Finding) -> tuple[str, str]:
 
 def _outcome(judgement: Judgement) -> dict[str, object]:
     said = [OUTCOMES[judgement.outcome], *judgement.explanation, judgement.feedback]
-    cited = [(each.path, each.line) for each in judgement.findings]
+    cited = [(each.path, each.line_after) for each in judgement.findings]
     places = [*cited, *((rule.path, None) for rule in judgement.rules), (CONFIGURATION, None)]
     path, line = next(each for each in places if inside(each[0]))
     return result(
@@ -130,7 +130,7 @@ def _outcome(judgement: Judgement) -> dict[str, object]:
 
 
 def _result(finding: Finding, judgement: Judgement) -> dict[str, object]:
-    path, line = finding.path, finding.line
+    path, line = finding.path, finding.line_after
     if not inside(path):
         own = (rule.path for rule in judgement.rules if rule.id == finding.sop_id)
         path, line = next(filter(inside, own), CONFIGURATION), None

@@ -112,7 +112,8 @@ def place(finding: Finding) -> str:
     if not finding.path:
         return ""
     path = one_line(finding.path)
-    return f"{path}:{finding.line}" if finding.line is not None else path
+    side = "-" if finding.old_side else ""
+    return f"{path}:{side}{finding.line}" if finding.line is not None else path
 
 
 def _lines(judgement: Judgement) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """A source file as a reviewer sees it from afar: its signatures and what it imports."""
 
+import re
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import unquote
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,5 +42,17 @@ class CodeFile:
 
 
 def code_id(path: str) -> str:
-    """The id of a source file: its path with everything but letters and digits encoded."""
-    return "code.file." + quote(path, safe="").replace(".", "%2E")
+    """The id of a source file: its path as it is, which only an IRI has to encode."""
+    return f"code.file.{path}"
+
+
+_ENCODED = re.compile(r"code\.file\.([^./]*)(\.rev\.[0-9a-f]+)?")
+
+
+def unencoded_id(entity_id: str) -> str:
+    """An id as it is now; journals of the first schema have the paths of source files encoded.
+
+    Such an id has neither a dot nor a slash in its path, as every source file's own path has.
+    """
+    found = _ENCODED.fullmatch(entity_id)
+    return code_id(unquote(found[1])) + (found[2] or "") if found else entity_id

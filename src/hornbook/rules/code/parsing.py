@@ -5,8 +5,8 @@ recovery four seconds and two gigabytes, and nothing can stop that: the progress
 binding crash, `parse`'s before Python 3.14 and the query's always. Such files show themselves
 early, so growing beginnings of a file are tried first. Nearly all of them have an error in every
 other word, which is the same on every machine, and ends it at the first beginning; what only takes
-too long is ended by the processor time that it took. Queries take the square of a tree's depth, and
-of the width of a part that does not parse.
+too long is ended by the processor time that it took, compared with that of plain code. Queries take
+the square of a tree's depth, and of the width of a part that does not parse.
 
 `Point.row` is not used anywhere: in tree-sitter 0.26.0 it frees the number that it returns.
 """
@@ -91,7 +91,11 @@ BYTES_PER_ERROR = 12
 
 SECONDS = 0.1
 SECONDS_PER_BYTE = 5e-6
-"""Processor time allowed; more than ten times what code needs in the slowest grammar."""
+"""Processor time that is never too long; ten times what code needs in the slowest grammar."""
+
+PLAIN = b"def area(width, height=2):\n    return f(width) * height\n\n\n" * 400
+TIMES_PLAIN = 20
+"""Beyond that, how often as long as plain code a text may take on this machine at that moment."""
 
 DEEPEST = 2000
 """Levels of a tree that is queried; a long chain of calls or sums is that deep, code is not."""
@@ -107,11 +111,22 @@ def parse(grammar: Grammar, data: bytes) -> Tree | None:
     for size in _probes(len(data)):
         begun = thread_time()
         tree = parser.parse(data[:size])
-        if thread_time() - begun > SECONDS + SECONDS_PER_BYTE * size:
+        if _too_long(thread_time() - begun, size):
             return None
         if size >= FIRST_PROBE and _errors(tree) > size // BYTES_PER_ERROR:
             return None
     return tree
+
+
+def _too_long(seconds: float, size: int) -> bool:
+    """Whether a parse took longer than code does: a slow machine is slow for plain code too."""
+    if seconds <= SECONDS + SECONDS_PER_BYTE * size:
+        return False
+    parser = Parser(language(GRAMMARS[0]))
+    begun = thread_time()
+    parser.parse(PLAIN)
+    plain = (thread_time() - begun) / len(PLAIN)
+    return seconds > TIMES_PLAIN * plain * (size + len(PLAIN))
 
 
 def captured(grammar: Grammar, tree: Tree) -> list[Match] | None:

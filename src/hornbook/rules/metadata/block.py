@@ -1,5 +1,6 @@
 """A metadata block as values that know their lines."""
 
+import json
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -289,3 +290,22 @@ def _bad_character_line(text: str, error: yaml.YAMLError) -> int:
     position = getattr(error, "position", None)
     encoded = text.encode("utf-8")
     return encoded[:position].count(b"\n") + 1 if isinstance(position, int) else 1
+
+
+_JSON_TEXT_OR_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_JSON_TEXT_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
+
+
+def load_jsonc(text: str) -> object:
+    """Return what JSON says in which comments and commas at the end are allowed.
+
+    Raises:
+        UnreadableBlock: It is not JSON otherwise.
+    """
+    bare = _JSON_TEXT_OR_COMMENT.sub(lambda found: found[1] or " ", text)
+    try:
+        return json.loads(_JSON_TEXT_OR_COMMA.sub(lambda found: found[1] or "", bare))
+    except json.JSONDecodeError as error:
+        raise UnreadableBlock(error.lineno, error.msg) from error
+    except RecursionError as error:
+        raise UnreadableBlock(1, "it is nested too deep") from error

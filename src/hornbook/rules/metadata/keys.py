@@ -37,6 +37,7 @@ _TOOL_KEYS = (
     "excludeAgent",
     "inclusion",
     "trigger",
+    "patterns",
     "type",
     "regex",
     "invokable",

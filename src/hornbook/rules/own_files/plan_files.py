@@ -1,6 +1,8 @@
 """Plans and what is derived from them: tasks, decisions and risks, as Hornbook writes them."""
 
+import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -12,6 +14,8 @@ from hornbook.rules.chunks.outline import Outline, outline
 from hornbook.rules.document import DecisionFacts, Link, Problems
 from hornbook.rules.readers.protocol import Reading, SourceFile
 from hornbook.text.constraint_bullets import read_bullet
+from hornbook.text.plan_guidance import GUIDANCE, is_guidance
+from hornbook.text.plan_references import references
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.terms import Activation, Category, Scope, Severity
 
@@ -19,6 +23,7 @@ PLANS = (".hornbook", "plans")
 DECISIONS = PurePosixPath(".hornbook/records/decisions")
 RISKS = PurePosixPath(".hornbook/records/risks")
 
+_TEXTS = ("situation", "mission", "execution", "coordination")
 _KINDS = {"IN": p.PLAN_IN, "OUT": p.PLAN_OUT, "DO NOT TOUCH": p.PLAN_DO_NOT_TOUCH}
 _SEVERITY = {
     "low": Severity.INFO,
@@ -27,6 +32,7 @@ _SEVERITY = {
     "critical": Severity.ERROR,
 }
 _TITLE_LENGTH = 100
+_LINE = re.compile(r"(\r\n|\n|\r)")
 
 Fact = tuple[str, str]
 # A record is JSON or YAML: what it holds is looked at key by key.
@@ -47,7 +53,8 @@ class PlanFileReader:
         problems = Problems(file.parts.path)
         problems.extend(file.parts.problems)
         slug = file.path.parts[2]
-        shape = outline(file.parts.body)
+        body = _without_guidance(file.parts.body)
+        shape = outline(body)
         title = inference.title(shape, file.path).removeprefix("Plan:").strip()
         return Reading(
             path=file.parts.path,
@@ -60,10 +67,11 @@ class PlanFileReader:
             scope=Scope.PLAN,
             mime_type="text/markdown",
             head=file.parts.head,
-            body=file.parts.body,
+            body=body,
             body_line=file.parts.body_line,
             summary=_mission(shape),
             facts=tuple(_plan_facts(file.parts.metadata, shape)),
+            links=tuple(_references(shape, f"plan.{slug}", file.parts.body_line)),
             problems=problems.told(),
         )
 
@@ -135,6 +143,16 @@ def _plan_facts(head: Mapping[str, object], shape: Outline) -> Iterator[Fact]:
                 yield _KINDS[kind].name, glob
 
 
+def _references(shape: Outline, plan_id: str, first_line: int) -> Iterator[Link]:
+    """What a plan names, each once, with the line where it is first named."""
+    seen = {plan_id}
+    for index in itertools.chain(*shape.sections(set(_TEXTS))):
+        for name in references(shape.lines[index]):
+            if name not in seen:
+                seen.add(name)
+                yield Link("references", name, first_line + index)
+
+
 def _time(value: object) -> str:
     """A time as our files have it; YAML may have made a date of it."""
     if isinstance(value, str):
@@ -147,6 +165,17 @@ def _mission(shape: Outline) -> str:
     for section in shape.sections({"mission"}):
         return inference.summary([shape.lines[index] for index in section])
     return ""
+
+
+def _without_guidance(body: str) -> str:
+    """A plan's text with blanks in the place of what only guides its author: offsets stay."""
+    shape = outline(body)
+    lines = _LINE.split(body)  # a line and its end in turn
+    for name in GUIDANCE:
+        for index in itertools.chain(*shape.sections({name})):
+            if is_guidance(name, shape.lines[index]):
+                lines[2 * index] = " " * len(lines[2 * index].encode())
+    return "".join(lines)
 
 
 def _record(

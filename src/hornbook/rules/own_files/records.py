@@ -5,17 +5,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from hornbook.rules.document import Problems
+from hornbook.rules.document import Fact, Part, Problems
 from hornbook.rules.readers.protocol import Reading, SourceFile
 from hornbook.vocabulary.terms import Activation, Category, Scope, Severity
 
 Said = Mapping[str, object]
-Fact = tuple[str, str]
 DAMAGED = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What reading facts from a record may raise when it is not as we write it."""
 
 
 def _nothing(_said: Said, _name: str) -> Iterator[str]:
+    yield from ()
+
+
+def _no_parts(_said: Said) -> Iterator[Part]:
     yield from ()
 
 
@@ -28,6 +31,7 @@ class RecordKind:
     scope: Scope
     facts: Callable[[Said], Iterable[Fact]]
     broken: Callable[[Said, str], Iterator[str]] = _nothing
+    parts: Callable[[Said], Iterator[Part]] = _no_parts
 
 
 def read_record(file: SourceFile, kind: RecordKind) -> Reading:
@@ -35,12 +39,13 @@ def read_record(file: SourceFile, kind: RecordKind) -> Reading:
     problems = Problems(file.parts.path)
     problems.extend(file.parts.problems)
     facts: tuple[Fact, ...] = ()
+    parts: tuple[Part, ...] = ()
     try:
         said = record_of(file)
-        facts = tuple(dict.fromkeys(kind.facts(said)))
+        facts, parts = tuple(dict.fromkeys(kind.facts(said))), tuple(kind.parts(said))
         broken = "; ".join(kind.broken(said, file.path.stem))
         if broken:
-            facts = ()
+            facts, parts = (), ()
             problems.error(1, "altered_record", altered(kind.family, broken))
     except DAMAGED as problem:
         problems.error(1, "bad_record", damaged(kind.family, problem))
@@ -58,6 +63,7 @@ def read_record(file: SourceFile, kind: RecordKind) -> Reading:
         body=file.parts.body,
         body_line=1,
         facts=facts,
+        parts=parts,
         problems=problems.told(),
     )
 

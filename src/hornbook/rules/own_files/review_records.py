@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from hornbook.errors import BadGlob
-from hornbook.rules.document import Pattern, Problems
+from hornbook.rules.document import Part, Pattern, Problems
 from hornbook.rules.own_files.records import (
     DAMAGED,
     RECEIPT,
@@ -45,7 +45,9 @@ class ReviewReader:
 
     def read(self, file: SourceFile) -> Reading:
         """Return what the record says; one that is damaged is kept, with a problem."""
-        kind = RecordKind("review", Category.REVIEW, Scope.CODE, _review_facts, _broken)
+        kind = RecordKind(
+            "review", Category.REVIEW, Scope.CODE, _review_facts, _broken, _review_parts
+        )
         return read_record(file, kind)
 
 
@@ -125,27 +127,51 @@ def _review_facts(record: Mapping[str, object]) -> Facts:
             found.append((predicate.name, f"{prefix}{record[key]}"))
     found += [(p.REVIEW_RECEIPT.name, str(each)) for each in _list(record["receipts"])]
     for rule in _list(record["rules"]):
-        found.append((p.USED.name, str(rule["revision"])))
+        found.append((p.DERIVED_FROM.name, str(rule["revision"])))
         statuses = map(str, _list(rule["statuses"]))
         found += [(_STATUSES[status].name, str(rule["id"])) for status in statuses]
-    found += [(p.REVIEW_FINDING.name, _finding(each)) for each in _list(record["findings"])]
-    found += [(p.REVIEW_PROBLEM.name, str(each["code"])) for each in _list(record["problems"])]
-    rules = {
-        str(unit["id"]): str(rule["id"])
-        for rule in _list(record["rules"])
-        for unit in _list(rule.get("units", []))
-    }
+    rules = _documents(record)
     named = [str(w["sop_id"]) for w in _list(record.get("warnings", [])) if w.get("sop_id")]
     doubted = dict.fromkeys(rules.get(each, each) for each in named)
     found += [(p.REVIEW_DOUBTED.name, each) for each in doubted]
     return tuple(found)
 
 
-def _finding(finding: Mapping[str, object]) -> str:
-    place = f" {finding['path']}:{finding['line']}" if finding.get("path") else ""
-    about = finding.get("unit") or finding["sop_id"]
-    said = f"{finding['severity']} {finding['status']} {about}{place}"
-    return f"{said}: {finding['message']}"
+def _documents(record: Said) -> dict[str, str]:
+    """The document that each unit of the rules belongs to."""
+    return {
+        str(unit["id"]): str(rule["id"])
+        for rule in _list(record["rules"])
+        for unit in _list(rule.get("units", []))
+    }
+
+
+def _review_parts(record: Said) -> Iterator[Part]:
+    """What the judgement rests on, and what was wrong with the review, one by one."""
+    for each in _list(record["findings"]):
+        yield _part("finding", each, _FINDING)
+    rules = {str(rule["id"]): str(rule["id"]) for rule in _list(record["rules"])}
+    rules |= _documents(record)
+    for each in _list(record["problems"]):
+        # A reviewer may have answered something that is no rule.
+        yield _part("objection", {**each, "sop_id": rules.get(str(each["sop_id"]))}, _OBJECTION)
+
+
+def _part(kind: str, said: Said, keys: Mapping[str, p.Predicate]) -> Part:
+    facts = ((keys[key].name, said.get(key)) for key in keys)
+    return Part(kind, tuple((name, str(value)) for name, value in facts if value is not None))
+
+
+_FINDING = {
+    "sop_id": p.FINDING_RULE,
+    "unit": p.FINDING_UNIT,
+    "severity": p.FINDING_SEVERITY,
+    "status": p.FINDING_STATUS,
+    "path": p.FINDING_PATH,
+    "line": p.FINDING_LINE,
+    "message": p.FINDING_MESSAGE,
+}
+_OBJECTION = {"code": p.PROBLEM_CODE, "sop_id": p.PROBLEM_RULE, "message": p.PROBLEM_MESSAGE}
 
 
 def _convention_facts(record: Mapping[str, object]) -> Facts:
@@ -205,5 +231,5 @@ def _facts(receipt: Said) -> tuple[tuple[str, str], ...]:
     found += [(p.RECEIPT_FILE.name, str(file)) for file in files]
     for section in sections:
         if section["name"] in {"sops", "decisions", "conventions"}:
-            found += [(p.USED.name, str(item["revision"])) for item in section["items"]]
+            found += [(p.DERIVED_FROM.name, str(item["revision"])) for item in section["items"]]
     return tuple(found)

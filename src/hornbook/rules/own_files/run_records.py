@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from hornbook.rules.own_files.records import Fact, RecordKind, Said, read_record
+from hornbook.rules.document import Fact
+from hornbook.rules.own_files.records import RecordKind, Said, read_record
 from hornbook.rules.readers.protocol import Reading, SourceFile
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.terms import Category, Scope
@@ -49,7 +50,7 @@ def _run(said: Said) -> Iterator[Fact]:
     yield p.RUN_WORKFLOW.name, str(said["workflow"])
     yield p.RUN_ATTEMPTS.name, str(_whole(said["attempts"]))
     yield p.RUN_TOKENS.name, str(_whole(spent["tokens"]))
-    yield p.RUN_COST.name, f"{float(spent['cost']):.6f}"
+    yield p.RUN_COST.name, f"{float(spent['cost']):.6f}".rstrip("0").rstrip(".")
     yield p.GENERATED_AT.name, str(said["started_at"])
     yield p.DERIVED_FROM.name, str(said["plan"])
     optional = (

@@ -1,4 +1,7 @@
-"""Cursor: `.cursor/rules/**/*.mdc`, Bugbot's `.cursor/BUGBOT.md` and the older `.cursorrules`."""
+"""Cursor: `.cursor/rules/**/*.mdc`, Bugbot's `.cursor/BUGBOT.md` and the older `.cursorrules`.
+
+Trae's `.trae/rules` have the same keys.
+"""
 
 from pathlib import PurePosixPath
 
@@ -46,7 +49,31 @@ class CursorReader:
             problems.info(1, "ignored_by_tool", message)
             never = ReadBinding(Activation.NEVER)
             return read_imported(file, self.tool, place, never, problems)
-        return read_scoped(file, self.tool, place, _binding(file, place, problems), problems)
+        binding = _binding(file, place, problems)
+        listed = isinstance(file.parts.metadata.get("globs"), list)
+        if listed and binding.activation is Activation.GLOB:
+            message = "Cursor may not match a list: write `globs: a, b` without brackets."
+            problems.info(file.parts.lines.get("globs"), "cursor_list", message)
+        return read_scoped(file, self.tool, place, binding, problems)
+
+
+class TraeReader:
+    """Reads rules with Cursor's keys; without any of them they bind always."""
+
+    tool = "trae"
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the path is a rule in Trae's folder."""
+        return path.suffix == ".md" and below(path, ".trae", "rules") is not None
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return what the rule says."""
+        problems = problems_of(file, unquoted="globs")
+        place = below(file.path, ".trae", "rules") or RulePlace((), ())
+        binding = _binding(file, place, problems)
+        if not any(key in file.parts.metadata for key in _KEYS):
+            binding = place.whole()
+        return read_scoped(file, self.tool, place, binding, problems)
 
 
 def _is_bugbot(path: PurePosixPath) -> bool:
@@ -61,8 +88,5 @@ def _binding(file: SourceFile, place: RulePlace, problems: Problems) -> ReadBind
     found = read_patterns(parts, ("globs",), problems, place.translate)
     if always:
         return place.whole()
-    if isinstance(parts.metadata.get("globs"), list) and found.patterns:
-        message = "Cursor may not match a list: write `globs: a, b` without brackets."
-        problems.info(parts.lines.get("globs"), "cursor_list", message)
     described = fields.text(parts, "description", problems) is not None
     return found.binding(Activation.MODEL if described else Activation.MANUAL)

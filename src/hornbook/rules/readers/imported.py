@@ -24,8 +24,16 @@ class RulePlace:
         return (*self.base, *self.below)
 
     def translate(self, pattern: str) -> str:
-        """Return a pattern relative to the base as one relative to the repository."""
-        return _below(_escaped(self.base), pattern) if self.base else pattern
+        """Return a pattern relative to the base as one relative to the repository.
+
+        One that begins with the path of the base was written from the root: it holds for both.
+        """
+        if not self.base:
+            return pattern
+        base = _escaped(self.base)
+        nested = _below(base, pattern)
+        from_root = pattern.lstrip("/").startswith(f"{base}/")
+        return f"{{{nested},{pattern.lstrip('/')}}}" if from_root else nested
 
     def whole(self) -> ReadBinding:
         """Return the binding of a rule for all below the base: `always` at the root."""

@@ -39,19 +39,67 @@ AGENTS = FolderReader(
 GEMINI = FolderReader("gemini", frozenset({"GEMINI.md"}))
 QWEN = FolderReader("qwen", frozenset({"QWEN.md"}))
 WARP = FolderReader("warp", frozenset({"WARP.md"}))
+CRUSH = FolderReader("crush", frozenset({"CRUSH.md", "CRUSH.local.md"}))
 GOOSE = FolderReader("goose", frozenset({".goosehints"}))
 
 
 @dataclass(frozen=True, slots=True)
-class NamedFileReader:
-    """Reads files that bind everything, where their name or a tool's settings say so."""
+class OtherCaseReader:
+    """Lists files whose names are those of rule files but for the case.
 
-    tool: str
-    names: frozenset[str] = frozenset()
+    Most tools find them only where the file system ignores case. A name in small letters in a
+    folder of pages, as of `docs/agents.md`, is not taken for one.
+    """
+
+    tool: str = "misnamed"
 
     def claims(self, path: PurePosixPath) -> bool:
-        """Whether the file lies at the root and has one of the names."""
-        return len(path.parts) == 1 and path.name in self.names
+        """Whether only the case of the name is that of no rule file."""
+        usual = _USUAL_NAMES.get(path.name.casefold())
+        if usual is None or usual == path.name:
+            return False
+        return path.name != path.name.lower() or not any(map(_holds_pages, path.parts[:-1]))
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return a document that binds nothing and says so."""
+        problems = problems_of(file)
+        usual = _USUAL_NAMES[file.path.name.casefold()]
+        message = f"Tools read `{usual}`; a file of this name is read only where case is ignored"
+        problems.info(1, "other_case", f"{message}, so it binds nothing: rename it to `{usual}`.")
+        never = ReadBinding(Activation.NEVER)
+        return read_imported(file, self.tool, beside(file.path), never, problems)
+
+
+# Folders whose files are read by people, and those of tools, where a page may be about an agent.
+_PAGES = frozenset(
+    {
+        "article", "articles", "blog", "book", "content", "contents", "doc", "docs",
+        "documentation", "guide", "guides", "help", "integrations", "knowledge", "notes", "pages",
+        "posts", "providers", "reference", "references", "site", "skills", "website", "wiki",
+    }
+)  # fmt: skip
+
+
+def _holds_pages(folder: str) -> bool:
+    return folder.startswith(".") or folder.casefold() in _PAGES
+
+
+_USUAL_NAMES = {
+    each.casefold(): each
+    for each in ("AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md", "QWEN.md", "WARP.md")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFileReader:
+    """Reads files that bind everything, where their path or a tool's settings say so."""
+
+    tool: str
+    paths: frozenset[str] = frozenset()
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the file lies at one of the paths, which are from the root."""
+        return str(path) in self.paths
 
     def read(self, file: SourceFile) -> Reading:
         """Return what the file says."""
@@ -61,7 +109,13 @@ class NamedFileReader:
 
 
 AIDER = NamedFileReader("aider")
+OPENCODE = NamedFileReader("opencode")
+KILO_INSTRUCTIONS = NamedFileReader("kilo")
 QODO = NamedFileReader("qodo", frozenset({"best_practices.md"}))
+CODE_ASSIST = NamedFileReader("gemini-code-assist", frozenset({".gemini/styleguide.md"}))
+DUO = NamedFileReader("duo", frozenset({".gitlab/duo/chat-rules.md"}))
+FIREBASE = NamedFileReader("firebase-studio", frozenset({".idx/airules.md"}))
+REPLIT = NamedFileReader("replit", frozenset({"replit.md"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +140,26 @@ class ZedReader:
 
 
 @dataclass(frozen=True, slots=True)
-class AmazonQReader:
-    """Reads the project rules of Amazon Q, which are always used."""
+class AlwaysReader:
+    """Reads the Markdown files in a folder of a tool that always uses all of them."""
 
-    tool: str = "amazonq"
+    tool: str
+    folder: tuple[str, str]
 
     def claims(self, path: PurePosixPath) -> bool:
-        """Whether the path is a Markdown file in its folder."""
-        return path.suffix == ".md" and below(path, ".amazonq", "rules") is not None
+        """Whether the path is a Markdown file in the folder."""
+        return path.suffix == ".md" and below(path, *self.folder) is not None
 
     def read(self, file: SourceFile) -> Reading:
         """Return what the rule says."""
         problems = problems_of(file)
         tell_foreign(file.parts, (), "binds always", problems)
-        place = below(file.path, ".amazonq", "rules") or RulePlace((), ())
+        place = below(file.path, *self.folder) or RulePlace((), ())
         return read_imported(file, self.tool, place, place.whole(), problems)
+
+
+AMAZON_Q = AlwaysReader("amazonq", (".amazonq", "rules"))
+TABNINE = AlwaysReader("tabnine", (".tabnine", "guidelines"))
 
 
 _FOR_CODE = ("rules", "rules-code")

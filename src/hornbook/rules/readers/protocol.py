@@ -8,8 +8,10 @@ from hornbook.rules.document import (
     Chunk,
     DecisionFacts,
     Document,
+    Fact,
     Include,
     Link,
+    Part,
     Pattern,
     Problem,
 )
@@ -62,7 +64,8 @@ class Reading:
     inferred: tuple[str, ...] = ()
     decision: DecisionFacts | None = None
     links: tuple[Link, ...] = ()
-    facts: tuple[tuple[str, str], ...] = ()
+    facts: tuple[Fact, ...] = ()
+    parts: tuple[Part, ...] = ()
     link: str = ""
     problems: tuple[Problem, ...] = ()
 
@@ -105,6 +108,7 @@ class Reading:
             decision=self.decision,
             links=self.links if links is None else links,
             facts=self.facts,
+            parts=self.parts,
             link=self.link,
             includes=includes,
             only_includes=only_includes,

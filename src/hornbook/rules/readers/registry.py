@@ -11,23 +11,32 @@ from hornbook.rules.own_files.plan_files import (
 from hornbook.rules.own_files.review_records import ConventionReader, ReceiptReader, ReviewReader
 from hornbook.rules.own_files.run_records import EscalationReader, RunReader
 from hornbook.rules.readers.adr import DecisionReader
-from hornbook.rules.readers.claude import ClaudeReader
+from hornbook.rules.readers.claude import ClaudeReader, QwenRulesReader
 from hornbook.rules.readers.code import CodeReader
 from hornbook.rules.readers.continuedev import ColocatedReader, ContinueReader
 from hornbook.rules.readers.copilot import CopilotReader
-from hornbook.rules.readers.cursor import CursorReader
+from hornbook.rules.readers.cursor import CursorReader, TraeReader
 from hornbook.rules.readers.instruction_files import (
     AGENTS,
     AIDER,
+    AMAZON_Q,
+    CODE_ASSIST,
+    CRUSH,
+    DUO,
+    FIREBASE,
     GEMINI,
     GOOSE,
     KILO,
+    KILO_INSTRUCTIONS,
+    OPENCODE,
     QODO,
     QWEN,
+    REPLIT,
     ROO,
+    TABNINE,
     WARP,
-    AmazonQReader,
     JunieReader,
+    OtherCaseReader,
     SpecKitReader,
     ZedReader,
 )
@@ -42,12 +51,20 @@ from hornbook.rules.readers.own import OwnReader, PlainReader
 from hornbook.rules.readers.protocol import Reader
 from hornbook.rules.readers.review_bots import (
     CODERABBIT,
+    DUO_REVIEWS,
     GREPTILE,
     OPENSPEC,
     QODO_SETTINGS,
     GreptileReader,
+    InstructionSettingsReader,
 )
-from hornbook.rules.readers.windsurf_augment import AGENTS_RULES, AUGMENT, WINDSURF
+from hornbook.rules.readers.windsurf_augment import (
+    AGENTS_RULES,
+    AUGMENT,
+    JETBRAINS,
+    QODER,
+    WINDSURF,
+)
 
 NATIVE: tuple[Reader, ...] = (
     ReceiptReader(),
@@ -65,13 +82,18 @@ NATIVE: tuple[Reader, ...] = (
     CopilotReader(),
     ClaudeReader(),
     KiroReader(),
+    TraeReader(),
+    QwenRulesReader(),
     WINDSURF,
+    QODER,
+    JETBRAINS,
     ClineReader(),
     ContinueReader(),
     JunieReader(),
     ROO,
     KILO,
-    AmazonQReader(),
+    AMAZON_Q,
+    TABNINE,
     OpenHandsReader(),
     RulesyncReader(),
     ArchgateReader(),
@@ -82,14 +104,22 @@ NATIVE: tuple[Reader, ...] = (
     GEMINI,
     QWEN,
     WARP,
+    CRUSH,
     GOOSE,
+    CODE_ASSIST,
+    DUO,
+    FIREBASE,
+    REPLIT,
+    OtherCaseReader(),
     ZedReader(),
     QODO,
     GreptileReader(),
     CODERABBIT,
     GREPTILE,
     QODO_SETTINGS,
+    DUO_REVIEWS,
     OPENSPEC,
+    InstructionSettingsReader(),
     # Of every other folder a `rules.md` is that of its own tool.
     ColocatedReader(),
 )
@@ -98,5 +128,12 @@ NATIVE: tuple[Reader, ...] = (
 READERS: tuple[Reader, ...] = (*NATIVE, CodeReader(), PlainReader())
 """Every reader in the order in which they are asked; the last one takes what is left."""
 
-BY_SETTING: Mapping[str, Reader] = {"aider": AIDER, "gemini": GEMINI}
+BY_SETTING: Mapping[str, Reader] = {
+    "agents": AGENTS,
+    "aider": AIDER,
+    "gemini": GEMINI,
+    "kilo": KILO_INSTRUCTIONS,
+    "opencode": OPENCODE,
+    "qwen": QWEN,
+}
 """The readers of files that are rules because a tool's settings name them."""

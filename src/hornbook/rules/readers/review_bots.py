@@ -1,4 +1,4 @@
-"""Review services and OpenSpec: `.greptile/rules.md`, and settings in which several rules lie.
+"""Review services, OpenSpec and opencode: `.greptile/rules.md`, and settings that hold rules.
 
 A settings file holds many rules, each for paths of its own, among much that is none. They are not
 taken apart: the file is listed as not enforced, with what it holds, so that nobody takes them for
@@ -10,10 +10,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from hornbook.rules.metadata.block import NotMapping, UnreadableBlock, load_toml, load_yaml
+from hornbook.rules.metadata.block import (
+    NotMapping,
+    UnreadableBlock,
+    load_jsonc,
+    load_toml,
+    load_yaml,
+)
 from hornbook.rules.metadata.frontmatter import BOM
 from hornbook.rules.readers.imported import RulePlace, problems_of, read_imported
 from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
+from hornbook.rules.tool_setup import INSTRUCTING, instructions_of, is_elsewhere
 from hornbook.vocabulary.terms import Activation
 
 
@@ -70,6 +77,40 @@ class ServiceSettingsReader:
         return read_imported(file, self.tool, place, binding, problems)
 
 
+class InstructionSettingsReader:
+    """Reads settings that name further rules for those that lie outside of the repository.
+
+    What lies in it is a rule of its own, made so by the setup of the tree.
+    """
+
+    tool = "opencode"
+
+    def claims(self, path: PurePosixPath) -> bool:
+        """Whether the path is that of such settings."""
+        return str(path) in INSTRUCTING
+
+    def read(self, file: SourceFile) -> Reading:
+        """Return a document that binds nothing and says what is not read."""
+        problems = problems_of(file)
+        tool, place = INSTRUCTING[str(file.path)], RulePlace(file.path.parts[:-1], ())
+        try:
+            settings = load_jsonc((file.parts.head + file.parts.body).removeprefix(BOM))
+        except UnreadableBlock as error:
+            message = f"These settings cannot be read: {error.reason}"
+            problems.error(error.line, "bad_settings", f"{message}. Correct the line.")
+            return read_imported(file, tool, place, ReadBinding(Activation.UNKNOWN), problems)
+        listed = instructions_of(settings) if isinstance(settings, dict) else []
+        outside = [each for each in listed if is_elsewhere(each)]
+        if outside:
+            named = ", ".join(f"`{each}`" for each in outside)
+            message = f"What lies outside of the repository is not read: {named}"
+            problems.info(1, "rules_not_read", f"{message}. Write what binds as a rule file.")
+        else:
+            problems.info(1, "no_rules", "These settings hold no rules.")
+        binding = ReadBinding(Activation.MANUAL if outside else Activation.NEVER)
+        return read_imported(file, tool, place, binding, problems)
+
+
 def _parsed(file: SourceFile) -> object:
     text = file.parts.head + file.parts.body
     try:
@@ -118,6 +159,12 @@ QODO_SETTINGS = ServiceSettingsReader(
             "compliance_user_guidelines",
         }
     ),
+)
+DUO_REVIEWS = ServiceSettingsReader(
+    "duo",
+    frozenset({".gitlab/duo/mr-review-instructions.yaml"}),
+    frozenset({"instructions"}),
+    whose="GitLab Duo",
 )
 OPENSPEC = ServiceSettingsReader(
     "openspec",

@@ -1,4 +1,4 @@
-"""Rules that name their trigger in one key: Windsurf (now Devin), Augment, `.agents/rules`."""
+"""Rules that name their trigger in one key: Windsurf (now Devin), Augment and others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class TriggerReader:
 
     def read(self, file: SourceFile) -> Reading:
         """Return what the rule says."""
-        problems = problems_of(file, unquoted="globs")
+        problems = problems_of(file, unquoted=self.patterns[0])
         place = first_place(file.path, *self.folders)
         if place is None:
             place = self._legacy_place(file.path) or RulePlace((), ())
@@ -69,7 +69,8 @@ class TriggerReader:
         if activation is not Activation.GLOB:
             return ReadBinding(activation)
         if not found.patterns and found.sound:
-            message = f"`{self.key}: glob` has no pattern: add `globs`."
+            written = fields.text(parts, self.key, problems)
+            message = f"`{self.key}: {written}` has no pattern: add `{self.patterns[0]}`."
             problems.error(parts.lines.get(self.key), "no_pattern", message)
         return found.binding(Activation.UNKNOWN)
 
@@ -129,4 +130,30 @@ AUGMENT = TriggerReader(
         "agent_requested": Activation.MODEL,
     },
     otherwise=Activation.MANUAL,
+)
+QODER = TriggerReader(
+    tool="qoder",
+    folders=((".qoder", "rules"), (".lingma", "rules")),
+    legacy=(),
+    key="trigger",
+    triggers=_TRIGGERS,
+    otherwise=Activation.ALWAYS,
+    patterns=("globs", "glob"),
+    plain=True,
+)
+JETBRAINS = TriggerReader(
+    tool="jetbrains",
+    folders=((".aiassistant", "rules"),),
+    legacy=(),
+    key="apply",
+    triggers={
+        "always": Activation.ALWAYS,
+        "by file patterns": Activation.GLOB,
+        "by model decision": Activation.MODEL,
+        "manually": Activation.MANUAL,
+        "off": Activation.NEVER,
+    },
+    otherwise=Activation.ALWAYS,
+    patterns=("patterns",),
+    plain=True,
 )

@@ -4,6 +4,7 @@ Nothing in Python stops a thread. So whoever waits for an answer says when it ha
 thread that makes the answer asks before each piece of work whether somebody still waits.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,9 @@ from hornbook.graph.snapshot import Snapshot
 from hornbook.plans.principal import Principal
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.documents import coded
+from hornbook.serve.graphql.request_data import RequestData
 from hornbook.serve.paths import inside
+from hornbook.serve.work_tree_files import WorkTreeFiles
 from hornbook.workspace import Workspace
 
 # A field of an answer takes some 300 bytes until it is sent.
@@ -24,13 +27,17 @@ MOST_FIELDS = 1_000_000
 
 
 class Deadline:
-    """Lasts until it is ended, by another thread than the one that works."""
+    """Lasts until it is ended, by another thread than the one that works, or until a moment.
 
-    __slots__ = ("_ended", "_left")
+    `until` is a moment of the monotonic clock, which is that of event loops too.
+    """
 
-    def __init__(self, most_fields: int = MOST_FIELDS) -> None:
+    __slots__ = ("_ended", "_left", "_until")
+
+    def __init__(self, most_fields: int = MOST_FIELDS, until: float | None = None) -> None:
         self._ended = False
         self._left = most_fields
+        self._until = until
 
     def end(self) -> None:
         """Say that nobody waits any longer: the deadline is over, or the client left."""
@@ -42,7 +49,7 @@ class Deadline:
         Raises:
             TooSlow: Nobody does.
         """
-        if self._ended:
+        if self._ended or (self._until is not None and time.monotonic() > self._until):
             raise TooSlow("nobody waits for this answer any longer: ask for less.")
 
     def next_field(self) -> None:
@@ -67,11 +74,19 @@ class ResolverContext:
 
     workspace: Workspace
     snapshot: Snapshot
-    may_write: bool = True
     updates: GraphUpdates | None = None
     deadline: Deadline = field(default_factory=Deadline)
     principal: Principal | None = None
     """Who asks over HTTP; at the command line it is whoever runs the process."""
+    data: RequestData = field(init=False)
+    """What the resolvers of this request share."""
+
+    def __post_init__(self) -> None:
+        root, updates = self.workspace.root, self.updates
+        files = WorkTreeFiles(root) if updates is None else updates.leases.files
+        book = None if updates is None else updates.follower.book
+        data = RequestData(self.workspace, self.snapshot, files, book)
+        object.__setattr__(self, "data", data)  # frozen, and made of the other fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +96,26 @@ class SubscriptionContext:
     updates: GraphUpdates
 
 
+SCOPE = "scope"
+"""Under this name the definition of a field says which scope it needs."""
+
 Asking = Info[ResolverContext, None]
 
 
 def described(
-    field: Callable[..., Any], kind: object = None
+    field: Callable[..., Any], kind: object = None, *, scope: str | None = None
 ) -> Callable[[Callable[..., Any]], Any]:
     """Have a resolver be a field of the schema: clients are told its docstring.
 
     `field` is strawberry's query field, mutation or subscription; `kind` is the derived type of
-    what it returns, where strawberry does not know the dataclass itself.
+    what it returns, where strawberry does not know the dataclass itself. A mutation says which
+    `scope` it needs; one that says nothing needs `admin`.
     """
 
     def made(resolver: Callable[..., Any]) -> Any:  # strawberry's fields have no common type
         told = " ".join((resolver.__doc__ or "").split())
-        return field(resolver=resolver, graphql_type=kind, description=told)
+        known = {} if scope is None else {SCOPE: scope}
+        return field(resolver=resolver, graphql_type=kind, description=told, metadata=known)
 
     return made
 

@@ -22,20 +22,21 @@ from graphql import (
     validate,
 )
 
-from hornbook.settings.settings import ServeSettings
+from hornbook.settings.surroundings import ServeSettings
 
 Variables = Mapping[str, object]
 
 # How many things a field is taken to give for each of its pages.
 PAGE = 100
-_PAGED = {
-    "entities": "first",
-    "entitiesConnection": "first",
-    "entitiesByPredicate": "first",
-    "entitiesByPrefix": "first",
-}
+_LENGTHS = frozenset({"first", "last"})
+_CONNECTION = frozenset({"edges", "nodes"})
 _LISTS = frozenset(
     {
+        "entities",
+        "entitiesByPredicate",
+        "entitiesByPrefix",
+        "audit",
+        "replay",
         "traverse",
         "sops",
         "decisions",
@@ -123,13 +124,13 @@ class Measuring:
         )
 
     def _page(self, field: FieldNode) -> int:
-        argument = _PAGED.get(field.name.value)
-        if argument is None:
+        """How many things a field gives: as many as it asks for, else a page if it is a list."""
+        asked = [each.value for each in field.arguments or () if each.name.value in _LENGTHS]
+        if asked:
+            return max(map(self._number, asked))
+        if field.name.value in _LISTS or field.selection_set is None:
             return PAGE if field.name.value in _LISTS else 1
-        for each in field.arguments or ():
-            if each.name.value == argument:
-                return self._number(each.value)
-        return PAGE
+        return PAGE if root_fields(field.selection_set, self._fragments) & _CONNECTION else 1
 
     def _number(self, value: object) -> int:
         if isinstance(value, VariableNode):
@@ -179,6 +180,36 @@ class PreparedDocument:
     document: DocumentNode | None
     errors: tuple[GraphQLError, ...] = ()
     varies: bool = False
+
+    def root_fields(self, operation: OperationDefinitionNode) -> frozenset[str]:
+        """The names of the fields that an operation asks for first, also those in fragments."""
+        definitions = self.document.definitions if self.document is not None else ()
+        fragments = {
+            each.name.value: each
+            for each in definitions
+            if isinstance(each, FragmentDefinitionNode)
+        }
+        return root_fields(operation.selection_set, fragments)
+
+
+def root_fields(
+    selection_set: SelectionSetNode, fragments: Mapping[str, FragmentDefinitionNode]
+) -> frozenset[str]:
+    """The names of the fields at the top of a selection, also those in fragments."""
+    names: set[str] = set()
+    spread: set[str] = set()
+    waiting = [selection_set]
+    while waiting:
+        for each in waiting.pop().selections:
+            if isinstance(each, FieldNode):
+                names.add(each.name.value)
+            elif isinstance(each, InlineFragmentNode):
+                waiting.append(each.selection_set)
+            elif isinstance(each, FragmentSpreadNode) and each.name.value not in spread:
+                spread.add(each.name.value)
+                if each.name.value in fragments:
+                    waiting.append(fragments[each.name.value].selection_set)
+    return frozenset(names)
 
 
 def coded(message: str, code: str, **facts: object) -> GraphQLError:

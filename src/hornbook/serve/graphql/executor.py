@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphql import (
     ExecutionResult,
     GraphQLError,
+    GraphQLField,
     GraphQLSchema,
     OperationDefinitionNode,
     execute_sync,
@@ -14,31 +15,41 @@ from graphql import (
     subscribe,
 )
 from graphql.execution.executor import Executor
+from strawberry.schema.schema_converter import GraphQLCoreConverter
 
 from hornbook.errors import (
     Busy,
+    DiskFailed,
     EngineError,
     EventLogError,
     HornbookError,
     NotAPerson,
     NotFound,
     PlanHeld,
+    PlanIncomplete,
+    RemoteStoreFailed,
     StoreError,
     TooSlow,
     UsageError,
 )
-from hornbook.serve.graphql.context import ResolverContext
+from hornbook.serve.graphql.context import SCOPE, ResolverContext
 from hornbook.serve.graphql.documents import DocumentLimits, Documents, PreparedDocument, coded
 from hornbook.serve.http.logs import log
 from hornbook.serve.http.problems import HttpRefusal, Redact, redact_in, unchanged
+
+if TYPE_CHECKING:
+    from hornbook.serve.access.scopes import AccessScope
 
 Answer = dict[str, object]
 _CODES: tuple[tuple[type[HornbookError], str], ...] = (
     (Busy, "BUSY"),
     (NotFound, "NOT_FOUND"),
     (NotAPerson, "FORBIDDEN"),
+    (PlanIncomplete, "PLAN_INCOMPLETE"),
     (UsageError, "BAD_USER_INPUT"),
     (StoreError, "STORE_DAMAGED"),
+    (DiskFailed, "DISK"),
+    (RemoteStoreFailed, "STORE_AWAY"),
     (EventLogError, "EVENTS_DAMAGED"),
     (TooSlow, "DEADLINE"),
     (PlanHeld, "BUSY"),
@@ -109,6 +120,20 @@ class GraphQLExecutor:
             else ReadyOperation(prepared, operation, asked)
         )
 
+    def scopes(self, ready: ReadyOperation) -> frozenset["AccessScope"]:
+        """What a caller must be allowed for the operation that is asked for, and no other.
+
+        A query or subscription reads. Of a mutation each field says what it needs, also one in a
+        fragment and one that a directive leaves out; what says nothing needs `admin`.
+        """
+        from hornbook.serve.access.scopes import READ_ONLY  # noqa: PLC0415  # a query in process does without
+
+        if ready.kind != "mutation" or self.schema.mutation_type is None:
+            return READ_ONLY
+        fields = self.schema.mutation_type.fields
+        names = ready.prepared.root_fields(ready.operation)
+        return frozenset(scope_of_field(fields.get(name)) for name in names)
+
     def run(self, ready: ReadyOperation, context: ResolverContext) -> Answer:
         """The answer to a query or mutation; a query stops soon if nobody waits for it."""
         document = ready.prepared.document
@@ -167,6 +192,17 @@ def answer_of(result: ExecutionResult, redact: Redact) -> Answer:
     if result.data is None and all(error.path is None for error in result.errors):
         return {"errors": errors}
     return {"data": result.data, "errors": errors}
+
+
+def scope_of_field(field: GraphQLField | None) -> "AccessScope":
+    """The scope that a mutation says it needs; `admin` if it says nothing."""
+    from hornbook.serve.access.scopes import AccessScope  # noqa: PLC0415  # the same
+
+    if field is None:  # `__typename`, which every type has
+        return AccessScope.READ
+    definition = field.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
+    known = getattr(definition, "metadata", {})
+    return AccessScope(known.get(SCOPE, AccessScope.ADMIN))
 
 
 def error_answer(

@@ -1,4 +1,4 @@
-"""A second way to the answers of queries that only list entities, twenty times as fast.
+"""A second way to the answers of queries that only list entities or rules, twenty times as fast.
 
 The reference executor calls a resolver for each field of each statement: four thousand calls for a
 page of a hundred entities. Here such a query is compiled to shapes: what it wants of each entity.
@@ -26,9 +26,23 @@ from graphql.execution.values import VariableValues
 from hornbook.errors import HornbookError
 from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples, Snapshot
+from hornbook.rules.catalog import Entry
+from hornbook.serve.graphql.connections import PageAsked
 from hornbook.serve.graphql.context import ResolverContext
 from hornbook.serve.graphql.executor import ReadyOperation
 from hornbook.serve.graphql.queries import page
+from hornbook.serve.graphql.rule_pages import (
+    PATTERNS,
+    PLAIN_FIELDS,
+    TYPENAME,
+    Keyed,
+    PagePart,
+    RulePage,
+    RulePart,
+    RuleShape,
+    render_info,
+    render_rule,
+)
 from hornbook.serve.graphql.types import typed
 from hornbook.serve.http.response import as_json
 from hornbook.vocabulary.names import within
@@ -76,8 +90,8 @@ class Listing:
     shape: Shape
 
 
-# A whole query: each key with a listing, or with the name of a simple field.
-PlainQuery = tuple[tuple[str, Listing | str], ...]
+# A whole query: each key with a listing or a page, or with the name of a simple field.
+PlainQuery = tuple[tuple[str, Listing | RulePage | str], ...]
 
 
 def render(shape: Shape, thing: EntityTriples) -> bytes:
@@ -141,6 +155,10 @@ class _Compiler:
         self._query, self._entity, self._triple = (
             _object_type(schema, name) for name in ("Query", "Entity", "Triple")
         )
+        self._page, self._info, self._edge, self._rule, self._pattern = (
+            _object_type(schema, name)
+            for name in ("RuleConnection", "PageInfo", "RuleEdge", "Rule", "RulePattern")
+        )
 
     def compile(self) -> PlainQuery:
         """The query as listings."""
@@ -152,11 +170,13 @@ class _Compiler:
         fields = collected.grouped_field_set
         return tuple((key, self._root(details)) for key, details in fields.items())
 
-    def _root(self, details: Any) -> Listing | str:  # graphql-core's own list of field details
+    def _root(self, details: Any) -> Listing | RulePage | str:  # graphql-core's own field details
         node: FieldNode = details[0].node
         name = node.name.value
         if name in {"__typename", "version"}:
             return name
+        if name == "rules":
+            return self._rule_page(details)
         if name not in _LISTINGS:
             raise NotPlain
         given = get_argument_values(self._query.fields[name], node, self._values)
@@ -176,6 +196,48 @@ class _Compiler:
             for inner, each in self._below(self._triple, details).items()
         )
         return ShapePart(key, field, given.get("predicatePrefix"), of_each)
+
+    def _rule_page(self, details: Any) -> RulePage:  # as above
+        """A page of rules; one with a filter has to look at them all."""
+        given = get_argument_values(self._query.fields["rules"], details[0].node, self._values)
+        if given.pop("filter", None) is not None:
+            raise NotPlain
+        below = self._below(self._page, details)
+        return RulePage(
+            PageAsked(**given), tuple(self._page_part(key, each) for key, each in below.items())
+        )
+
+    def _page_part(self, key: str, details: Any) -> PagePart:  # as above
+        field = details[0].node.name.value
+        if field == "pageInfo":
+            return PagePart(key, field, info=self._keyed(self._info, details))
+        if field == "nodes":
+            return PagePart(key, field, RuleShape(self._rule_parts(details)))
+        if field == "edges":
+            edge = self._below(self._edge, details)
+            names = tuple((inner, each[0].node.name.value) for inner, each in edge.items())
+            nodes = [each for each in edge.values() if each[0].node.name.value == "node"]
+            if len(nodes) > 1:  # two aliases of it may want different things
+                raise NotPlain
+            parts = self._rule_parts(nodes[0]) if nodes else ()
+            return PagePart(key, field, RuleShape(parts, names))
+        return PagePart(key, field)
+
+    def _rule_parts(self, details: Any) -> tuple[RulePart, ...]:  # as above
+        return tuple(
+            self._rule_part(key, each) for key, each in self._below(self._rule, details).items()
+        )
+
+    def _rule_part(self, key: str, details: Any) -> RulePart:  # as above
+        field = details[0].node.name.value
+        if field not in PLAIN_FIELDS:
+            raise NotPlain
+        of_each = self._keyed(self._pattern, details) if field == PATTERNS else ()
+        return RulePart(key, field, of_each)
+
+    def _keyed(self, kind: GraphQLObjectType, details: Any) -> Keyed:  # as above
+        below = self._below(kind, details)
+        return tuple((key, each[0].node.name.value) for key, each in below.items())
 
     def _below(self, kind: GraphQLObjectType, details: Any) -> Mapping[str, Any]:  # as above
         collected = collect_subfields(
@@ -208,11 +270,11 @@ class Rows:
     def __init__(self, version: str, most_bytes: int) -> None:
         self.version = version
         self._most = most_bytes
-        self._kept: dict[Shape, dict[str, bytes]] = {}
-        self._sizes: dict[Shape, int] = {}
+        self._kept: dict[Shape | RuleShape, dict[str, bytes]] = {}
+        self._sizes: dict[Shape | RuleShape, int] = {}
         self._lock = Lock()
 
-    def known(self, shape: Shape, ids: Sequence[str]) -> list[bytes] | None:
+    def known(self, shape: Shape | RuleShape, ids: Sequence[str]) -> list[bytes] | None:
         """The entities, if all of them are ready."""
         kept = self._kept.get(shape, {})
         try:
@@ -228,7 +290,15 @@ class Rows:
         self._keep(shape, made)
         return [made[each] if each in made else kept[each] for each in ids]
 
-    def _keep(self, shape: Shape, made: dict[str, bytes]) -> None:
+    def rules(self, shape: RuleShape, rules: Sequence[Entry]) -> list[bytes]:
+        """The rules; those that are not ready are rendered."""
+        kept = self._kept.get(shape, {})
+        made = {rule.id: render_rule(shape, rule) for rule in rules if rule.id not in kept}
+        if made:
+            self._keep(shape, made)
+        return [made[rule.id] if rule.id in made else kept[rule.id] for rule in rules]
+
+    def _keep(self, shape: Shape | RuleShape, made: dict[str, bytes]) -> None:
         size = sum(map(len, made.values())) + len(made) * OVERHEAD
         with self._lock:
             self._make_room(shape, size)
@@ -237,7 +307,7 @@ class Rows:
                 self._kept.setdefault(shape, {}).update(made)
                 self._sizes[shape] = self._sizes.pop(shape, 0) + size
 
-    def _make_room(self, shape: Shape, size: int) -> None:
+    def _make_room(self, shape: Shape | RuleShape, size: int) -> None:
         """Forget whole shapes, first what was added to longest ago, and this one last."""
         oldest = [each for each in self._sizes if each != shape]
         for each in (*oldest, shape):
@@ -264,7 +334,7 @@ class RowCache:
 
 
 class FastPath:
-    """Answers queries that only list entities, from rows that are ready."""
+    """Answers queries that only list entities or rules, from rows that are ready."""
 
     def __init__(self, schema: GraphQLSchema, cache_bytes: int) -> None:
         self._schema = schema
@@ -289,15 +359,43 @@ class FastPath:
         pieces = []
         for key, wanted in plan:
             context.deadline.check()
-            value = (
-                _simple(wanted, context)
-                if isinstance(wanted, str)
-                else self._listing(wanted, context, work=work)
-            )
+            value = self._value(wanted, context, work=work)
             if value is None:
                 return None
             pieces.append(as_json(key) + b":" + value)
         return b'{"data":{' + b",".join(pieces) + b"}}"
+
+    def _value(
+        self, wanted: Listing | RulePage | str, context: ResolverContext, *, work: bool
+    ) -> bytes | None:
+        if isinstance(wanted, str):
+            return _simple(wanted, context)
+        if isinstance(wanted, RulePage):
+            return self._rule_page(wanted, context, work=work)
+        return self._listing(wanted, context, work=work)
+
+    def _rule_page(self, wanted: RulePage, context: ResolverContext, *, work: bool) -> bytes | None:
+        rows = self._cache.of(context.snapshot.version)
+        try:
+            page = wanted.asked.of(context.snapshot.all_rules, lambda rule: rule.id)
+        except GraphQLError:
+            return None
+        pieces = []
+        for part in wanted.parts:
+            value = as_json("RuleConnection" if part.field == TYPENAME else page.total_count)
+            if part.shape is not None:
+                found = (
+                    rows.rules(part.shape, page.nodes)
+                    if work
+                    else rows.known(part.shape, page.keys)
+                )
+                if found is None:
+                    return None
+                value = b"[" + b",".join(found) + b"]"
+            elif part.field == "pageInfo":
+                value = render_info(part.info, page.page_info)
+            pieces.append(as_json(part.key) + b":" + value)
+        return b"{" + b",".join(pieces) + b"}"
 
     def _listing(self, wanted: Listing, context: ResolverContext, *, work: bool) -> bytes | None:
         if not work and not _is_cheap(wanted.asked):

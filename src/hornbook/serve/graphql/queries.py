@@ -1,7 +1,5 @@
 """The questions of the GraphQL schema, each a thin adapter over the workspace."""
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,33 +13,40 @@ from hornbook.errors import NotFound
 from hornbook.graph.catalog_view import FileAnswer
 from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples
-from hornbook.loop.runs.state import RunLine
+from hornbook.loop.runs.state import Fleet, RunLine
+from hornbook.plans.events import AuditPage
 from hornbook.review.review_history import PastReview, RuleRecord
 from hornbook.serve.answers import WholePlan, change_within, whole_plan, why_within
+from hornbook.serve.graphql.connections import (
+    LARGEST_PAGE,
+    PAGE,
+    ListPage,
+    PageAsked,
+    cursor,
+    key_of,
+)
 from hornbook.serve.graphql.context import Asking, ResolverContext, described, files_inside, refuse
+from hornbook.serve.graphql.run_types import RUN
 from hornbook.serve.graphql.types import (
+    AUDIT_PAGE,
+    ENTITY_CONNECTION,
     FILE_ANSWER,
+    FLEET,
     PAST_REVIEW,
-    PLAN,
     PREDICATE,
     REVIEW_CONTEXT,
     RULE_RECORD,
-    RUN,
     Direction,
     Edge,
     Entity,
-    EntityConnection,
-    EntityEdge,
     EntityFilter,
     Neighbourhood,
-    PageInfo,
     entity_of,
 )
+from hornbook.serve.graphql.work_types import PLAN
 from hornbook.vocabulary.predicates import PREDICATES, Predicate
 from hornbook.vocabulary.terms import Category, Severity
 
-PAGE = 100
-LARGEST_PAGE = 1000
 _ID = re.compile(r"[^\s.]+(\.[^\s.]+)+")
 
 
@@ -51,11 +56,6 @@ class Page:
 
     ids: list[str]
     more: bool
-
-
-def cursor(entity_id: str) -> str:
-    """The opaque cursor behind an entity."""
-    return base64.urlsafe_b64encode(f"id:{entity_id}".encode()).decode("ascii")
 
 
 def page(context: ResolverContext, asked: Filter, first: int, after: str | None) -> Page:
@@ -86,19 +86,11 @@ def _known(field: str, value: str | None, known: type[StrEnum]) -> None:
         raise refuse(field, f"no {field} is called {value!r}", f"use one of {', '.join(values)}")
 
 
-def _place(text: str | None) -> str | None:
+def _place(text: str | None, argument: str = "after") -> str | None:
     """The id that a cursor stands for; an id itself is taken as it is."""
-    if text is None:
-        return None
-    try:
-        decoded = base64.b64decode(text.encode(), altchars=b"-_", validate=True).decode()
-    except (binascii.Error, ValueError):
-        decoded = ""
-    if decoded.startswith("id:"):
-        return decoded[3:]
-    if _ID.fullmatch(text):
+    if text is None or _ID.fullmatch(text):
         return text
-    raise refuse("after", f"{text[:40]!r} is no cursor", "pass an endCursor as it came, or an id")
+    return key_of(text, argument)
 
 
 DAYS = 90
@@ -123,9 +115,41 @@ class PlanQuery:
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
         book = info.context.workspace.plan_book()
         try:
-            return whole_plan(book.view(slug), book.active())
+            view = book.view(slug)
+            return whole_plan(view, book.active(), book.references(view.plan.slug))
         except NotFound:
             return None
+
+    @described(strawberry.field, AUDIT_PAGE)
+    def audit(
+        self,
+        info: Asking,
+        *,
+        since: str = "",
+        principal: str = "",
+        kind: str = "",
+        plan: str = "",
+        first: int = PAGE,
+        after: str | None = None,
+    ) -> AuditPage:
+        """Who did what, oldest first, from the logs of all plans; `since` is a time, a day, or a
+        span such as 7d.
+        """
+        from hornbook.plans.audit.audit_log import AuditFilter, AuditLog, since_of  # noqa: PLC0415  # the log
+
+        if not 1 <= first <= LARGEST_PAGE:
+            raise refuse("first", f"first is {first}", f"ask for 1 to {LARGEST_PAGE}")
+        wanted = AuditFilter(since_of(since, datetime.now(UTC)), principal, kind, plan)
+        work, updates = info.context.workspace, info.context.updates
+        memory = updates.logs if updates is not None else None
+        return AuditLog(work.places, work.settings, memory).events(wanted).page(first, after)
+
+    @described(strawberry.field, FLEET)
+    def fleet(self, info: Asking) -> Fleet:
+        """The machines that work on runs, what waits and why, and how much gets done."""
+        from hornbook.loop.engine.fleet import fleet_of  # noqa: PLC0415  # start-up: SQLAlchemy
+
+        return fleet_of(info.context.workspace.places, info.context.workspace.settings)
 
     @described(strawberry.field, list[RUN])
     def runs(self, info: Asking, plan_id: strawberry.ID | None = None) -> list[RunLine]:
@@ -255,28 +279,23 @@ class EntityQuery:
         wanted = filter.asked() if filter is not None else Filter()
         return _listed(info.context, wanted, first, after)
 
-    @described(strawberry.field)
-    def entities_connection(
+    @described(strawberry.field, ENTITY_CONNECTION)
+    def entities_connection(  # noqa: PLR0917  # GraphQL arguments are always named
         self,
         info: Asking,
         filter: EntityFilter | None = None,  # noqa: A002  # the documented name
-        first: int = PAGE,
+        first: int | None = None,
         after: str | None = None,
-    ) -> EntityConnection:
+        last: int | None = None,
+        before: str | None = None,
+    ) -> ListPage:
         """Entities in id order, in Relay's form."""
-        wanted = filter.asked() if filter is not None else Filter()
-        found = page(info.context, wanted, first, after)
-        nodes = _described(info.context, found.ids)
-        edges = [EntityEdge(cursor=cursor(each.id), node=each) for each in nodes]
-        return EntityConnection(
-            edges=edges,
-            page_info=PageInfo(
-                has_next_page=found.more,
-                has_previous_page=after is not None,
-                start_cursor=edges[0].cursor if edges else None,
-                end_cursor=edges[-1].cursor if edges else None,
-            ),
-        )
+        context = info.context
+        wanted = _checked(context, filter.asked() if filter is not None else Filter())
+        whole, _ = context.snapshot.select(wanted, len(context.snapshot.ids) + 1, None)
+        places = (each and cursor(each) for each in (_place(after), _place(before, "before")))
+        asked = PageAsked(first, next(places), last, next(places))
+        return asked.of(whole, str, made=lambda ids: _described(context, ids))
 
     @described(strawberry.field)
     def entities_by_predicate(

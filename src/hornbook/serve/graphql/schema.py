@@ -4,8 +4,10 @@ from collections.abc import AsyncIterator
 
 import strawberry
 from strawberry.scalars import JSON
+from strawberry.schema.config import StrawberryConfig
 from strawberry.types import Info
 
+from hornbook.doctor.finding import Finding as HealthFinding
 from hornbook.errors import UsageError
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.loop.runs.state import GivenAnswer, RunLine
@@ -27,38 +29,26 @@ from hornbook.serve.graphql.context import (
     described,
     refuse,
 )
+from hornbook.serve.graphql.derived import several
+from hornbook.serve.graphql.descriptions import describe
 from hornbook.serve.graphql.documents import coded
+from hornbook.serve.graphql.enums import DATE_TIME, Moment
 from hornbook.serve.graphql.executor import GraphQLExecutor, OperationRequest, ReadyOperation
 from hornbook.serve.graphql.queries import EntityQuery, PlanQuery
-from hornbook.serve.graphql.types import (
-    GIVEN_ANSWER,
-    GRAPH_VERSION,
-    INGEST_REPORT,
-    JUDGEMENT,
-    PLAN,
-    RUN,
-    RUN_EVENT,
-)
+from hornbook.serve.graphql.repository_types import DOCTOR_FINDING
+from hornbook.serve.graphql.run_types import GIVEN_ANSWER, RUN, RUN_EVENT
+from hornbook.serve.graphql.typed_queries import TypedQuery
+from hornbook.serve.graphql.types import GRAPH_VERSION, INGEST_REPORT
+from hornbook.serve.graphql.work_types import JUDGEMENT, PLAN
 from hornbook.workspace import Workspace
 
 
-def needs_write(context: ResolverContext) -> None:
-    """Go on only if the caller may change something.
-
-    Raises:
-        GraphQLError: It may not.
-    """
-    if not context.may_write:
-        raise coded("this token may only read: use one with the scope write.", "FORBIDDEN")
-
-
 def _updates(info: Asking) -> GraphUpdates:
-    """The desk of the server, for one who may change something.
+    """What the server does beside answering.
 
     Raises:
-        GraphQLError: They may not, or there is no server.
+        GraphQLError: There is no server.
     """
-    needs_write(info.context)
     if info.context.updates is None:
         raise coded("there is no server here: use `hornbook execute` and `answer`.", "REFUSED")
     return info.context.updates
@@ -68,11 +58,10 @@ def _updates(info: Asking) -> GraphUpdates:
 class Mutation:
     """What can be changed."""
 
-    @described(strawberry.mutation, INGEST_REPORT)
+    @described(strawberry.mutation, INGEST_REPORT, scope="ingest")
     def ingest(self, info: Asking, paths: list[str] | None = None) -> IngestReport:
         """Read documents into the graph; all sources without paths."""
         context = info.context
-        needs_write(context)
         try:
             if context.updates is None:
                 return ingest(context.workspace.root, paths or ())
@@ -81,7 +70,7 @@ class Mutation:
             found, _, remedy = str(problem).rpartition(": ")
             raise refuse("paths", found, remedy) from problem
 
-    @described(strawberry.mutation, PLAN)
+    @described(strawberry.mutation, PLAN, scope="plan")
     def create_plan(
         self,
         info: Asking,
@@ -95,7 +84,6 @@ class Mutation:
         """Begin a plan from a Markdown text with its sections, committed or not yet; it becomes the
         active one if that is said.
         """
-        needs_write(info.context)
         book = info.context.workspace.plan_book(info.context.principal)
         if committed and supersedes is not None:
             raise refuse(
@@ -105,25 +93,37 @@ class Mutation:
             book, title, text, committed=committed, supersedes=supersedes, active=active
         )
 
-    @described(strawberry.mutation, PLAN)
+    @described(strawberry.mutation, PLAN, scope="plan")
     def promote_plan(self, info: Asking, slug: str) -> WholePlan:
-        """Commit to an exploration: its text is frozen from now on."""
-        needs_write(info.context)
+        """Commit to an exploration: its text is frozen from now on. Only a person can, and only if
+        no section is empty that a plan must have.
+        """
         if not slug.strip():
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
         book = info.context.workspace.plan_book(info.context.principal)
         return whole_plan(book.promote(slug), book.active())
 
-    @described(strawberry.mutation, RUN)
+    @described(strawberry.mutation, PLAN, scope="plan")
+    def amend_plan(self, info: Asking, slug: str, text: str, reason: str = "") -> WholePlan:
+        """Take sections of a plan from a Markdown text; the others stay. A committed plan changes
+        only with a reason, and only for a person.
+        """
+        if not slug.strip():
+            raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
+        book = info.context.workspace.plan_book(info.context.principal)
+        view = book.rewrite(slug, text, path="text", reason=reason)
+        return whole_plan(view, book.active())
+
+    @described(strawberry.mutation, RUN, scope="execute")
     def execute_plan(
         self, info: Asking, slug: str, task: str | None = None, agent: str | None = None
     ) -> RunLine:
         """Begin to carry out a committed plan, or one of its tasks; the run to follow."""
         if not slug.strip():
             raise refuse("slug", "no plan is named", "give a slug, as `plans` lists them")
-        return _updates(info).execute(slug, task=task, agent=agent)
+        return _updates(info).execute(slug, task=task, agent=agent, by=info.context.principal)
 
-    @described(strawberry.mutation, GIVEN_ANSWER)
+    @described(strawberry.mutation, GIVEN_ANSWER, scope="answer")
     def answer_run(
         self,
         info: Asking,
@@ -136,10 +136,46 @@ class Mutation:
         text. Needs a token that was made for a person.
         """
         context = info.context
-        needs_write(context)
         return context.workspace.answer(id, action, text, reason, by=context.principal)
 
-    @described(strawberry.mutation, JUDGEMENT)
+    @described(strawberry.mutation, RUN, scope="execute")
+    def stop_run(
+        self,
+        info: Asking,
+        id: strawberry.ID,  # noqa: A002  # as in `run`
+        reason: str = "",
+    ) -> RunLine:
+        """End a run, and those that it began; a step that is under way comes to its end, and
+        nothing follows it. One that had ended already is refused.
+        """
+        with info.context.workspace.run_book(info.context.principal) as book:
+            found = book.stop(id, reason)
+            line = book.line(id)
+        if not found.ended:
+            raise coded(f"run {found.run} had ended already: it is {found.status}.", "ENDED")
+        return line
+
+    @described(strawberry.mutation, several(DOCTOR_FINDING), scope="answer")
+    def accept_finding(  # noqa: PLR0917  # GraphQL arguments are always named
+        self,
+        info: Asking,
+        code: str,
+        reason: str,
+        path: str = "",
+        rule: strawberry.ID | None = None,
+        until: str | None = None,
+    ) -> list[HealthFinding]:
+        """Accept findings of the doctor in `.hornbook/doctor.yaml` until a day, by default for
+        ninety days; those that are accepted by it. Only a person can.
+        """
+        from hornbook.doctor.accepting import accept_finding  # noqa: PLC0415  # start-up
+        from hornbook.doctor.baseline import Accepted  # noqa: PLC0415  # the same
+
+        work = info.context.workspace
+        wanted = Accepted(code, reason, until or "", path, rule or "")
+        return accept_finding(work.places, work.settings, wanted, info.context.principal)
+
+    @described(strawberry.mutation, JUDGEMENT, scope="read")
     def check_review(
         self,
         info: Asking,
@@ -187,12 +223,18 @@ class Subscription:
 
 
 @strawberry.type
-class Query(EntityQuery, PlanQuery):
+class Query(EntityQuery, PlanQuery, TypedQuery):
     """What can be asked."""
 
 
-schema = strawberry.Schema(query=Query, mutation=Mutation, subscription=Subscription)
+schema = strawberry.Schema(
+    query=Query,
+    mutation=Mutation,
+    subscription=Subscription,
+    config=StrawberryConfig(scalar_map={Moment: DATE_TIME}),
+)
 graphql_schema = schema._schema  # noqa: SLF001  # strawberry has no other name for it
+describe(graphql_schema)
 
 _ENGINE = GraphQLExecutor(graphql_schema)
 

@@ -19,6 +19,8 @@ from typing import Any
 import msgspec
 from starlette.types import Receive, Scope, Send
 
+from hornbook.serve.access.callers import CallerCheck
+from hornbook.serve.access.scopes import AccessScope
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.context import SubscriptionContext
 from hornbook.serve.graphql.executor import (
@@ -30,7 +32,6 @@ from hornbook.serve.graphql.executor import (
 from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.request import RequestContext
 from hornbook.serve.http.response import as_json
-from hornbook.serve.http.tokens import CallerCheck
 
 PROTOCOL = "graphql-transport-ws"
 INIT_SECONDS = 10.0
@@ -115,13 +116,17 @@ class Socket:
         if not accepted:
             raise _Closed(4406, "Subprotocol not acceptable")
         closing = asyncio.ensure_future(self._updates.closing.wait())
+        over = asyncio.ensure_future(self._request_context.taken_back())
         timeout: float | None = INIT_SECONDS
         try:
             while True:
                 following = asyncio.ensure_future(self._receive())
                 await asyncio.wait(
-                    {closing, following}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+                    {closing, over, following}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
                 )
+                if over.done():
+                    following.cancel()
+                    raise _Closed(4403, "Forbidden: the token is no longer good")
                 if not following.done():
                     following.cancel()
                     if closing.done():
@@ -134,6 +139,7 @@ class Socket:
                 timeout = None if self._acknowledged else INIT_SECONDS
         finally:
             closing.cancel()
+            over.cancel()
 
     async def _handle(self, message: Message) -> None:
         kind = message.get("type")
@@ -157,8 +163,10 @@ class Socket:
         given = {str(key).lower(): value for key, value in (payload or {}).items()}
         if self._request_context.caller is None:
             said = str(given.get("authorization", ""))
-            self._request_context.caller = self._callers.caller(said, self._request_context.address)
-        if self._request_context.caller is None:
+            found = self._callers.caller(said, self._request_context.address)
+            self._request_context.caller = found or (None if said else self._callers.unnamed)
+        caller = self._request_context.caller
+        if caller is None or not caller.may(AccessScope.READ):
             raise _Closed(4403, "Forbidden: send authorization in the payload")
         # Only those who may ask take one of the streams.
         self._open.enter_context(self._updates.stream())

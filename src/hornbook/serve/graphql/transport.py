@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl
 
 import msgspec
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hornbook.serve.console.pages import PAGE_HEADERS, query_page
+from hornbook.errors import HornbookError
+from hornbook.serve.access.callers import CHALLENGE, NOBODY, CallerCheck
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.graphql.context import Deadline, ResolverContext, SubscriptionContext
 from hornbook.serve.graphql.executor import (
@@ -22,9 +23,9 @@ from hornbook.serve.graphql.executor import (
 )
 from hornbook.serve.graphql.fast_path import FastPath, PlainQuery
 from hornbook.serve.graphql.socket import Answering, Socket
+from hornbook.serve.http.problems import refusal_of
 from hornbook.serve.http.request import RequestContext, request_context_of
 from hornbook.serve.http.response import as_json, best, body_of, frame, send_bytes, send_events
-from hornbook.serve.http.tokens import CallerCheck
 
 RESPONSE = "application/graphql-response+json"
 JSON = "application/json"
@@ -135,8 +136,9 @@ def _asked(given: object) -> OperationRequest:
 
 # Fields of one name are compared with each other: a thousand of them take a while.
 LONG = 2000
+REFUSED_BY_STATUS = {401: "UNAUTHENTICATED", 403: "FORBIDDEN"}
+_CHALLENGE = [(name.encode(), value.encode()) for name, value in CHALLENGE.items()]
 _COMPLETE = b"event: complete\ndata:\n\n"
-_HTML_HEADERS = [(name.encode(), value.encode()) for name, value in PAGE_HEADERS.items()]
 
 
 class GraphQLEndpoint:
@@ -148,7 +150,7 @@ class GraphQLEndpoint:
         updates: GraphUpdates,
         pool: Executor,
         *,
-        page: bool,
+        page: ASGIApp | None,
         callers: CallerCheck,
     ) -> None:
         megabytes = updates.leases.settings.serve.cache_megabytes
@@ -170,8 +172,8 @@ class GraphQLEndpoint:
             await socket.serve(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        if self._wants_page(scope, headers):
-            await send_bytes(send, 200, "text/html; charset=utf-8", query_page(), _HTML_HEADERS)
+        if self._page is not None and _wants_page(scope, headers):
+            await self._page(scope, receive, send)
             return
         try:
             request = await read_request(scope, receive, headers)
@@ -180,14 +182,8 @@ class GraphQLEndpoint:
             allow = ((b"allow", problem.allow.encode()),) if problem.allow else ()
             answer = {"errors": [_error(problem.message, "BAD_REQUEST")]}
             await send_bytes(send, problem.status, f"{JSON}; charset=utf-8", as_json(answer), allow)
-
-    def _wants_page(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
-        return (
-            self._page
-            and scope["method"] == "GET"
-            and not scope["query_string"]
-            and b"text/html" in headers.get(b"accept", b"")
-        )
+        except HornbookError as error:  # the graph itself cannot be opened
+            raise refusal_of(error) from error
 
     async def _serve(
         self, request: GraphQLRequest, request_context: RequestContext, receive: Receive, send: Send
@@ -199,14 +195,16 @@ class GraphQLEndpoint:
                 await self._stream(ready, request_context, receive, send)
                 return
             answer = await self.answer(ready, request_context)
+        elif request.media_type == EVENTS:
+            await _send_one(ready, request_context, receive, send)
+            return
         else:
             answer = ready
         body = answer if isinstance(answer, bytes) else as_json(answer)
-        # Those who take plain JSON are told by the body, not by the status.
-        failed = isinstance(answer, dict) and "data" not in answer and request.media_type != JSON
         form = RESPONSE if request.media_type == RESPONSE else JSON
-        media_type = f"{form}; charset=utf-8"
-        await send_bytes(send, 400 if failed else 200, media_type, body)
+        status = _status(answer, request.media_type) if isinstance(answer, dict) else 200
+        told = _CHALLENGE if status == 401 else ()
+        await send_bytes(send, status, f"{form}; charset=utf-8", body, told)
 
     async def ready(self, asked: OperationRequest) -> ReadyOperation | Answer:
         """What is asked for, ready to be run; a long document that is new is read in a thread."""
@@ -219,14 +217,16 @@ class GraphQLEndpoint:
         self, ready: ReadyOperation, request_context: RequestContext
     ) -> Answer | bytes:
         """The answer to a query or mutation: at once if it is ready, else from a thread."""
+        refusal = self._refusal(ready, request_context)
+        if refusal is not None:
+            return refusal
         if ready.kind == "mutation":
             request_context.lift_deadline()
         plan = self._fast_path.plan(ready)
-        if plan is not None:
+        # A remote store is waited for, which only a thread may do.
+        if plan is not None and not self._updates.leases.settings.graph.is_remote:
             with self._updates.leases.workspace() as work:
-                context = ResolverContext(
-                    work, work.snapshot(), request_context.may_write, self._updates
-                )
+                context = ResolverContext(work, work.snapshot(), self._updates)
                 found = self._fast_path.at_once(plan, context)
             if found is not None:
                 return found
@@ -237,6 +237,15 @@ class GraphQLEndpoint:
             return await loop.run_in_executor(self._pool, task)
         finally:
             deadline.end()  # after the deadline the thread is told, for nothing else stops it
+
+    def _refusal(self, ready: ReadyOperation, request_context: RequestContext) -> Answer | None:
+        """The errors for which a caller gets no answer to an operation; None if they may ask it."""
+        caller = request_context.caller or NOBODY
+        for scope in sorted(self._engine.scopes(ready)):
+            refusal = caller.refusal(scope)
+            if refusal is not None:
+                return {"errors": [_error(refusal.detail, REFUSED_BY_STATUS[refusal.status])]}
+        return None
 
     def _work(
         self,
@@ -251,7 +260,6 @@ class GraphQLEndpoint:
             context = ResolverContext(
                 work,
                 work.snapshot(),
-                asked.may_write,
                 self._updates,
                 deadline,
                 principal=asked.principal,
@@ -263,17 +271,37 @@ class GraphQLEndpoint:
         self, ready: ReadyOperation, request_context: RequestContext, receive: Receive, send: Send
     ) -> None:
         with self._updates.stream():
-            found: AsyncIterator[Answer | bytes] | Answer
+            found: AsyncIterator[Answer] | Answer | bytes
             if ready.kind == "subscription":
                 found = await self._engine.events(ready, SubscriptionContext(self._updates))
-                if isinstance(found, dict):
-                    media_type = f"{JSON}; charset=utf-8"
-                    await send_bytes(send, 400, media_type, as_json(found))
-                    return
-                request_context.become_stream()
             else:
-                found = _one(await self.answer(ready, request_context))
-            await send_events(_frames(found), receive, send, last=_COMPLETE)
+                found = await self.answer(ready, request_context)
+            if isinstance(found, dict | bytes):
+                await _send_one(found, request_context, receive, send)
+                return
+            request_context.become_stream()
+            until = request_context.taken_back
+            await send_events(_frames(found), receive, send, until=until, last=_COMPLETE)
+
+
+def _wants_page(scope: Scope, headers: dict[bytes, bytes]) -> bool:
+    """Whether a browser opens the address, rather than a client that asks something."""
+    return (
+        scope["method"] == "GET"
+        and not scope["query_string"]
+        and b"text/html" in headers.get(b"accept", b"")
+    )
+
+
+def _status(answer: Answer, media_type: str) -> int:
+    """The status of an answer; those who take plain JSON are told by the body that it failed."""
+    if "data" in answer:
+        return 200
+    codes = [each["extensions"]["code"] for each in cast("list[Any]", answer["errors"])]  # as made
+    for status, code in REFUSED_BY_STATUS.items():
+        if code in codes:
+            return status
+    return 200 if media_type == JSON else 400
 
 
 def _check_way(ready: ReadyOperation, request: GraphQLRequest) -> None:
@@ -283,14 +311,26 @@ def _check_way(ready: ReadyOperation, request: GraphQLRequest) -> None:
         raise BadRequest(406, f"a subscription needs `Accept: {EVENTS}`, or a WebSocket.")
 
 
-async def _one(answer: Answer | bytes) -> AsyncIterator[Answer | bytes]:
-    yield answer
+async def _send_one(
+    answer: Answer | bytes, request_context: RequestContext, receive: Receive, send: Send
+) -> None:
+    """Send an answer, also one of errors, as a stream that is complete with it.
+
+    graphql-sse has it so: a client that gets a status of 400 knows nothing of the reason, and comes
+    back with the same question.
+    """
+
+    async def frames() -> AsyncIterator[bytes]:
+        yield frame(answer if isinstance(answer, bytes) else as_json(answer), event="next")
+
+    until = request_context.taken_back
+    await send_events(frames(), receive, send, until=until, last=_COMPLETE)
 
 
-async def _frames(answers: AsyncIterator[Answer | bytes]) -> AsyncIterator[bytes]:
+async def _frames(answers: AsyncIterator[Answer]) -> AsyncIterator[bytes]:
     try:
         async for answer in answers:
-            yield frame(answer if isinstance(answer, bytes) else as_json(answer), event="next")
+            yield frame(as_json(answer), event="next")
     finally:
         close = getattr(answers, "aclose", None)
         if close is not None:

@@ -12,13 +12,20 @@ from starlette.routing import Match
 from starlette.types import Lifespan
 
 from hornbook.errors import HornbookError
-from hornbook.serve.console.pages import PAGE_HEADERS, docs_page, status_page
+from hornbook.plans.audit.audit_log import AuditLog
+from hornbook.serve.console.assets import router as asset_router
+from hornbook.serve.console.frame import Console
+from hornbook.serve.console.live import router as live_router
+from hornbook.serve.console.views import ROUTERS
 from hornbook.serve.graph_updates import GraphUpdates
 from hornbook.serve.http.metrics import Metrics
 from hornbook.serve.http.problems import MEDIA_TYPE, HttpRefusal, refusal_of
 from hornbook.serve.http.request import request_context_of
+from hornbook.serve.rest.asking import REFUSALS
 from hornbook.serve.rest.bodies import Health
-from hornbook.serve.rest.routes import REFUSALS, router
+from hornbook.serve.rest.list_routes import router as list_router
+from hornbook.serve.rest.routes import router
+from hornbook.serve.sparql.vocabulary import router as vocabulary_router
 from hornbook.version import __version__
 
 DESCRIPTION = (
@@ -50,7 +57,7 @@ _PROBLEM: dict[str, object] = {
 
 
 def make_framework(
-    updates: GraphUpdates, metrics: Metrics, lifespan: Lifespan[FastAPI], *, pages: bool
+    console: Console, metrics: Metrics, lifespan: Lifespan[FastAPI], *, pages: bool
 ) -> FastAPI:
     """The application behind the gateway; `pages` says whether it describes itself."""
     app = FastAPI(
@@ -61,11 +68,17 @@ def make_framework(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        generate_unique_id_function=lambda route: route.name,
     )
-    app.state.updates = updates
+    updates = console.updates
+    app.state.updates, app.state.console = updates, console
     app.include_router(router)
+    app.include_router(list_router)
+    app.include_router(vocabulary_router)
     _add_health(app, updates)
-    _add_pages(app, updates, metrics, pages=pages)
+    for each in (asset_router, live_router, *ROUTERS):
+        app.include_router(each)
+    _add_pages(app, metrics, pages=pages)
     app.add_exception_handler(HornbookError, _answering(_ours))
     app.add_exception_handler(HttpRefusal, _answering(_refusal))
     app.add_exception_handler(HTTPException, _http)
@@ -83,12 +96,16 @@ def _add_health(app: FastAPI, updates: GraphUpdates) -> None:
 
     @app.get("/readyz", tags=["server"], responses=REFUSALS)
     def readyz() -> Health:
-        """Whether the graph can be read; 503 if not."""
-        with updates.leases.lease() as snapshot:
+        """Whether the graph and the log of events can be read; 503 if not, or if it stops."""
+        if updates.closing.is_set():
+            raise HttpRefusal(503, "busy", "the server stops: ask another, or later.")
+        with updates.leases.workspace() as work:
+            AuditLog(work.places, work.settings).look()
+            snapshot = work.snapshot()
             return Health("ready", snapshot.version, len(snapshot.catalog.entries))
 
 
-def _add_pages(app: FastAPI, updates: GraphUpdates, metrics: Metrics, *, pages: bool) -> None:
+def _add_pages(app: FastAPI, metrics: Metrics, *, pages: bool) -> None:
     @app.get(
         "/metrics",
         tags=["server"],
@@ -99,22 +116,18 @@ def _add_pages(app: FastAPI, updates: GraphUpdates, metrics: Metrics, *, pages: 
         """What the server counts, for Prometheus."""
         return Response(metrics.text(), media_type=metrics.media_type)
 
-    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
-    def status() -> HTMLResponse:
-        with updates.leases.workspace() as work:
-            text = status_page(work.root, work.snapshot(), pages=pages)
-        return HTMLResponse(text, headers=PAGE_HEADERS)
-
     if not pages:
         return
 
     @app.get("/docs", response_class=HTMLResponse, include_in_schema=False)
-    async def docs() -> HTMLResponse:
-        return HTMLResponse(docs_page(), headers=PAGE_HEADERS)
+    async def docs(request: Request) -> HTMLResponse:
+        console: Console = request.app.state.console
+        return console.page(request, "rest.html")
 
     @app.get("/openapi.json", include_in_schema=False)
-    async def openapi() -> JSONResponse:
-        return JSONResponse(app.openapi())
+    async def openapi(request: Request) -> JSONResponse:
+        prefix = request_context_of(request.scope).prefix
+        return JSONResponse({**app.openapi(), "servers": [{"url": prefix or "/"}]})
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
@@ -144,9 +157,10 @@ def _answering(make: Callable[[Any], HttpRefusal]) -> Callable[[Request, Excepti
 
     async def handle(request: Request, error: Exception) -> Response:
         request_context = request_context_of(request.scope)
-        return (
-            make(error).put(request.app.state.updates.redact).response(request_context.request_id)
-        )
+        refusal = make(error).put(request.app.state.updates.redact)
+        console: Console = request.app.state.console
+        page = console.page_of(request.scope, refusal)
+        return page or refusal.response(request_context.request_id)
 
     return handle
 
@@ -190,7 +204,10 @@ def _invalid(error: RequestValidationError) -> HttpRefusal:
     if any(each["type"] == "json_invalid" for each in found):
         return HttpRefusal(400, "json", "the body is not JSON.")
     errors = [
-        {"pointer": "#/" + "/".join(map(str, each["loc"][1:])), "detail": str(each["msg"])}
+        {
+            "pointer": "#/" + "/".join(map(str, each["loc"][1:])),
+            "detail": str(each["msg"]).removeprefix("Value error, "),
+        }
         for each in found
     ]
     told = "; ".join(f"{each['pointer']}: {each['detail']}" for each in errors[:3])

@@ -13,6 +13,7 @@ from hornbook.errors import (
     BadQuery,
     Busy,
     ConfigError,
+    DiskFailed,
     EngineError,
     EventLogError,
     HornbookError,
@@ -20,6 +21,8 @@ from hornbook.errors import (
     NotAPerson,
     NotFound,
     PlanHeld,
+    PlanIncomplete,
+    RemoteStoreFailed,
     StoreError,
     TooLarge,
     TooSlow,
@@ -109,6 +112,7 @@ _KINDS: tuple[tuple[type[HornbookError], int, str], ...] = (
     (Busy, 409, "busy"),
     (NotFound, 404, "not-found"),
     (NotAPerson, 403, "not-a-person"),
+    (PlanIncomplete, 409, "plan-incomplete"),
     (ConfigError, 422, "configuration"),
     (NoForm, 406, "form"),
     (TooLarge, 413, "answer-too-large"),
@@ -116,6 +120,8 @@ _KINDS: tuple[tuple[type[HornbookError], int, str], ...] = (
     (UsageError, 422, "refused"),
     (TooSlow, 504, "deadline"),
     (StoreError, 503, "store"),
+    (DiskFailed, 503, "disk"),
+    (RemoteStoreFailed, 503, "remote-store"),
     (EventLogError, 503, "events"),
     (PlanHeld, 409, "held"),
     (EngineError, 503, "engine"),
@@ -124,7 +130,7 @@ _KINDS: tuple[tuple[type[HornbookError], int, str], ...] = (
 
 def refusal_of(error: HornbookError) -> HttpRefusal:
     """One of our own errors as a refusal."""
-    extra = {"problems": error.problems} if isinstance(error, ConfigError) else {}
+    extra = {"problems": error.problems} if isinstance(error, ConfigError | PlanIncomplete) else {}
     for kind, status, code in _KINDS:
         if isinstance(error, kind):
             return HttpRefusal(status, code, str(error), extra)

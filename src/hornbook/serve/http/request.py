@@ -1,14 +1,16 @@
 """A request as the parts of the server see it: who asks, its name, and what it holds."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.types import Scope
 
 from hornbook.plans.principal import Principal
+from hornbook.serve.access.callers import LOOK_EVERY, NOBODY, Caller, CallerCheck
+from hornbook.serve.access.scopes import AccessScope
 from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.rate_limit import ConcurrencySlot, RateLimit
-from hornbook.serve.http.tokens import NOBODY, Caller
 
 KEY = "hornbook.request"
 
@@ -23,22 +25,44 @@ class RequestContext:
     slot: ConcurrencySlot | None = None
     rates: RateLimit | None = None
     address: str = ""
+    callers: CallerCheck | None = None
+    """Who knows whether what the caller showed is still good."""
+    prefix: str = ""
+    """The path that the server lies below, for whoever asks."""
+    session: str = ""
+    """The session that a browser showed, whether or not it may act in it."""
+    unproven: bool = False
+    """Whether a form has yet to show, by a field of its own, that a page of ours sent it."""
+
+    still_open: Callable[[str], bool] | None = None
+    """Says whether a session has not ended."""
+
+    async def taken_back(self) -> None:
+        """Wait until what the caller showed is good no longer, which may be never."""
+        while self._holds():
+            await asyncio.sleep(LOOK_EVERY)
+
+    def _holds(self) -> bool:
+        """Whether what the caller showed is still good: a session, and what it was opened with."""
+        if self.session and self.still_open is not None and not self.still_open(self.session):
+            return False
+        return self.callers is None or self.callers.holds(self.caller)
 
     def spend(self) -> HttpRefusal | None:
-        """Count one more request of the caller, as each operation over a WebSocket is."""
-        if self.rates is None or self.caller is None:
+        """Count one more request of a token, as each operation over a WebSocket is."""
+        if self.rates is None or self.caller is None or self.caller.token is None:
             return None
         return self.rates.spend(self.caller.name)
-
-    @property
-    def may_write(self) -> bool:
-        """Whether the caller may change something."""
-        return self.caller is not None and self.caller.may_write
 
     @property
     def principal(self) -> Principal:
         """Who acts, for the events that come of this request."""
         return (self.caller or NOBODY).principal(self.request_id)
+
+    @property
+    def ends_at(self) -> float | None:
+        """When nobody waits any longer, by the monotonic clock; None if there is no such time."""
+        return self.deadline.when() if self.deadline is not None else None
 
     def lift_deadline(self) -> None:
         """Lift the deadline: what is asked for may take long."""
@@ -55,17 +79,25 @@ class RequestContext:
         self.lift_deadline()
         self.release_slot()
 
-    def needs_write(self) -> None:
-        """Go on only if the caller may change something.
+    def needs_name(self) -> None:
+        """Go on only if the caller has said who they are.
 
         Raises:
-            Refusal: It may not.
+            Refusal: They have not.
         """
-        if not self.may_write:
-            name = self.caller.name if self.caller is not None else "nobody"
-            raise HttpRefusal(
-                403, "scope", f"token {name!r} may only read: use one with the scope write."
-            )
+        caller = self.caller or NOBODY
+        if not caller.is_named:
+            raise caller.nameless(f"the scope {AccessScope.READ} here")
+
+    def needs(self, scope: AccessScope) -> None:
+        """Go on only if the caller may do this.
+
+        Raises:
+            Refusal: They may not: 401 if they have not said who they are, else 403.
+        """
+        refusal = (self.caller or NOBODY).refusal(scope)
+        if refusal is not None:
+            raise refusal
 
 
 def request_context_of(scope: Scope) -> RequestContext:

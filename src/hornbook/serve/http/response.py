@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 
 import msgspec
 from starlette.types import Receive, Send
@@ -106,9 +106,17 @@ def frame(data: bytes, *, event: str = "", number: int | None = None) -> bytes:
 
 
 async def send_events(
-    frames: AsyncIterator[bytes], receive: Receive, send: Send, *, last: bytes = b""
+    frames: AsyncIterator[bytes],
+    receive: Receive,
+    send: Send,
+    *,
+    until: Callable[[], Coroutine[None, None, None]],
+    last: bytes = b"",
 ) -> None:
-    """Send frames, and a comment now and then while there is none; `last` when they end."""
+    """Send frames, and a comment now and then while there is none; `last` when they end.
+
+    They also end when `until` does: whoever reads them may no longer.
+    """
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
 
     async def write(text: bytes, *, more: bool = True) -> None:
@@ -116,12 +124,16 @@ async def send_events(
 
     await write(_SILENCE)
     left = asyncio.ensure_future(_left(receive))
+    over = asyncio.ensure_future(until())
     following = asyncio.ensure_future(anext(frames, None))
     try:
         while not left.done():
             await asyncio.wait(
-                {left, following}, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED
+                {left, over, following}, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED
             )
+            if over.done():
+                await write(b"", more=False)
+                return
             if not following.done():
                 await write(_SILENCE)
                 continue
@@ -132,9 +144,9 @@ async def send_events(
             await write(found)
             following = asyncio.ensure_future(anext(frames, None))
     finally:
-        left.cancel()
-        following.cancel()
-        await asyncio.gather(left, following, return_exceptions=True)
+        for task in (left, over, following):
+            task.cancel()
+        await asyncio.gather(left, over, following, return_exceptions=True)
         close = getattr(frames, "aclose", None)
         if close is not None:
             await close()

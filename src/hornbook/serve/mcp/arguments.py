@@ -24,6 +24,28 @@ def schema_of(kind: type) -> dict[str, Any]:
     return whole
 
 
+def shallow(schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    """The same schema with the parts of objects down to a depth, and without words.
+
+    Whoever holds an answer against it finds less, and nothing else: a list of tools is read into
+    every session of every agent, and what an answer's parts are called is seen in the answer.
+    """
+    found = {key: schema[key] for key in ("type", "enum") if key in schema}
+    kinds = schema.get("anyOf", ())
+    if len(kinds) == 2 and {"type": "null"} in kinds:
+        other = shallow(next(each for each in kinds if each != {"type": "null"}), depth)
+        if isinstance(other.get("type"), str):
+            return {**other, "type": [other["type"], "null"]}
+    if kinds:
+        found["anyOf"] = [shallow(each, depth) for each in kinds]
+    if "items" in schema:
+        found["items"] = shallow(schema["items"], depth)
+    if depth and "properties" in schema:
+        parts = schema["properties"].items()
+        found["properties"] = {name: shallow(part, depth - 1) for name, part in parts}
+    return found
+
+
 def _placed(node: Any, parts: Mapping[str, Any]) -> Any:
     if isinstance(node, list):
         return [_placed(each, parts) for each in node]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager
@@ -22,7 +23,9 @@ from mcp.types import INVALID_PARAMS
 from starlette.types import Receive, Scope, Send
 
 from hornbook.errors import HornbookError
-from hornbook.serve.http.problems import Redact, unchanged
+from hornbook.serve.access.callers import NOBODY
+from hornbook.serve.http.problems import HttpRefusal, Redact, unchanged
+from hornbook.serve.http.request import request_context_of
 from hornbook.serve.mcp import prompts, resources
 from hornbook.serve.mcp.tools import TOOLS, Tool
 from hornbook.version import __version__
@@ -35,7 +38,7 @@ Answer = TypeVar("Answer")
 
 INSTRUCTIONS = (
     "Hornbook keeps this repository's rules (SOPs) and decisions and says which of them bind a "
-    "file. Before you edit files, call rules_for_files and read the rules that bind. Before you "
+    "file. Before you edit files, call rules_for_files, and read_rules for the texts. Before you "
     "start a task, call size_task. To review a change, call review_context, or use the prompt "
     "review_change: it gives every rule whole or refuses and says how to split; never review "
     "from part of the rules."
@@ -77,12 +80,32 @@ def build_server(
     return server
 
 
+_BY_TOOL = (
+    (re.compile(r"`hornbook query --text '[^`]*'`"), "search_entities"),
+    (re.compile(r"`hornbook show[^`]*`"), "get_entity"),
+    (re.compile(r"`hornbook why[^`]*`"), "rules_for_files"),
+    (re.compile(r"`hornbook plans(?: show[^`]*)?`"), "plan_status"),
+    (re.compile(r"`hornbook size[^`]*`"), "size_task"),
+    (re.compile(r"`hornbook (?:context review|review prepare)[^`]*`"), "review_context"),
+    (re.compile(r"`hornbook review check[^`]*`"), "check_review"),
+    (re.compile(r"see `hornbook match`"), "give paths, or globs as in `src/**/*.py`"),
+)
+
+
+def in_tools(message: str) -> str:
+    """A message whose remedy is a tool where there is one: an agent may have no shell."""
+    for command, tool in _BY_TOOL:
+        message = command.sub(tool, message)
+    return message
+
+
 def compact(value: object) -> str:
     """JSON without blanks."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _described(tool: Tool) -> types.Tool:
+def described(tool: Tool) -> types.Tool:
+    """A tool as the protocol lists it."""
     return types.Tool(
         name=tool.name,
         title=tool.title,
@@ -90,7 +113,6 @@ def _described(tool: Tool) -> types.Tool:
         input_schema=INPUT_SCHEMAS[tool.name],
         output_schema=tool.output_schema,
         annotations=types.ToolAnnotations(
-            title=tool.title,
             read_only_hint=tool.read_only,
             destructive_hint=False,
             idempotent_hint=True,
@@ -101,7 +123,7 @@ def _described(tool: Tool) -> types.Tool:
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 INPUT_SCHEMAS = {tool.name: tool.input_schema for tool in TOOLS}
-_TOOLS = types.ListToolsResult(tools=[_described(tool) for tool in TOOLS])
+_TOOLS = types.ListToolsResult(tools=[described(tool) for tool in TOOLS])
 _TEMPLATES = types.ListResourceTemplatesResult(
     resource_templates=[
         types.ResourceTemplate(
@@ -155,7 +177,7 @@ class _Handlers:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, asked)
         except HornbookError as problem:
-            raise _Unanswered(self._redact(str(problem))) from problem
+            raise _Unanswered(in_tools(self._redact(str(problem)))) from problem
         except OSError as problem:
             where = f"{problem.filename}: " if problem.filename else ""
             text = f"{where}{problem.strerror or problem}: check the path."
@@ -182,12 +204,15 @@ class _Handlers:
         return _TOOLS
 
     async def call_tool(
-        self, _asking: Asking, params: types.CallToolRequestParams
+        self, asking: Asking, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """What the tool answers, or an error that the model can act on."""
         tool = BY_NAME.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"no tool {params.name!r}: {', '.join(BY_NAME)}.")
+        refusal = _scope_refusal(asking, tool)
+        if refusal is not None:
+            return _tool_error(refusal.detail)
         arguments: Mapping[str, Any] = params.arguments or {}
         try:
             answer = await self._ask(lambda work: tool.call(work, arguments))
@@ -270,6 +295,14 @@ class _Handlers:
                 values=found[:most], total=len(found), has_more=len(found) > most
             )
         )
+
+
+def _scope_refusal(asking: Asking, tool: Tool) -> HttpRefusal | None:
+    """Why whoever asks over HTTP may not call a tool; over stdin it is who started us."""
+    if asking.request is None:
+        return None
+    caller = request_context_of(asking.request.scope).caller or NOBODY
+    return caller.refusal(tool.scope)
 
 
 def _tool_error(message: str) -> types.CallToolResult:

@@ -51,6 +51,49 @@ class FileAnswers(Struct, frozen=True):
     files: list[FileAnswer]
 
 
+class RulesAsked(_Arguments, frozen=True, kw_only=True):
+    """What `read_rules` takes."""
+
+    ids: Annotated[
+        Annotated[list[Text], Meta(max_length=MOST_FILES)] | None,
+        Meta(description="Ids of rules. Not with files."),
+    ] = None
+    files: Annotated[
+        Annotated[list[Text], Meta(max_length=MOST_FILES)] | None,
+        Meta(description="Paths; all rules that bind one. Not with ids."),
+    ] = None
+    cursor: Annotated[Text | None, Meta(description="next_cursor of the answer before.")] = None
+
+
+class RuleTextPart(Struct, frozen=True, omit_defaults=True):
+    """A file that is part of a rule; one that could not be read has the reason in `unread`."""
+
+    path: str
+    text: str | None = None
+    unread: str | None = None
+
+
+class RuleText(Struct, frozen=True):
+    """One rule, whole."""
+
+    id: str
+    path: str
+    title: str
+    severity: str
+    revision: str
+    text: str
+    includes: list[RuleTextPart]
+
+
+class RuleTexts(Struct, frozen=True, omit_defaults=True):
+    """What `read_rules` answers; `left` are rules that the next answer has."""
+
+    rules: list[RuleText]
+    tokens: int
+    left: list[str] = msgspec.field(default_factory=list)
+    next_cursor: str | None = None
+
+
 class ReviewAsked(_Arguments, frozen=True, kw_only=True):
     """What `review_context` takes."""
 
@@ -99,7 +142,7 @@ class SearchAsked(_Arguments, frozen=True, kw_only=True):
 
     text: Annotated[
         Text | None,
-        Meta(description="Part of the title, summary, id, keywords or domains; case is ignored."),
+        Meta(description="Words, in any order, of title, summary, id, keywords or domains."),
     ] = None
     category: Annotated[Category | None, Meta(description="Only documents of this kind.")] = None
     severity: Annotated[Severity | None, Meta(description="Only rules this severe.")] = None

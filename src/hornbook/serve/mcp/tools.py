@@ -10,14 +10,22 @@ from msgspec import Struct
 from hornbook.context.receipt import receipt
 from hornbook.context.review_packet import Packet
 from hornbook.context.sizing import Sizing
-from hornbook.errors import UsageError
+from hornbook.errors import NotFound, UsageError
 from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import Snapshot
 from hornbook.plans.store import PlanView
 from hornbook.review.judgement import Judgement
 from hornbook.serve import answers
+from hornbook.serve.access.scopes import AccessScope
 from hornbook.serve.answers import EntityAnswer, Statement, statements, why_within
-from hornbook.serve.mcp.arguments import cursor_for, place_of, read_arguments, schema_of
+from hornbook.serve.lists import whole_rule
+from hornbook.serve.mcp.arguments import (
+    cursor_for,
+    place_of,
+    read_arguments,
+    schema_of,
+    shallow,
+)
 from hornbook.serve.mcp.tool_types import (
     CheckAsked,
     EntityAsked,
@@ -30,12 +38,20 @@ from hornbook.serve.mcp.tool_types import (
     PlanStatusAnswer,
     ReviewAsked,
     ReviewReceipt,
+    RulesAsked,
+    RuleText,
+    RuleTextPart,
+    RuleTexts,
     SearchAnswer,
     SearchAsked,
     SizeAsked,
 )
 from hornbook.serve.paths import inside
+from hornbook.text.tokens import counter
 from hornbook.workspace import Workspace
+
+MOST_TOKENS = 20_000
+"""Of texts of rules in one answer, as far as one rule alone is not larger."""
 
 Ask = TypeVar("Ask", bound=Callable[[Workspace, Any], object])
 
@@ -50,7 +66,9 @@ class Tool:
     takes: type[Struct]
     answers: type
     ask: Callable[[Workspace, Any], object]  # each takes its own arguments
-    read_only: bool = True
+    scope: AccessScope = AccessScope.READ
+    depth: int = 2
+    """How deep its answer is described."""
 
     def call(self, work: Workspace, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The answer as JSON values.
@@ -64,39 +82,91 @@ class Tool:
         return plain
 
     @property
+    def read_only(self) -> bool:
+        """Whether it changes nothing."""
+        return self.scope is AccessScope.READ
+
+    @property
     def input_schema(self) -> dict[str, Any]:
         """What it takes."""
         return schema_of(self.takes)
 
     @property
     def output_schema(self) -> dict[str, Any]:
-        """What it answers."""
-        return schema_of(self.answers)
+        """What it answers, in outline."""
+        return shallow(schema_of(self.answers), self.depth)
 
 
 TOOLS: list[Tool] = []
 """Every tool, in the order in which they are listed."""
 
 
-def _tool(title: str, takes: type[Struct], answers: type) -> Callable[[Ask], Ask]:
+def _tool(title: str, takes: type[Struct], answers: type, depth: int = 2) -> Callable[[Ask], Ask]:
     """Have a function be a tool of its own name; its docstring is what agents are told."""
 
     def registered(ask: Ask) -> Ask:
         told = " ".join((ask.__doc__ or "").split())
-        TOOLS.append(Tool(ask.__name__, title, told, takes, answers, ask))
+        TOOLS.append(Tool(ask.__name__, title, told, takes, answers, ask, depth=depth))
         return ask
 
     return registered
 
 
-@_tool("Rules that bind files", FilesAsked, FileAnswers)
+@_tool("Rules that bind files", FilesAsked, FileAnswers, 3)
 def rules_for_files(work: Workspace, asked: FilesAsked) -> FileAnswers:
     """Which of the team's rules bind each file, and the pattern and line that make it so. Call it
     before editing: the files need not exist yet. `tokens` against `reserve` says whether all
     rules of the file fit a review; `not_enforced` lists rules that are known but bind nothing,
-    with the reason. Read a rule whole as the resource rule://{id}.
+    with the reason. read_rules gives their texts.
     """
     return FileAnswers(why_within(work.why, inside(work.root, asked.files)))
+
+
+@_tool("Texts of rules", RulesAsked, RuleTexts)
+def read_rules(work: Workspace, asked: RulesAsked) -> RuleTexts:
+    """The texts of rules, whole and never cut: those with some ids, or all that bind some files.
+    When they are more than fits one answer, `left` names the rules that are missing and
+    next_cursor, passed as cursor with the same arguments, gives them.
+    """
+    if bool(asked.files) == bool(asked.ids):
+        found = "both were given" if asked.files else "neither was given"
+        raise UsageError(f"name what is read, either ids or files: {found}.")
+    wanted = set(asked.ids or ())
+    if asked.files:
+        bound = why_within(work.why, inside(work.root, asked.files))
+        wanted = {rule.id for file in bound for rule in file.rules}
+    snapshot = work.ingested()  # after `why`, which reads what changed
+    after = place_of(asked.cursor) or ""
+    ids = sorted(each for each in wanted if each > after)
+    count = counter(work.settings.counter)
+    told: list[RuleText] = []
+    tokens = 0
+    for each in ids:
+        text = _rule_text(snapshot, each)
+        size = count(text.text) + sum(count(part.text or "") for part in text.includes)
+        if told and tokens + size > MOST_TOKENS:
+            break
+        told.append(text)
+        tokens += size
+    left = ids[len(told) :]
+    return RuleTexts(told, tokens, left, cursor_for(told[-1].id) if left else None)
+
+
+def _rule_text(snapshot: Snapshot, rule_id: str) -> RuleText:
+    """One rule, whole.
+
+    Raises:
+        NotFound: There is none with this id.
+    """
+    try:
+        rule = whole_rule(snapshot, rule_id)
+    except NotFound as problem:
+        raise NotFound(
+            f"no rule has the id {rule_id!r}: search_entities finds ids, rules_for_files those "
+            "that bind a file, get_entity shows other documents."
+        ) from problem
+    parts = [RuleTextPart(each.path, each.text, each.unread) for each in rule.includes]
+    return RuleText(rule.id, rule.path, rule.title, rule.severity, rule.revision, rule.text, parts)
 
 
 def packet(work: Workspace, asked: ReviewAsked) -> Packet:
@@ -118,7 +188,7 @@ def packet(work: Workspace, asked: ReviewAsked) -> Packet:
     return passes[asked.pass_number - 1]
 
 
-@_tool("Context for a review", ReviewAsked, ReviewReceipt)
+@_tool("Context for a review", ReviewAsked, ReviewReceipt, 1)
 def review_context(work: Workspace, asked: ReviewAsked) -> dict[str, object]:
     """Everything that a reviewer of some files, or of a change, must see, in `text`: the
     instructions, every rule that binds, whole, the decisions that stand, and the diff or the

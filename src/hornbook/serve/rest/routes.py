@@ -1,25 +1,24 @@
 """REST under `/api/v1`: each route is a thin adapter over one method of the workspace."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi import Path as InPath
 from starlette.types import Receive, Scope, Send
 
 from hornbook.context.prompt import Context
 from hornbook.context.sizing import Sizing
-from hornbook.errors import UsageError
 from hornbook.graph.change_answer import ChangeAnswer
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.loop.runs.log import Followed
 from hornbook.loop.runs.overview import RunRow
-from hornbook.loop.runs.state import GivenAnswer, RunLine
-from hornbook.plans.principal import Principal
+from hornbook.loop.runs.state import GivenAnswer, RunLine, StoppedRun
 from hornbook.review.judgement import Judgement
 from hornbook.serve import answers
+from hornbook.serve.access.required_scope import needs
+from hornbook.serve.access.scopes import AccessScope
 from hornbook.serve.answers import (
     PIECE,
     EntityAnswer,
@@ -37,7 +36,20 @@ from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.request import request_context_of
 from hornbook.serve.http.response import MEDIA_TYPE, as_json, frame, send_events
 from hornbook.serve.paths import inside
+from hornbook.serve.rest.asking import (
+    BUSY,
+    MISSING,
+    READS,
+    REFUSALS,
+    Described,
+    Named,
+    Reading,
+    Writing,
+    known_tag,
+)
 from hornbook.serve.rest.bodies import (
+    LAST,
+    AmendBody,
     AnswerBody,
     CheckBody,
     DevelopBody,
@@ -46,75 +58,31 @@ from hornbook.serve.rest.bodies import (
     PlanAnswer,
     PlanBody,
     PlansAnswer,
+    ReplayAnswer,
+    ReplayBody,
     ReviewBody,
     RunsAnswer,
     SizeBody,
+    StopBody,
     WhyAnswer,
     WhyBody,
     plan_answer,
 )
 
-Described = dict[int | str, dict[str, Any]]  # as FastAPI types it
-
-# Every route may refuse so; the handlers in `framework` make the bodies.
-REFUSALS: Described = {
-    400: {"description": "The body cannot be read."},
-    401: {"description": "A token is needed."},
-    403: {"description": "The token or the page may not do this."},
-    413: {"description": "The body is too large."},
-    415: {"description": "The body is not JSON."},
-    421: {"description": "The request is addressed to another server."},
-    422: {"description": "The request is understood and refused."},
-    429: {"description": "The token has used up its requests."},
-    503: {"description": "The server is busy, or its store is damaged."},
-    504: {"description": "There was no answer in time."},
-}
-MISSING: Described = {404: {"description": "Nothing has that name."}}
-_BUSY: Described = {409: {"description": "An ingest is running."}}
+router = APIRouter(
+    prefix="/api/v1",
+    responses=REFUSALS,
+    generate_unique_id_function=lambda route: route.name,
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A request with the desk that it came to."""
-
-    request: Request
-    response: Response
-    updates: GraphUpdates
-
-    @property
-    def principal(self) -> Principal:
-        """Who asks, for the events that come of it."""
-        return request_context_of(self.request.scope).principal
-
-    def note(self, version: str) -> None:
-        """Say which version of the graph the answer comes from."""
-        self.response.headers["etag"] = f'"{version}"'
-
-
-async def _asking(request: Request, response: Response) -> Asking:
-    return Asking(request, response, request.app.state.updates)
-
-
-async def _writing(request: Request, response: Response) -> Asking:
-    request_context = request_context_of(request.scope)
-    request_context.needs_write()
-    request_context.lift_deadline()
-    return Asking(request, response, request.app.state.updates)
-
-
-Reading = Annotated[Asking, Depends(_asking)]
-Writing = Annotated[Asking, Depends(_writing)]
-
-router = APIRouter(prefix="/api/v1", responses=REFUSALS)
-
-
-@router.post("/ingest", responses=_BUSY, tags=["documents"])
+@router.post("/ingest", responses=BUSY, tags=["documents"], openapi_extra=needs(AccessScope.INGEST))
 def ingest(body: IngestBody, asking: Writing) -> IngestReport:
-    """Read documents into the graph; needs the scope write."""
+    """Read documents into the graph. Needs the scope ingest."""
     return asking.updates.ingest(body.paths)
 
 
-@router.post("/why", responses=MISSING, tags=["rules"])
+@router.post("/why", responses=MISSING, tags=["rules"], openapi_extra=READS)
 def why(body: WhyBody, asking: Reading) -> WhyAnswer | ChangeAnswer:
     """Say which rules bind each file, or a change, and why."""
     with asking.updates.leases.current() as work:
@@ -127,7 +95,7 @@ def why(body: WhyBody, asking: Reading) -> WhyAnswer | ChangeAnswer:
         return WhyAnswer(tuple(why_within(partial(work.why, at=body.at), files, piece)))
 
 
-@router.post("/size", responses=MISSING, tags=["contexts"])
+@router.post("/size", responses=MISSING, tags=["contexts"], openapi_extra=READS)
 def size(body: SizeBody, asking: Reading) -> Sizing:
     """Say whether a task fits a model's window."""
     with asking.updates.leases.current() as work:
@@ -141,11 +109,9 @@ def size(body: SizeBody, asking: Reading) -> Sizing:
         )
 
 
-@router.post("/context/review", responses=MISSING, tags=["contexts"])
+@router.post("/context/review", responses=MISSING, tags=["contexts"], openapi_extra=READS)
 def review_context(body: ReviewBody, asking: Reading) -> ReviewAnswer:
     """Assemble what a reviewer must see, whole, or say why not."""
-    if bool(body.files) == bool(body.diff):
-        raise UsageError("name what is reviewed: either files, or a diff BASE..HEAD.")
     with asking.updates.leases.current() as work:
         asking.note(work.snapshot().version)
         files = inside(work.root, body.files)
@@ -155,7 +121,7 @@ def review_context(body: ReviewBody, asking: Reading) -> ReviewAnswer:
         return review_answer(packet.context, packet.made_for)
 
 
-@router.post("/context/develop", responses=MISSING, tags=["contexts"])
+@router.post("/context/develop", responses=MISSING, tags=["contexts"], openapi_extra=READS)
 def develop_context(body: DevelopBody, asking: Reading) -> Context:
     """Assemble what a developer sees: the task and its files, no rule's text."""
     with asking.updates.leases.workspace() as work:
@@ -182,20 +148,17 @@ def entity(
 ) -> EntityAnswer | Response:
     """One entity, also a chunk, a revision or a removed document."""
     with asking.updates.leases.lease() as snapshot:
-        tag = f'"{snapshot.version}"'
         thing = snapshot.thing(id)
-        if tag in _tags(asking.request):
-            return Response(status_code=304, headers={"etag": tag})
+        known = known_tag(asking.request, snapshot.version)
+        if known is not None:
+            return Response(status_code=304, headers={"etag": known})
         asking.note(snapshot.version)
         return EntityAnswer(thing.id, statements(thing))
 
 
-def _tags(request: Request) -> set[str]:
-    given = request.headers.get("if-none-match", "")
-    return {each.strip().removeprefix("W/") for each in given.split(",")}
-
-
 _HELD: Described = {409: {"description": "The plan is not in a state for this."}}
+_ENDED: Described = {409: {"description": "The run had ended already."}}
+_NO_REASON = StopBody()
 _OVER: Described = {204: {"description": "The run has ended, and you have all of it."}}
 _EVENT = {
     "type": "object",
@@ -214,11 +177,29 @@ Slug = Annotated[str, InPath(min_length=1, max_length=200, pattern=r"^[^\x00-\x1
 RunId = Annotated[str, InPath(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/]*$")]
 
 
-@router.post("/reviews/check", tags=["reviews"])
+@router.post("/reviews/check", tags=["reviews"], openapi_extra=READS)
 def check(body: CheckBody, asking: Reading) -> Judgement:
     """Judge a review by git and its receipt; nothing is recorded."""
     with asking.updates.leases.workspace() as work:
         return check_review(work, body.review, body.receipt, body.gates, body.diff)
+
+
+@router.post(
+    "/replay",
+    responses=BUSY,
+    response_model=ReplayAnswer,
+    response_model_exclude_unset=True,
+    tags=["rules"],
+    openapi_extra={**READS, "security": [{"token": []}]},
+)
+def replay(body: ReplayBody, asking: Named) -> dict[str, object]:
+    """Say what the rules did, or would have done, to past changes, the newest first.
+
+    Needs a name, since it takes long; one is answered at a time.
+    """
+    return asking.updates.replay(
+        last=body.last or LAST, span=body.range, against=body.against, worktree=body.worktree
+    )
 
 
 @router.get("/plans", tags=["plans"])
@@ -231,11 +212,19 @@ def plans(asking: Reading) -> PlansAnswer:
         return PlansAnswer(tuple(plan_answer(whole_plan(view, active)) for view in views))
 
 
-@router.post("/plans", status_code=201, responses=MISSING, tags=["plans"])
+@router.post(
+    "/plans",
+    status_code=201,
+    responses=MISSING,
+    tags=["plans"],
+    openapi_extra=needs(AccessScope.PLAN),
+)
 def begin_plan(body: PlanBody, asking: Writing) -> PlanAnswer:
-    """Begin a plan, committed or not yet; the active one if it says so. Needs the scope write."""
-    if body.committed and body.supersedes is not None:
-        raise UsageError("a plan that replaces another is explored first: promote it then.")
+    """Begin a plan, committed or not yet; the active one if it says so. Needs the scope plan.
+
+    Only a person commits to a plan. One whose situation, mission or execution is empty stays an
+    exploration, and its `problems` say so.
+    """
     with asking.updates.leases.workspace() as work:
         begun = answers.begin_plan(
             work.plan_book(asking.principal),
@@ -245,7 +234,7 @@ def begin_plan(body: PlanBody, asking: Writing) -> PlanAnswer:
             supersedes=body.supersedes,
             active=body.active,
         )
-        asking.response.headers["location"] = f"/api/v1/plans/{begun.slug}"
+        asking.response.headers["location"] = asking.address(f"plans/{begun.slug}")
         return plan_answer(begun)
 
 
@@ -254,15 +243,41 @@ def plan(slug: Slug, asking: Reading) -> PlanAnswer:
     """One plan with its decisions, risks and tasks."""
     with asking.updates.leases.workspace() as work:
         book = work.plan_book()
-        return plan_answer(whole_plan(book.view(slug), book.active()))
+        view = book.view(slug)
+        return plan_answer(whole_plan(view, book.active(), book.references(view.plan.slug)))
 
 
-@router.post("/plans/{slug}/promote", responses=MISSING, tags=["plans"])
+@router.post(
+    "/plans/{slug}/promote",
+    responses={**MISSING, **_HELD},
+    tags=["plans"],
+    openapi_extra=needs(AccessScope.PLAN),
+)
 def promote(slug: Slug, asking: Writing) -> PlanAnswer:
-    """Commit to an exploration: its text is frozen. Needs the scope write."""
+    """Commit to an exploration: its text is frozen. Needs the scope plan and a person.
+
+    A plan whose situation, mission or execution is empty stays one: 409.
+    """
     with asking.updates.leases.workspace() as work:
         book = work.plan_book(asking.principal)
         return plan_answer(whole_plan(book.promote(slug), book.active()))
+
+
+@router.post(
+    "/plans/{slug}/amend",
+    responses=MISSING,
+    tags=["plans"],
+    openapi_extra=needs(AccessScope.PLAN),
+)
+def amend(slug: Slug, body: AmendBody, asking: Writing) -> PlanAnswer:
+    """Take sections of a plan from a text; the others stay. Needs the scope plan.
+
+    A committed plan changes only with a reason, and only for a person.
+    """
+    with asking.updates.leases.workspace() as work:
+        book = work.plan_book(asking.principal)
+        view = book.rewrite(slug, body.text, path="text", reason=body.reason)
+        return plan_answer(whole_plan(view, book.active()))
 
 
 @router.post(
@@ -270,9 +285,10 @@ def promote(slug: Slug, asking: Writing) -> PlanAnswer:
     status_code=202,
     responses={**MISSING, **_HELD},
     tags=["plans"],
+    openapi_extra=needs(AccessScope.EXECUTE),
 )
 def execute(slug: Slug, body: ExecuteBody, asking: Writing) -> RunLine:
-    """Begin to carry out a committed plan, or one of its tasks. Needs the scope write.
+    """Begin to carry out a committed plan, or one of its tasks. Needs the scope execute.
 
     The answer is the run that somebody works on now; one that was begun before is gone on with.
     """
@@ -284,8 +300,8 @@ def execute(slug: Slug, body: ExecuteBody, asking: Writing) -> RunLine:
                 "not-committed",
                 f"plan {view.plan.slug} is an exploration: promote it before it is executed.",
             )
-    begun = asking.updates.execute(slug, task=body.task, agent=body.agent)
-    asking.response.headers["location"] = f"/api/v1/runs/{begun.id}"
+    begun = asking.updates.execute(slug, task=body.task, agent=body.agent, by=asking.principal)
+    asking.response.headers["location"] = asking.address(f"runs/{begun.id}")
     return begun
 
 
@@ -305,13 +321,32 @@ def run(id: RunId, asking: Reading) -> RunRow:  # noqa: A002  # the documented n
         return book.row(id)
 
 
-@router.post("/runs/{id}/answer", responses=MISSING, tags=["runs"])
+@router.post(
+    "/runs/{id}/answer",
+    responses=MISSING,
+    tags=["runs"],
+    openapi_extra=needs(AccessScope.ANSWER),
+)
 def answer(id: RunId, body: AnswerBody, asking: Writing) -> GivenAnswer:  # noqa: A002  # as in `run`
-    """Say a person's word on a run that asks. Needs the scope write and a token made for a person.
+    """Say a person's word on a run that asks. Needs the scope answer and a person.
 
     Whoever executes its plan goes on with it; if nobody does, execute the plan again.
     """
     return asking.updates.answer(id, body.action, body.text, body.reason, asking.principal)
+
+
+@router.post(
+    "/runs/{id}/stop",
+    responses={**MISSING, **_ENDED},
+    tags=["runs"],
+    openapi_extra=needs(AccessScope.EXECUTE),
+)
+def stop(id: RunId, asking: Writing, body: StopBody = _NO_REASON) -> StoppedRun:  # noqa: A002  # as in `run`
+    """End a run and those that it began. Needs the scope execute.
+
+    A step that is under way comes to its end, and nothing follows it.
+    """
+    return asking.updates.stop(id, body.reason, asking.principal)
 
 
 @router.get(
@@ -347,8 +382,10 @@ class _Events(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._updates.stream():
-            request_context_of(scope).become_stream()
-            await send_events(self._frames(), receive, send)
+            request_context = request_context_of(scope)
+            request_context.become_stream()
+            until = request_context.taken_back
+            await send_events(self._frames(), receive, send, until=until)
 
     async def _frames(self) -> AsyncIterator[bytes]:
         async for event in self._updates.follower.events(self._followed, self._after):

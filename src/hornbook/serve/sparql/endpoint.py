@@ -1,21 +1,25 @@
 """SPARQL 1.1 Protocol, query only."""
 
 import asyncio
+import json
 import queue
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from hornbook.errors import HornbookError
-from hornbook.graph.sparql import Dataset, Forms, SparqlLimits
+from hornbook.graph.sparql import Dataset, Forms, SparqlLimits, service_description
 from hornbook.graph.sparql_process import Asker, Question, Reply
 from hornbook.serve.http.problems import HttpRefusal, refusal_of
 from hornbook.serve.http.request import request_context_of
 from hornbook.serve.http.response import best, body_of, send_bytes
-from hornbook.settings.settings import ServeSettings
+from hornbook.settings.surroundings import ServeSettings
 
 FORM = "application/x-www-form-urlencoded"
 QUERY = "application/sparql-query"
@@ -31,22 +35,35 @@ GRAPHS = {
     "text/turtle": "turtle",
     "application/n-triples": "ntriples",
     "application/rdf+xml": "rdfxml",
+    "application/ld+json": "jsonld",
+    "application/n-quads": "nquads",
+    "application/trig": "trig",
 }
+PAGE = "text/html"
+EXAMPLE = """\
+SELECT ?rule ?title ?severity
+WHERE { ?rule source.doc:title ?title ; source.doc:severity ?severity }
+ORDER BY ?title"""
 _TABLE, _GRAPH = next(iter(TABLES)), next(iter(GRAPHS))
 _TEXT = frozenset({"text/csv", "text/tab-separated-values", "text/turtle"})
+
+MakePage = Callable[..., Response]
+"""Makes a page from a request, the name of a template and what it shows."""
 
 
 class SparqlProcesses:
     """Some processes that answer SPARQL, each asked by one thread at a time."""
 
-    def __init__(self, folder: Path, settings: ServeSettings) -> None:
+    def __init__(self, folder: Callable[[], Path], settings: ServeSettings) -> None:
+        """`folder` is asked before each question: where the graph lies that is published now."""
+        self._folder = folder
         self._settings = settings
         self._threads = ThreadPoolExecutor(settings.sparql_workers, "sparql")
         self._in_flight = 0
         self._most = settings.sparql_workers + settings.concurrency
         self._free: queue.LifoQueue[Asker] = queue.LifoQueue()
         for _ in range(settings.sparql_workers):
-            self._free.put(Asker(folder, settings.sparql_megabytes))
+            self._free.put(Asker(settings.sparql_megabytes))
 
     async def ask(self, question: Question) -> Reply:
         """The answer to a question.
@@ -70,9 +87,10 @@ class SparqlProcesses:
             self._in_flight -= 1
 
     def _ask(self, question: Question) -> Reply:
+        folder = self._folder()
         asker = self._free.get()
         try:
-            return asker.ask(question, self._settings.sparql_seconds)
+            return asker.ask(question, folder, self._settings.sparql_seconds)
         finally:
             self._free.put(asker)
 
@@ -86,8 +104,9 @@ class SparqlProcesses:
 class SparqlEndpoint:
     """The application behind `/sparql`."""
 
-    def __init__(self, processes: SparqlProcesses, settings: ServeSettings) -> None:
+    def __init__(self, processes: SparqlProcesses, settings: ServeSettings, page: MakePage) -> None:
         self._processes = processes
+        self._page = page
         self._bounds = SparqlLimits(settings.sparql_rows, settings.sparql_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,17 +115,94 @@ class SparqlEndpoint:
             await send({"type": "websocket.close", "code": 1008, "reason": ""})
             return
         headers = dict(scope["headers"])
+        if scope["method"] == "GET" and _wants_page(headers):
+            await (await self._browsed(scope))(scope, receive, send)
+            return
+        if scope["method"] == "GET" and not scope["query_string"]:
+            await _describe(scope, headers, send)
+            return
         text, dataset = await _asked(scope, receive, headers)
         chosen = _Chosen(headers.get(b"accept"))
-        question = Question(text, chosen.forms, dataset, self._bounds)
+        reply = await self._reply(scope, Question(text, chosen.forms, dataset, self._bounds))
+        extra = [(b"vary", b"accept"), (b"etag", f'"{reply.version}"'.encode())]
+        await send_bytes(send, 200, chosen.media_type(reply.form), reply.data, extra)
+
+    async def _reply(self, scope: Scope, question: Question) -> Reply:
         # It waits for another process: meanwhile another request may have its slot.
         request_context_of(scope).release_slot()
         try:
-            reply = await self._processes.ask(question)
+            return await self._processes.ask(question)
         except HornbookError as error:
             raise refusal_of(error) from error
-        extra = [(b"vary", b"accept"), (b"etag", f'"{reply.version}"'.encode())]
-        await send_bytes(send, 200, chosen.media_type(reply.form), reply.data, extra)
+
+    async def _browsed(self, scope: Scope) -> Response:
+        """The form of a browser, with the answer to what stands in it, or why there is none."""
+        asked = bool(scope["query_string"])
+        shown = _Shown()
+        problem, status, query = "", 200, EXAMPLE
+        if asked:
+            try:
+                given = _pairs(scope["query_string"])
+                query = _query(given)
+                reply = await self._reply(
+                    scope, Question(query, Forms(), _dataset(given), self._bounds)
+                )
+                shown = _shown(reply)
+            except HttpRefusal as refusal:
+                if refusal.status >= 500:
+                    raise
+                problem, status, asked = refusal.detail, refusal.status, False
+        facts = {"query": query, "asked": asked, "problem": problem, **asdict(shown)}
+        return self._page(Request(scope), "sparql.html", status=status, **facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """An answer as a page shows it: a table, a truth, or a graph as text."""
+
+    names: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    truth: bool | None = None
+    text: str | None = None
+
+
+def _shown(reply: Reply) -> _Shown:
+    if reply.form in GRAPHS.values():
+        return _Shown(text=reply.data.decode())
+    found = json.loads(reply.data)
+    if "boolean" in found:
+        return _Shown(truth=found["boolean"])
+    names = tuple(found["head"]["vars"])
+    rows = (
+        tuple(str(row[name]["value"]) if name in row else "" for name in names)
+        for row in found["results"]["bindings"]
+    )
+    return _Shown(names, tuple(rows))
+
+
+def _wants_page(headers: Mapping[bytes, bytes]) -> bool:
+    """Whether a person asks with a browser: a page suits them better than any form of data."""
+    accept = headers.get(b"accept", b"").decode("latin-1")
+    return PAGE in accept and best(accept, (*TABLES, *GRAPHS, PAGE), _TABLE) == PAGE
+
+
+async def _describe(scope: Scope, headers: Mapping[bytes, bytes], send: Send) -> None:
+    """Say what this endpoint is, as RDF in the form that is wanted."""
+    accept = headers.get(b"accept")
+    said = accept.decode("latin-1") if accept is not None else None
+    wanted = best(said, tuple(GRAPHS), _GRAPH)
+    if wanted is None:
+        raise HttpRefusal(
+            406,
+            "form",
+            f"no query is named, and what this endpoint is we tell as {', '.join(GRAPHS)}: accept "
+            "one of them, or ask with `query`.",
+        )
+    prefix = request_context_of(scope).prefix
+    host = headers.get(b"host", b"").decode("latin-1")
+    data = service_description(f"{scope['scheme']}://{host}{prefix}/sparql", GRAPHS[wanted])
+    kind = f"{wanted}; charset=utf-8" if wanted in _TEXT else wanted
+    await send_bytes(send, 200, kind, data, [(b"vary", b"accept")])
 
 
 class _Chosen:

@@ -1,0 +1,491 @@
+"""Which lines of a change a rule is about, so that an answer to it can be held against them.
+
+A quote may be true, part of the change, and still have nothing to do with the rule: the `return` at
+the end of a function says nothing of the query above it. A rule tells what it is about in words:
+code that it names, subjects that every language writes in a few known ways (queries, logs, errors,
+imports, definitions ...), and words that names in the code have too. Nobody but a reader knows
+whether a line keeps the rule. But an answer that speaks of none of the lines that the rule is
+about was not written with them in view.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from unicodedata import normalize
+
+from hornbook.review.evidence.ban_forms import has_code
+from hornbook.review.evidence.ban_phrases import PLAINLY
+from hornbook.review.evidence.changed_files import Reviewed
+from hornbook.review.evidence.file_kinds import words_of
+from hornbook.review.evidence.marked_text import Passage, passages
+
+_SHORTEST_CODE = 3
+_SHORTEST_STEM = 4
+_PREFIX = 6
+_FEWEST_STEMS = 2
+_RARE = 4
+"""A word of a rule says what one line is about if at most one in so many lines has it."""
+_LONGEST = 600
+"""Letters of a sentence that are looked at."""
+_DEFINES = (
+    r"\b(?:def|func|fn|function|fun|sub|proc|class|interface|struct|enum|trait|type|record|module|"
+    r"protocol|macro_rules!)\s+[\w(*]|^\s*(?:export\s+)?(?:const|let|var|"
+    r"val)\s+\w+\s*[:=].*(?:=>|\bfunction\b)|"
+    r"^\s*(?:public|private|protected|internal|static|final|abstract|override|async|virtual|"
+    r"export)\b.*[({]\s*$|"
+    r"^\s*(?:[\w<>\[\],.?*&:]+\s+)+[\w:~]+\([^;]*\)\s*(?:throws\s+[\w., ]+)?\{?\s*$|"
+    r"(?i:\bcreate\s+(?:or\s+replace\s+)?(?:table|view|function|index|type|procedure)\b)|"
+    r"^\s*\w+\s*\(\)\s*\{|^\s*(?:resource|data|variable|module)\s+\""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """The words of a rule that mean something, and what its lines look like in any language."""
+
+    said: str
+    form: str
+
+
+_SUBJECTS = {
+    "queries": _Subject(
+        r"sql\b|quer(?:y|ies)|statements? to the database|datenbankabfrag|abfragen?\b|requêtes?|"
+        r"consultas?|查询|クエリ",
+        r"(?i:\b(?:select\s.+\sfrom|insert\s+into|update\s+\w+\s+set|delete\s+from)\b)|"
+        r"\.(?:execute\w*|query\w*|raw|prepare|exec)\s*\(|(?i:\b(?:cursor|queryrow)\w*\()",
+    ),
+    "tables": _Subject(
+        r"tables?\b|columns?\b|primary keys?|foreign keys?|migrations?|index(?:es)?\b|schemas?\b|"
+        r"tabellen?\b|spalten?\b|colonnes?|tablas?\b|columnas?",
+        r"(?i:\b(?:create|alter|drop|add|rename)\s+(?:unique\s+)?(?:table|column|index|"
+        r"constraint|view|schema)\b|"
+        r"\b(?:add_column|create_table|drop_table|drop_column|add_index|remove_column|"
+        r"rename_column)\b|"
+        r"\b(?:primary|foreign)\s+key\b|\breferences\s+\w+\s*\()|"
+        r"(?i:^\s*\w+\s+(?:text|(?:big|small)?int(?:eger)?|serial|bigserial|bool(?:ean)?|numeric|"
+        r"timestamptz?|date|uuid|jsonb?|varchar|char|float|double|real|decimal)\b)",
+    ),
+    "logs": _Subject(
+        r"log(?:s|ged|ging|gers?)?\b|prints?\b|printed|console\b|stdout|debug\w*|protokoll\w*|"
+        r"journal\w*|registr\w+ de|日志|ログ",
+        r"(?i:\b(?:log|logger|logging|slog|console|journal|tracing|winston|zap|klog)\w*\s*(?:\.|"
+        r"::)\s*\w+|"
+        r"\b(?:print|println|printf|puts|echo|fprintf|eprintln|dbg|var_dump|print_r|debug|info|"
+        r"warn|log)\b\s*!?\s*[(\"'$])|"
+        r"\bfmt\.F?[Pp]rint|System\.(?:out|err)|Debug\.\w+\(|NSLog",
+    ),
+    "errors": _Subject(
+        r"errors?\b|exceptions?\b|catch\w*|except\b|rescu\w+|swallow\w*|panics?\b|panicked|"
+        r"fail(?:s|ed|ures?)?\b|rais(?:e|ed|ing)\b|throw\w*|traceback|stack traces?|fehler\w*|"
+        r"ausnahmen?|erreurs?|errores|excepciones|異常|例外|错误|异常",
+        r"\b(?:try|except|catch|rescue|raise|throw|throws|panic|recover|Result|Err|unwrap|expect|"
+        r"finally|ensure|err|fail\w*|abort|die|exit|reject)\b|(?i:error|exception)|\?;|\?\)|"
+        r"unwrap_or",
+    ),
+    "types": _Subject(
+        r"type(?:s|d|-safe\w*)?\b|type hints?|annotat\w+|generics?\b|casts?\b|non-null|"
+        r"assertions?\b|nullable|typen?\b|typisier\w*|tipos?\b",
+        r"[\w)\]]\s*\??:\s*[A-Za-z_\[{(]|->|\bas\s+\w|<[A-Z]\w*>|\w!(?=[.;,)\]])|\b(?:any|"
+        r"unknown|object|interface|type|cast|Any)\b",
+    ),
+    "imports": _Subject(
+        r"imports?\b|imported|importing|dependenc\w+|depends?\b|layers?\b|packages?\b|inwards|"
+        r"circular|importier\w*|abhängig\w*|dépend\w+|importar|依赖|导入",
+        r"^\s*(?:import|from|use|using|require|include|#include|export\s.*\bfrom|pub\s+use|mod|"
+        r"load)\b|\brequire\w*\s*\(|\bimport\s*\(|\b\w*[iI]mplementation[\s(]+[\"']|"
+        r"^\s*[\w.]*\s*\"[\w./-]+\"\s*$|"
+        r"^\s*[\"'][\w@/.-]+[\"']\s*:\s*[\"'][\^~\d*]",
+    ),
+    "definitions": _Subject(
+        r"parameters?\b|arguments?\b|signatures?\b|nam(?:es|ed|ing)\b|prefix\w*|suffix\w*|"
+        r"docstrings?|"
+        r"documented|constants?\b|hooks?\b|interfaces?\b|endpoints?\b|routes?\b|"
+        r"exported\b|namen?\b|benannt|nom(?:s|m\w+)?\b|nombres?\b|命名",
+        _DEFINES + r"|^\s*@\w+[.(]|^\s*[A-Z][A-Z0-9_]+\s*[:=]",
+    ),
+    "calls over the network": _Subject(
+        r"network\b|https?\b|requests?\b|timeouts?\b|retr(?:y|ies|ied)\b|remote\b|api calls?|"
+        r"outgoing|clients?\b|netz\w*|zeitlimit|réseau|délai|red\b|超时|タイムアウト",
+        r"\b(?:requests|httpx|axios|fetch|urllib\w*|urlopen|aiohttp|http|https|grpc|HttpClient|"
+        r"RestTemplate|WebClient|reqwest|curl|wget|got|superagent)\b|(?i:timeout|retr(?:y|ies))",
+    ),
+    "times": _Subject(
+        r"times?\b(?= |s? must|\.|,)|dates?\b|datetimes?|time ?zones?|utc\b|clocks?\b|"
+        r"timestamps?|zeiten?\b|zeitzonen?|uhr\w*|heures?\b|fechas?\b|時刻|时间",
+        r"(?i:datetime|\bdate\b|\btime\.|\bnow\(|timestamp|utc|\bclock|time\.now|instant\.|"
+        r"localdate|new date\()",
+    ),
+    "secrets": _Subject(
+        r"secrets?\b|credentials?\b|passwords?\b|passphrase|api[ -]?keys?\b|tokens?\b|"
+        r"keys?\b(?= |,|\.)|personal data|sensitive|"
+        r"geheimnis\w*|passw[oö]rt\w*|schlüssel|zugangsdaten|mots? de passe|secrets?|clés?\b|"
+        r"contraseñas?|claves?\b|密码|密钥|パスワード|秘密",
+        r"(?i:secret|passw|passwort|credential|api_?key|access_?key|private_?key|token|auth|"
+        r"bearer|contrase|mot_?de_?passe|schluessel)|"
+        r"[\"'][A-Za-z0-9+/_-]{20,}[\"']|environ|getenv|process\.env",
+    ),
+    "files": _Subject(
+        r"open(?:ed|s|ing)?\b|close[ds]?\b|file handles?|file ?system|paths?\b|disk\b|temporary|"
+        r"dateien?\b|pfade?\b|fichiers?|archivos?|ファイル|文件",
+        r"\bopen\s*\(|\.(?:open|read|write|close|unlink|read_text|write_text|rmtree|"
+        r"mkdir)\w*\s*\(|\b(?:fs|os|io|ioutil|shutil|Path|File|Files)\b[.:]|\bwith\s+open|"
+        r"\bdefer\b",
+    ),
+    "randomness": _Subject(
+        r"random\w*|entropy|zufall\w*|aléatoire|aleatori\w*|乱数|随机",
+        r"(?i:rand|secrets\.|uuid|urandom|crypto)",
+    ),
+    "concurrency": _Subject(
+        r"threads?\b|async\w*|await\w*|goroutines?|locks?\b|mutex\w*|concurren\w*|races?\b|"
+        r"parallel\w*|blocking\b|event loop|nebenläufig\w*",
+        r"(?i:\bthread|\basync\b|\bawait\b|\bgo\s+(?:func|\w+\()|mutex|lock\b|\.lock\(|channel|"
+        r"chan\b|promise|\.then\(|spawn|sleep|asyncio|synchronized|executor|parallel)",
+    ),
+    "tests": _Subject(
+        r"tests?\b|tested\b|skip\w*|assertions?\b|fixtures?\b|mock\w*|specs?\b|tests? dürfen|"
+        r"pruebas?\b|测试|テスト",
+        r"(?i:\b(?:def|func|fn|fun|void)\s+\(?.*test|\bassert\w*|\bexpect\(|\b(?:it|test|"
+        r"describe|xit|xdescribe)(?:\.\w+)?\s*\(|skip|@test|#\[test\]|#\[ignore|xfail|mock|"
+        r"t\.run\()",
+    ),
+    "money": _Subject(
+        r"money\b|amounts?\b|prices?\b|cents?\b|currenc\w+|floats?\b|decimals?\b|geld\b|"
+        r"beträge?\b|preise?\b|montants?|importes?|dinero|金额|金額",
+        r"(?i:float|decimal|amount|price|cent|total|fee|cost|tax|currenc|betrag|preis|money)|"
+        r"\d\.\d",
+    ),
+    "markup": _Subject(
+        r"images?\b(?=.*\b(?:alt|text|label)s?\b)|<?img>?\b|alt\b|accessib\w+|a11y|buttons?\b|"
+        r"labels?\b|inputs?\b(?=.*label)|aria\b|headings?\b|inline styles?|links?\b(?=.*\brel\b)",
+        r"<\s*(?:img|button|input|a|label|h\d|form|select|textarea|svg|script|style|div|span)\b|"
+        r"aria-|\balt=|style=|role=|target=",
+    ),
+    "containers": _Subject(
+        r"containers?\b|pods?\b|base images?|images? (?:must|are|is|shall|should)|privileged|"
+        r"root\b|latest\b|pinn?ed\b|digests?\b|tags?\b|"
+        r"limits?\b(?=.*(?:memory|cpu|resource|contain))|resources?\b|ports?\b|volumes?\b|"
+        r"kubernetes|docker\w*",
+        r"(?i:^\s*(?:-\s*)?(?:image|containers?|securitycontext|privileged|runas\w*|resources|"
+        r"limits|requests|ports?|expose|volumes?|user|hostnetwork|uses)\s*:|"
+        r"^\s*(?:from|user|add|copy|run|expose|env|arg)\s+\S|^\s*- uses:|^\s*(?:- )?image)",
+    ),
+    "workflows": _Subject(
+        r"actions?\b|workflows?\b|pipelines?\b|ci\b|jobs?\b|runners?\b|"
+        r"permissions?\b(?=.*(?:workflow|job|token))",
+        r"^\s*-?\s*(?:uses|on|permissions|runs-on|run|env|with|secrets)\s*:|^on\s*:|pull_request",
+    ),
+    "access to the network": _Subject(
+        r"security groups?|firewall\w*|ingress|egress|0\.0\.0\.0|open to the world|"
+        r"public(?:ly)? (?:access\w*|reachable|readable)|buckets?\b|encrypt\w*",
+        r"(?i:cidr|ingress|egress|0\.0\.0\.0|public|acl|encrypt|kms|from_port|security_group)",
+    ),
+    "shell": _Subject(
+        r"shells?\b|scripts?\b|bash\b|piped?\b|set -e\w*|quot(?:e|ed|ing)\b|sudo\b|curl\b|wget\b|"
+        r"download\w*|heruntergeladen\w*",
+        r"\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\b(?:curl|wget|sudo|eval|source)\s|^\s*set\s+[-+]|"
+        r"^#!|\$\w+|\$\{|rm\s+-",
+    ),
+    "styles": _Subject(
+        r"colou?rs?\b|hex\b|!important|css\b|selectors?\b|margins?\b|pixels?\b|fonts?\b",
+        r"#[0-9a-fA-F]{3,8}\b|!important|(?i:colou?r\s*:|background|font|\d+px|var\(--)",
+    ),
+    "nothing": _Subject(
+        r"nulls?\b|nil\b|none\b(?= must| is| may|,)|undefined\b|bangs?\b|double bang|optional\w*|"
+        r"force[- ]unwrap\w*|unwrap\w*",
+        r"\b(?:null|nil|None|undefined|NULL|Optional|Option|Some|unwrap\w*|nullptr|"
+        r"requireNotNull)\b|!!|\?\.|\?:|\w!(?=[.;,)\]])|\?\?",
+    ),
+    "branches": _Subject(
+        r"nest(?:ed|ing)\b|complex\w*|loops?\b|branch(?:es|ing)?\b(?!.*git)|early returns?|"
+        r"else\b|conditions?\b|switch\w*|ternar\w+|verschachtel\w*|schleifen?\b",
+        r"\b(?:if|else|elif|for|while|switch|case|match|unless|until|loop|when)\b|\s\?\s.+\s:\s",
+    ),
+    "checks of callers": _Subject(
+        r"permissions?\b|authori[sz]\w+|authenticat\w+|callers?\b|access (?:control|check)\w*|"
+        r"roles?\b|login\w*|berechtig\w*|autoris\w+|permisos?\b|权限|認可",
+        r"(?i:permission|authori|authent|\bauth|role|login|@router|@app\.|@(?:get|post|put|"
+        r"delete|patch)\w*|require_|guard|middleware|\.(?:get|post|put|delete|"
+        r"patch)\s*\(\s*[\"'/])",
+    ),
+    "input": _Subject(
+        r"valid(?:at\w+|ity)\b|sanitiz\w+|sanitis\w+|user input|untrusted|escap(?:e|ed|ing)\b|"
+        r"inject\w*|xss\b|prüf\w+|valider|validar",
+        r"(?i:valid|sanit|escape|request\.|req\.|params|input|form\b|body|query|innerhtml|"
+        r"dangerously|raw\b|args\b|save\()",
+    ),
+    "remarks": _Subject(
+        r"comments?\b|remarks?\b|todo\b|fixme\b|commented|kommentar\w*|commentaires?|"
+        r"comentarios?|注释|コメント",
+        r"(?:^|\s)(?:#|//|/\*|\*|--|<!--)",
+    ),
+    "memory": _Subject(
+        r"memory\b|leaks?\b|pointers?\b|buffers?\b|alloc\w*|bounded\b|unsafe\b|overflow\w*|"
+        r"speicher\b|mémoire",
+        r"\b(?:malloc|free|calloc|realloc|memcpy|strcpy|strcat|strncpy|sprintf|snprintf|gets|new|"
+        r"delete|unsafe|alloc|Box|Rc|Arc|unique_ptr)\b|\*\w+\s*=",
+    ),
+    "state": _Subject(
+        r"global\w*|mutable\b|mutat\w+|immutab\w+|singletons?\b|side effects?|shared state|"
+        r"veränderlich\w*",
+        r"\b(?:global|static|mut|let|var|nonlocal|readonly|final|const)\b|^[A-Za-z_]\w*\s*=|"
+        r"=\s*(?:\[\]|\{\}|set\(\)|dict\(\)|list\(\))",
+    ),
+    "numbers": _Subject(
+        r"magic numbers?|literals?\b|hard-?coded\b|zahlen\b",
+        r"(?<![\w.])\d{2,}(?![\w.])|[\"'][^\"']{3,}[\"']",
+    ),
+    "returns": _Subject(
+        r"returns?\b|returned|rückgab\w*|zurückgeb\w*|renvo\w+|devolver\w*",
+        r"\breturn\b|=>|->",
+    ),
+}
+_SAID = {
+    name: re.compile(rf"(?<![\w-])(?:{each.said})", re.IGNORECASE)
+    for name, each in _SUBJECTS.items()
+}
+_FORM = {name: re.compile(each.form) for name, each in _SUBJECTS.items()}
+_RAW = frozenset({"remarks"})
+_COMMON = frozenset({"definitions", "returns", "branches", "types", "state", "numbers", "imports"})
+"""Subjects that nearly every change has lines of: who quotes one has looked, but nobody must."""
+_PROCESS = re.compile(
+    r"\b(?:pull requests?|PRs?|merge requests?|MRs?|commit messages?|force-push\w*|amend\w*|"
+    r"review(?:er|-bot)?s? (?:threads?|comments?|bots?)|bot comments?|comment on)\b"
+)
+"""What people do around a change, such as commenting on it: no line of code is about that."""
+_FEWEST_OF_PROCESS = 3
+_SHARE_OF_PROCESS = 3
+"""A text is about that if one in so many sentences says so, and no fewer than some."""
+_REMOVES = re.compile(
+    r"\b(?:delet\w+|remov\w+|drop(?:s|ped|ping)?|weaken\w*|disabl\w+|renam\w+|reus\w+|entfern\w+|"
+    r"gelöscht|löschen|"
+    r"supprim\w+|elimin\w+|borrar)\b",
+    re.IGNORECASE,
+)
+_FILLERS = words_of(
+    "about above after again against all allow allowed also always and any anything applies are "
+    "avoid "
+    "banned because been before begin begins being below between both but call called calls can "
+    "cannot "
+    "change changed changes class code come comes complete contain contains correct declare "
+    "default "
+    "defect does done down each either else ensure even ever every everything except explain "
+    "explains "
+    "file files first follow following forbidden from function functions give given goes good have "
+    "here high how instead into itself just keep kept kind know large last least less let like "
+    "line "
+    "lines long look made make makes many mark may mean method might module more most much must "
+    "name "
+    "named names need needs never new none not nothing off only order other others otherwise our "
+    "out over "
+    "own part path place please point possible prefer product production prohibited provide put "
+    "read "
+    "reason release require required requires rule rules same say says see set shall short "
+    "should show "
+    "simple since small some something source stand start state still stop such support take "
+    "team than "
+    "that the their them then there these they thing things this those though through time "
+    "together "
+    "two under unless until upon use used user uses using value values variant very was way were "
+    "what "
+    "when where whether which while who whole why will with within without word words work would "
+    "write "
+    "written wrong you your eine einen einer eines dass nicht kein keine niemals immer muss "
+    "müssen darf "
+    "dürfen werden wird sind oder und der die das dem den ist ein wir benutzen verwenden verboten "
+    "les des une est sont dans pour avec sans jamais doit doivent être interdit utiliser utilisez "
+    "return returns returned import imports imported public private static async await string "
+    "strings "
+    "number numbers boolean object objects array list index test tests tested type types typed "
+    "error "
+    "errors print prints class classes const constant parameter parameters argument arguments "
+    "handler "
+    "handlers client server data text item items result results true false null "
+    "los las una por con sin nunca debe deben está usar prohibido no se en que del"
+)
+_ONLY_TEXT = re.compile(r"[\s\"'`]*$")
+"""A line that is nothing but a string, such as what explains a function."""
+_NAMES_OF_FILES = re.compile(
+    r"\s*(?:package|import|from|use|using|module|namespace|#include|require)\b|[})\];,\s]*$"
+)
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_PARTS = re.compile(r"[A-Z]?[a-zà-ÿ]{3,}|[A-Z]{3,}")
+_ENDING = re.compile(r"(?:ations?|ations|ings?|ers?|ed|es|s|e|en|er)$")
+
+
+Lines = set[tuple[str, int]]
+"""Lines of files, by path and number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What one sentence of a rule is about: code that it names, known subjects, stems of words."""
+
+    codes: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
+    stems: frozenset[str] = frozenset()
+    removes: bool = False
+    title: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it says anything of what it is about."""
+        return bool(self.codes or self.subjects or self.stems or self.removes)
+
+
+@lru_cache(maxsize=256)
+def orders(text: str) -> tuple[Order, ...]:
+    """The sentences of a rule, by what each is about; those about nothing known are left out."""
+    said = [each for each in passages(text) if each.text]
+    found = [_order(each) for each in said]
+    around = sum(_PROCESS.search(each.text) is not None for each in said)
+    if around >= max(_FEWEST_OF_PROCESS, len(said) / _SHARE_OF_PROCESS):
+        found = [Order(each.codes, title=each.title) for each in found]
+    return tuple(dict.fromkeys(each for each in found if each.is_known))
+
+
+def _order(passage: Passage) -> Order:
+    said, codes = passage.text[:_LONGEST], passage.codes
+    numbers = [int(each) for each in re.findall("\ue000(\\d+)\ue001", said)]
+    named = tuple(code for each in numbers if len(code := codes[each].strip()) >= _SHORTEST_CODE)
+    words = re.sub("\ue000\\d+\ue001", " ", said)
+    subjects = tuple(name for name, form in _SAID.items() if form.search(words))
+    removes = _REMOVES.search(words) is not None and PLAINLY.search(words) is not None
+    return Order(named, subjects, frozenset(_stems(words, _WORD)), removes, passage.title)
+
+
+def _stems(text: str, form: re.Pattern[str]) -> Iterator[str]:
+    for word in form.findall(_plain(text)):
+        small = word.lower()
+        if small not in _FILLERS and len(stem := _ENDING.sub("", small)) >= _SHORTEST_STEM:
+            yield stem
+
+
+def _plain(text: str) -> str:
+    """A text without the marks over its letters."""
+    return "".join(each for each in normalize("NFKD", text) if not "\u0300" <= each <= "\u036f")
+
+
+class Subjects:
+    """The lines that a change adds, by what they are about; each is read once for all rules."""
+
+    def __init__(self, reviewed: Reviewed) -> None:
+        self._reviewed = reviewed
+        self._stems: dict[str, list[frozenset[str]]] = {}
+        self._rare: dict[str, bool] = {}
+        self._has: dict[tuple[str, str], frozenset[int]] = {}
+
+    def lines(self, text: str, paths: Iterable[str]) -> tuple[list[Lines], list[Lines]]:
+        """The added lines that each sentence of a rule is about, and those of its headings.
+
+        A sentence that has no telling line is left out; where all are, headings take their place.
+        """
+        known = list(paths)
+        said: list[Lines] = []
+        titles: list[tuple[Lines, Lines]] = []
+        for order in orders(text):
+            telling = {(path, number) for path in known for number in self._of_order(order, path)}
+            common = self._common(order, known)
+            if order.title:
+                titles.append((telling, common))
+            elif telling:
+                said.append(telling | common)
+        said = said or [telling | common for telling, common in titles if telling]
+        return said, [telling | common for telling, common in titles]
+
+    def related(self, text: str, paths: Iterable[str]) -> Lines:
+        """Every added line that has anything to do with the words of a rule."""
+        known = list(paths)
+        found = Lines()
+        for order in orders(text):
+            found |= {(path, number) for path in known for number in self._of_order(order, path)}
+            found |= self._common(order, known)
+        return found
+
+    def _common(self, order: Order, paths: Iterable[str]) -> Lines:
+        """The lines of those subjects of a sentence that nearly every change has."""
+        names = [name for name in order.subjects if name in _COMMON]
+        return {
+            (path, number)
+            for path in paths
+            for name in names
+            for number in self._of_subject(name, path)
+        }
+
+    def removed(self, text: str, paths: Iterable[str]) -> set[str]:
+        """The files of which a rule forbids to remove what the change removes from them."""
+        about = [each for each in orders(text) if each.removes]
+        return {path for path in paths if about and self._loses(about, path)}
+
+    def _loses(self, about: Sequence[Order], path: str) -> bool:
+        file = self._reviewed.files.get(path)
+        if file is None or file.gone:
+            return file is not None
+        forms = [_FORM[name] for each in about for name in each.subjects]
+        kept = Counter(line.strip() for line in self._reviewed.lines(path, old=False))
+        return any(
+            any(form.search(line) for form in forms) and not kept[line] for line in file.removed
+        )
+
+    def _of_order(self, order: Order, path: str) -> set[int]:
+        found: set[int] = set()
+        for name in order.subjects:
+            found |= self._of_subject(name, path) if name not in _COMMON else set()
+        lines = self._reviewed.code_of(path)
+        for number in self._reviewed.files[path].added:
+            if number in found:
+                continue
+            if any(has_code(code, lines, number) for code in order.codes) or self._is_near(
+                order, path, number
+            ):
+                found.add(number)
+        return found
+
+    def _of_subject(self, name: str, path: str) -> frozenset[int]:
+        key = (name, path)
+        if key not in self._has:
+            lines = self._reviewed.code_of(path)
+            shown = lines.raw if name in _RAW else lines.told
+            self._has[key] = frozenset(
+                number
+                for number in self._reviewed.files[path].added
+                if number <= len(shown)
+                and _FORM[name].search(shown[number - 1])
+                and (name in _RAW or not _ONLY_TEXT.match(lines.code[number - 1]))
+            )
+        return self._has[key]
+
+    def _is_near(self, order: Order, path: str, number: int) -> bool:
+        if path not in self._stems:
+            self._stems[path] = [
+                frozenset() if _NAMES_OF_FILES.match(line) else frozenset(_stems(line, _PARTS))
+                for line in self._reviewed.code_of(path).code
+            ]
+        lines = self._stems[path]
+        here = lines[number - 1] if number <= len(lines) else frozenset()
+        known = [a for a in order.stems if any(_alike(a, b) for b in here)]
+        if len(known) >= _FEWEST_STEMS:
+            return True
+        # A sentence that names code is about that code, and not about each word around it.
+        return not order.codes and any(map(self._is_rare, known))
+
+    def _is_rare(self, stem: str) -> bool:
+        """Whether so few of the added lines have a word that it tells them from the others."""
+        if stem not in self._rare:
+            files = [each for each in self._reviewed.files.values() if each.code]
+            said = [
+                any(_alike(stem, each) for each in _stems(lines[number - 1], _PARTS))
+                for file in files
+                for lines in (self._reviewed.code_of(file.path).code,)
+                for number in file.added
+                if number <= len(lines)
+            ]
+            self._rare[stem] = 0 < sum(said) <= max(1, len(said) // _RARE)
+        return self._rare[stem]
+
+
+def _alike(first: str, second: str) -> bool:
+    return first == second or (
+        first[:_PREFIX] == second[:_PREFIX] and min(len(first), len(second)) >= _PREFIX
+    )

@@ -1,0 +1,238 @@
+"""Trends: how reviews ended, which rules they turn on, how reviewers do, and what plans cost."""
+
+import csv
+import io
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
+
+from hornbook.loop.runs.overview import RunRow
+from hornbook.serve.console.frame import PAGE_HEADERS, View, Viewing
+from hornbook.serve.console.list_pages import part_of
+from hornbook.serve.console.svg import box, drawing, line, ticks, words
+from hornbook.serve.http.problems import HttpRefusal
+
+_ASKED = """
+query trends($days: Int!, $first: Int!, $after: String) {
+  ruleRecords(days: $days) { id violated passed notApplicable doubted last }
+  reviewsConnection(first: $first, after: $after) {
+    totalCount pageInfo { hasNextPage endCursor }
+    nodes { id at outcome rejectionType route base head reviewer }
+  }
+}
+"""
+PIECE, LISTED = 500, 50
+OUTCOMES = ("approved", "rejected", "escalate", "invalid")
+_CLASSES = {"approved": "good", "rejected": "bad", "escalate": "warn", "invalid": "quiet"}
+TABLES = ("weeks", "routes", "rules", "reviewers", "plans")
+Days = Annotated[int, Query(ge=1, le=3650)]
+
+router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TrendTable:
+    """A table that is shown, and that `/trends.csv` gives."""
+
+    name: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+
+
+@router.get("/trends")
+def trends(view: Viewing, days: Days = 90) -> HTMLResponse:
+    """All tables of a range of days."""
+    tables, reviews = _tables(view, days)
+    weeks = tables["weeks"].rows
+    return view.page(
+        "trends.html",
+        live="graph",
+        days=days,
+        tables=tables,
+        reviews=part_of(reviews, view.query, LISTED, "reviews"),
+        drawing=_drawing(weeks) if weeks else None,
+    )
+
+
+@router.get("/trends.csv")
+def trends_csv(view: Viewing, table: str, days: Days = 90) -> Response:
+    """One of the tables for a spreadsheet."""
+    if table not in TABLES:
+        known = ", ".join(TABLES)
+        raise HttpRefusal(404, "not-found", f"there is no table {table!r}: ask for {known}.")
+    found = _tables(view, days)[0][table]
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(found.heads)
+    writer.writerows([_cell(each) for each in row] for row in found.rows)
+    headers = {
+        **PAGE_HEADERS,
+        "content-disposition": f'attachment; filename="hornbook-{table}-{days}d.csv"',
+    }
+    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _cell(value: object) -> object:
+    """A value that no spreadsheet takes for a formula."""
+    text = "" if value is None else value
+    return f"'{text}" if isinstance(text, str) and text[:1] in "=+-@\t\r" and text else text
+
+
+def _tables(view: View, days: int) -> tuple[Mapping[str, TrendTable], list[Any]]:
+    """Every table, and the reviews that they count."""
+    since = datetime.now(UTC) - timedelta(days=days)
+    records, reviews = _asked(view, days, since)
+    with view.work.run_book() as book:
+        runs = [row for row in book.rows() if datetime.fromisoformat(row.started_at) >= since]
+    found = (
+        _weeks(reviews),
+        _routes(reviews),
+        _rules(view, records),
+        _reviewers(view, since),
+        _plans(runs),
+    )
+    return {each.name: each for each in found}, reviews
+
+
+def _asked(view: View, days: int, since: datetime) -> tuple[list[Any], list[Any]]:
+    """How rules were answered, and the reviews since a time, page by page."""
+    reviews: list[Any] = []
+    after: str | None = None
+    while True:
+        data = view.ask(_ASKED, days=days, first=PIECE, after=after)
+        page = data["reviewsConnection"]
+        reviews += page["nodes"]
+        after = page["pageInfo"]["endCursor"]
+        if not page["pageInfo"]["hasNextPage"]:
+            break
+    recent = [each for each in reviews if datetime.fromisoformat(each["at"]) >= since]
+    return data["ruleRecords"], recent
+
+
+def _weeks(reviews: Sequence[Mapping[str, Any]]) -> TrendTable:
+    counted: dict[str, Counter[str]] = defaultdict(Counter)
+    for each in reviews:
+        at = datetime.fromisoformat(each["at"])
+        monday = (at - timedelta(days=at.weekday())).date().isoformat()
+        counted[monday][each["outcome"].lower()] += 1
+    rows = tuple(
+        (week, *(counts[name] for name in OUTCOMES), counts.total())
+        for week, counts in sorted(counted.items())
+    )
+    return TrendTable("weeks", ("week of", *OUTCOMES, "reviews"), rows)
+
+
+def _routes(reviews: Sequence[Mapping[str, Any]]) -> TrendTable:
+    """Where work went that was not approved."""
+    counted = Counter(
+        (str(each["route"] or "none").lower(), str(each["rejectionType"] or "none").lower())
+        for each in reviews
+        if each["outcome"].lower() != "approved"
+    )
+    rows = tuple((route, kind, count) for (route, kind), count in counted.most_common())
+    return TrendTable("routes", ("route", "rejection", "reviews"), rows)
+
+
+def _rules(view: View, records: Sequence[Mapping[str, Any]]) -> TrendTable:
+    """How reviews answered each rule, the most violated first; those never cited are last."""
+    answered = {each["id"]: each for each in records}
+    never = {each.id for each in view.work.snapshot().rules.enforced} - set(answered)
+    rows = [
+        (
+            each["id"],
+            each["violated"],
+            each["passed"],
+            each["notApplicable"],
+            each["doubted"],
+            each["last"],
+        )
+        for each in answered.values()
+    ]
+    rows.sort(key=lambda row: (-row[1], -row[2], row[0]))
+    rows += [(each, 0, 0, 0, 0, None) for each in sorted(never)]
+    heads = ("rule", "violated", "passed", "not applicable", "doubted", "last")
+    return TrendTable("rules", heads, tuple(rows))
+
+
+def _reviewers(view: View, since: datetime) -> TrendTable:
+    rows = tuple(
+        (
+            each.reviewer,
+            each.model,
+            each.reviews,
+            f"{each.canaries.found} of {each.canaries.given}",
+            _share(each.agreement),
+            _share(each.not_applicable_rate),
+            each.overruled,
+            each.reverted,
+        )
+        for each in view.work.reviewer_records(since).reviewers
+    )
+    heads = (
+        *("reviewer", "model", "reviews", "canaries found", "agreement"),
+        *("not applicable", "overruled", "reverted"),
+    )
+    return TrendTable("reviewers", heads, rows)
+
+
+def _share(value: float | None) -> str | None:
+    return None if value is None else f"{value:.0%}"
+
+
+def _plans(runs: Sequence[RunRow]) -> TrendTable:
+    """What the runs of each plan took; the run of a whole plan has no agent of its own."""
+    by_plan: dict[str, list[RunRow]] = defaultdict(list)
+    for row in runs:
+        by_plan[row.plan].append(row)
+    rows = tuple(
+        (
+            plan,
+            len(of_plan),
+            sum(row.status == "approved" for row in of_plan if row.task),
+            sum(row.tokens for row in of_plan),
+            None
+            if all(row.cost is None for row in of_plan)
+            else round(sum(row.cost or 0.0 for row in of_plan), 4),
+            next((row.currency for row in of_plan if row.currency), None),
+        )
+        for plan, of_plan in sorted(by_plan.items())
+    )
+    return TrendTable("plans", ("plan", "runs", "approved", "tokens", "cost", "currency"), rows)
+
+
+def _drawing(weeks: Sequence[tuple[object, ...]]) -> Markup:
+    """The reviews of each week, stacked by how they ended."""
+    width, bottom, left = 1100.0, 170.0, 40.0
+    totals = [int(str(row[-1])) for row in weeks]
+    top = [each for each in ticks(max(totals), 4) if each.is_integer()]
+    tall, across = bottom - 10, (width - left) / len(weeks)
+    parts: list[Markup] = []
+    for each in top:
+        y = bottom - each / top[-1] * tall
+        parts.append(line(left, y, width, y, class_="grid"))
+        parts.append(words(left - 6, y + 4, f"{each:g}", class_="soft", text_anchor="end"))
+    for place, row in enumerate(weeks):
+        x = left + (place + 0.15) * across
+        parts += _bars(row, x, bottom, min(across * 0.7, 60.0), tall / top[-1])
+        if len(weeks) <= 16 or not place % (len(weeks) // 8):
+            parts.append(words(x, bottom + 16, str(row[0])[5:], class_="soft"))
+    return drawing(width, bottom + 24, f"Reviews of {len(weeks)} weeks by outcome", *parts)
+
+
+def _bars(
+    row: tuple[object, ...], x: float, bottom: float, wide: float, scale: float
+) -> Iterator[Markup]:
+    """The outcomes of one week, one on top of the other."""
+    y = bottom
+    for name, count in zip(OUTCOMES, row[1:], strict=False):
+        high = int(str(count)) * scale
+        y -= high
+        if high:
+            told = f"week of {row[0]}: {count} {name}"
+            yield box(x, y, wide, high, class_=_CLASSES[name], title=told)

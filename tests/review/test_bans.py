@@ -1,0 +1,146 @@
+"""What a rule orders not to write is seen in a change, however rule and code are worded."""
+
+import pytest
+
+from hornbook.review.evidence.ban_forms import CodeLines, offence
+from hornbook.review.evidence.bans import bans
+from hornbook.review.evidence.file_kinds import is_code
+from hornbook.review.evidence.prohibitions import forbidden_pieces
+from tests.kit import ban_cases as cases
+from tests.kit import phrase_cases as phrases
+from tests.kit.growth import in_proportion
+
+
+def offences(case: cases.Case) -> set[bool | None]:
+    path, rule, code = case
+    lines = CodeLines(path, code.split("\n"))
+    numbers = range(1, len(lines.raw) + 1)
+    ordered = (ban for ban in bans(rule) if not ban.mention)
+    return {offence(ban, lines, number) for ban in ordered for number in numbers}
+
+
+def named(case: cases.Case) -> str:
+    path, rule, code = case
+    return f"{rule} in {path}: {code.strip()}"[:120]
+
+
+@pytest.mark.parametrize("case", cases.BROKEN, ids=named)
+def test_an_order_is_broken(case: cases.Case) -> None:
+    assert True in offences(case), bans(case[1])
+
+
+@pytest.mark.parametrize("case", cases.PERHAPS, ids=named)
+def test_an_order_with_a_condition_is_perhaps_broken(case: cases.Case) -> None:
+    assert offences(case) & {True, False} == {False}, bans(case[1])
+
+
+@pytest.mark.parametrize("case", cases.KEPT, ids=named)
+def test_what_only_looks_alike_breaks_no_order(case: cases.Case) -> None:
+    assert offences(case) <= {None}, bans(case[1])
+
+
+@pytest.mark.parametrize("case", phrases.ASKED, ids=named)
+def test_what_breaks_a_phrase_has_to_be_spoken_of(case: cases.Case) -> None:
+    assert offences(case) & {True, False}, bans(case[1])
+
+
+@pytest.mark.parametrize("case", phrases.LEFT, ids=named)
+def test_what_keeps_a_phrase_needs_no_word(case: cases.Case) -> None:
+    assert offences(case) <= {None}, bans(case[1])
+
+
+@pytest.mark.parametrize("case", [*cases.UNSEEN, *phrases.UNREAD], ids=named)
+def test_some_phrases_are_not_understood(case: cases.Case) -> None:
+    assert offences(case) <= {None}
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", "a = b // eval(t)"),
+        ("a.py", "x = f'{eval(t)}'"),
+        ("a.js", "const x = 1\n  * eval(t);"),
+        ("a.js", "/* harmless */ eval(t)"),
+        ("a.sql", "SELECT 1 -- 2\n; call eval(t)"),
+    ],
+)
+def test_a_mark_of_another_language_hides_no_code(path: str, text: str) -> None:
+    assert True in offences((path, "Never call `eval`.", text))
+
+
+def test_a_long_sentence_is_read_in_time() -> None:
+    assert bans("never use it with any " * 5000 + "`x`") == ()
+
+
+_VERBS = " ".join(f"`v{number}`" for number in range(400))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        f"Do not be confused: the allowed verbs are {_VERBS} and nothing else.",
+        "Never use `a`" + " " * 100_000 + "here, and not there.",
+        "Never use `f(" + "1" * 100_000 + "xy`.",
+        "Never use `f(" + "1 " * 5_000 + "xy`.",
+        "Never use `f(" + " " * 100_000 + "xy`.",
+        "Never use " + "a." * 50_000 + " and `b`.",
+    ],
+    ids=["list", "blanks", "digits", "arguments", "blanks in a call", "dots"],
+)
+def test_the_time_for_a_rule_grows_with_its_length(rule: str) -> None:
+    def read(text: str) -> None:
+        lines = CodeLines("a.py", ["f(1)"])
+        for ban in bans.__wrapped__(text):
+            offence(ban, lines, 1)
+        forbidden_pieces(text)
+
+    in_proportion(read, rule)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.js", "/* " * 20_000),
+        ("a.sql", "/* " * 20_000),
+        ("a.html", "<!-- " * 20_000),
+        ("a.py", '""" ' * 20_001),
+        ("a.py", 'x = "' + "\\'" * 20_000),
+        ("a.py", "x = '" * 20_000),
+        ("a.py", "a = " + " " * 50_000),
+        ("a.py", "import a," + " ," * 20_000),
+    ],
+    ids=["slash", "sql", "markup", "triple", "escapes", "quotes", "blanks", "imports"],
+)
+def test_the_time_for_code_grows_with_its_length(path: str, text: str) -> None:
+    ordered = bans("Never use `a = b`. Never import `b`.")
+
+    def look(code: str) -> set[bool | None]:
+        lines = CodeLines(path, [code])
+        return {offence(ban, lines, 1) for ban in ordered}
+
+    assert in_proportion(look, text) == {None}
+
+
+@pytest.mark.parametrize(
+    "text", ["x = 1 /* eval(t)", "/* a */ x /* eval(t)", "y /* '*/ z /* eval(t)", "/*/ eval(t)"]
+)
+def test_a_remark_that_is_never_closed_hides_no_code(text: str) -> None:
+    assert True in offences(("a.js", "Never call `eval`.", text))
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("package.json", '"a": 1' + " " * 20_000 + "?"),
+        ("package.json", '"a": "' + "1 " * 20_000 + "?"),
+        ("pyproject.toml", "a = { version =" + " " * 20_000 + "?"),
+        ("requirements.txt", "a" + " " * 20_000 + "?"),
+        ("requirements.txt", "a[" + " " * 20_000 + "?"),
+        ("package.json", " " * 20_000 + "?"),
+    ],
+)
+def test_the_time_for_a_manifest_grows_with_its_length(path: str, line: str) -> None:
+    def look(text: str) -> bool:
+        return is_code(path, [f"{text}?"])
+
+    assert in_proportion(look, line)

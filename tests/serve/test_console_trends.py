@@ -1,0 +1,73 @@
+"""Trends and graph in the console."""
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from hornbook import Workspace
+from hornbook.serve.console.views.trends import _cell
+from tests.kit.console_pages import page_of
+from tests.kit.fakes import reviews, writes
+from tests.kit.loops import BROKEN, GREET, Clock, Stage, repository
+from tests.kit.servers import client
+
+RULE = "source.doc.sops.greetings"
+
+
+class Now(Clock):
+    """The time as it is, which trends look back from."""
+
+    def __call__(self) -> str:
+        from hornbook.disk import now
+
+        return now()
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    root: Path = repository(tmp_path_factory.mktemp("trends"))
+    moves = (writes({"src/greet.py": BROKEN}), writes({"src/greet.py": GREET}))
+    stage = Stage(root, developer=moves, reviewer=(reviews(),), clock=Now())
+    assert stage.go().status == "approved"
+    with Workspace.open(root) as work:
+        work.ingest()
+    with client(root, named=False) as found:
+        yield found
+
+
+def test_trends_count_reviews_rules_reviewers_and_plans(local: TestClient) -> None:
+    page = page_of(local, "/trends?days=30")
+    assert "How reviews ended 1" in page.text
+    assert "Reviews of 1 weeks by outcome" in page.answer.text
+    assert f"/rules/{RULE}" in page.links()
+    assert "/plans/hello" in page.links()
+    assert local.get("/trends?days=0").status_code == 422
+
+
+def test_each_table_is_had_as_csv(local: TestClient) -> None:
+    answer = local.get("/trends.csv?table=rules")
+    assert answer.headers["content-disposition"].startswith("attachment")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [(row["rule"], row["passed"]) for row in rows] == [(RULE, "1")]
+    assert local.get("/trends.csv?table=none").status_code == 404
+    for table in ("weeks", "routes", "reviewers", "plans"):
+        assert local.get(f"/trends.csv?table={table}").status_code == 200
+
+
+def test_no_cell_is_a_formula() -> None:
+    assert _cell("=1+1") == "'=1+1"
+    assert (_cell(None), _cell(3), _cell("plain")) == ("", 3, "plain")
+
+
+def test_the_neighbourhood_of_an_entity_leads_to_its_neighbours(local: TestClient) -> None:
+    page = page_of(local, f"/graph/{RULE}")
+    assert "source.doc.severity" in page.text
+    neighbours = [link for link in page.links() if link.startswith("/graph/")]
+    assert neighbours
+    assert f"/graphql#query=%7B%20entity%28id%3A%20%22{RULE}%22" in page.answer.text
+    page_of(local, neighbours[0])
+    page_of(local, "/graph/source.doc.sops.none", status=404)
