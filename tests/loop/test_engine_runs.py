@@ -112,6 +112,31 @@ def test_a_worker_goes_on_once_it_is_told_of_an_answer(tmp_path: Path) -> None:
     assert not wake(places, settings, RUN)
 
 
+def test_a_worker_lives_on_whatever_fails_at_a_heartbeat(tmp_path: Path) -> None:
+    state = prepare(tmp_path / "state", {RUN: ["end approved"]})
+    told: list[str] = []
+    with (
+        closing(ScriptedLoop(state)) as loop,
+        Engine(
+            loop,
+            Options(state, "", 2, 0.05, 1000.0),
+            tell=lambda _who, said: told.append(said),
+        ) as engine,
+    ):
+        (state / "engine.db-workers/no-file").mkdir()  # no lock can be had of a folder
+        until(lambda: any("IsADirectoryError" in each for each in told), "a failed beat")
+        (state / "engine.db-workers/no-file").rmdir()
+        with closing(sqlite3.connect(state / "engine.db")) as database, database:
+            database.execute("DELETE FROM hornbook_workers")
+        until(lambda: _workers(state) == [engine.roster.worker], "the next beat")
+    assert len([each for each in told if "IsADirectoryError" in each]) == 1
+
+
+def _workers(state: Path) -> list[str]:
+    with closing(sqlite3.connect(state / "engine.db")) as database:
+        return [worker for (worker,) in database.execute("SELECT worker FROM hornbook_workers")]
+
+
 def test_a_run_that_was_taken_and_could_not_be_begun_is_taken_again(tmp_path: Path) -> None:
     state = prepare(tmp_path / "state", {RUN: ["end approved"]})
     fault = "BEFORE UPDATE ON hornbook_runs WHEN OLD.leg = 0 AND NEW.leg = 1"

@@ -9,7 +9,6 @@ recording anything more. A worker that was late itself does not reap in that tur
 machine may have stood still with it, and are about to beat again.
 """
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -361,7 +360,7 @@ class Engine:
             late = time.monotonic() - self._beaten > self._options.dead_after / 2
             # A database that is away for a while is asked again at the next beat; should that
             # take too long, others take our runs, and the fence keeps us from them.
-            with contextlib.suppress(sql.exc.SQLAlchemyError):
+            with self._telling("sees to no dead worker's runs"):
                 if not self._beat():
                     return
                 self._beaten = time.monotonic()
@@ -372,7 +371,8 @@ class Engine:
     def _keep_following(self) -> None:
         """Follow the others until the engine is closed; no beat waits for a slow git."""
         while not self._closing.wait(self._options.heartbeat):
-            self.keep_up()
+            with self._telling("does not follow the others"):
+                self.keep_up()
 
     def _keep_telling(self) -> None:
         """Tell what a person is asked until the engine is closed."""
