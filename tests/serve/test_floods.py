@@ -268,6 +268,32 @@ def test_documents_are_kept_only_as_far_as_there_is_room() -> None:
     assert [documents.knows(text) for text in texts] == [False] * 5 + [True] * 3
 
 
+REPLAYS = {
+    "REST": post("/api/v1/replay", b"{}", more=b"authorization: Bearer %s\r\n"),
+    "GraphQL": query("{ replay { notes } }"),
+    "a page": get(b"/replay"),
+}
+
+
+def test_a_replay_that_its_client_left_keeps_no_other_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = threading.Semaphore(0)
+
+    def without_end(*_of: object, progress: Callable[..., None], **_asked: object) -> None:
+        begun.release()
+        _for_ever(progress)
+
+    monkeypatch.setattr(Workspace, "replay", without_end)
+    root = workspace(tmp_path)
+    with served(root) as port:
+        secret = (root / ".hornbook/secret").read_bytes().strip()
+        for door, asked in REPLAYS.items():
+            with socket.create_connection(("127.0.0.1", port), timeout=SAFETY) as line:
+                line.sendall(asked.replace(b"%s", secret))
+                assert begun.acquire(timeout=SAFETY), f"{door} waits for the one before"
+
+
 def test_one_request_ingests_at_a_time_and_the_watch_waits_for_it(tmp_path: Path) -> None:
     leases = Leases(workspace(tmp_path))
     began = threading.Event()

@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # it loads SQLAlchemy, which a query in process need not wait
 
 FOLLOW_EVERY = 0.25
 READERS = 2
+LOOKS, LOOK_SECONDS = 100, 0.1
+"""How often, and how far apart, the end of another replay is looked for."""
 T = TypeVar("T")
 
 
@@ -202,33 +204,52 @@ class GraphUpdates:
         return found
 
     def replay(
-        self, *, last: int, span: str | None, against: str | None, worktree: bool
+        self,
+        waited_for: Callable[..., None],
+        *,
+        last: int,
+        span: str | None,
+        against: str | None,
+        worktree: bool,
     ) -> dict[str, object]:
         """What the rules did to past changes; one at a time, since it takes long.
 
         Raises:
             Busy: Another one is under way.
+            TooSlow: By `waited_for`, which is asked in between: nobody waits any longer.
             UsageError: The range or the revision names no commit.
         """
         from hornbook.doctor.replay import answer  # noqa: PLC0415  # loads the readers
 
-        with self.replaying(), self.leases.workspace() as work:
+        with self.replaying(waited_for) as go_on, self.leases.workspace() as work:
             found = work.replay(
-                last=last, span=span, against=against, worktree=worktree, progress=self._go_on
+                last=last, span=span, against=against, worktree=worktree, progress=go_on
             )
         return answer(found)
 
     @contextmanager
-    def replaying(self) -> Iterator[None]:
-        """Be the one replay that is under way, by whatever door it was asked for.
+    def replaying(self, waited_for: Callable[..., None]) -> Iterator[Callable[..., None]]:
+        """Be the one replay that is under way, by whatever door; what it calls between changes.
+
+        A short one is waited for, and one whose client left, which ends with its next change.
 
         Raises:
-            Busy: Another one is.
+            Busy: Another one goes on, or the server stops.
+            TooSlow: By `waited_for`, which is asked meanwhile.
         """
-        if not self._replaying.acquire(blocking=False):
+
+        def go_on(*_progress: object) -> None:
+            self._go_on()
+            waited_for()
+
+        for _ in range(LOOKS):
+            if self._replaying.acquire(timeout=LOOK_SECONDS):
+                break
+            go_on()
+        else:
             raise Busy("another replay is under way: ask again when it is done.")
         try:
-            yield
+            yield go_on
         finally:
             self._replaying.release()
 

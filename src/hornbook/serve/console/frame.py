@@ -159,13 +159,13 @@ class View:
         """
         return self._questions.ask(document, **variables)
 
-    def go_on(self) -> None:
+    def go_on(self, *_progress: object) -> None:
         """Go on only if somebody still waits for the page.
 
         Raises:
             TooSlow: Nobody does.
         """
-        self._questions.deadline.check()
+        self._questions.deadline.check_client()
 
     @property
     def query(self) -> dict[str, str]:

@@ -37,7 +37,7 @@ class Questions:
         asked_by: RequestContext,
     ) -> None:
         self._executor = executor
-        self.deadline = Deadline(until=asked_by.ends_at)
+        self.deadline = Deadline(until=asked_by.ends_at, has_left=asked_by.has_left)
         self._context = ResolverContext(
             work, work.snapshot(), updates, self.deadline, principal=asked_by.principal
         )

@@ -119,13 +119,8 @@ def _rows(
     if last > MOST:
         return (), f"the last {last} changes are too many for a page: ask for 1 to {MOST}."
     try:
-        with view.console.updates.replaying():
-            found = replay(
-                view.work.root,
-                last=last,
-                against=against(),
-                progress=lambda _what, _done, _of: view.go_on(),
-            )
+        with view.console.updates.replaying(view.go_on) as go_on:
+            found = replay(view.work.root, last=last, against=against(), progress=go_on)
     except (Busy, UsageError, ConfigError) as problem:
         return (), str(problem)
     return replayed_rows(found), ""

@@ -32,10 +32,16 @@ class Deadline:
     `until` is a moment of the monotonic clock, which is that of event loops too.
     """
 
-    __slots__ = ("_ended", "_left", "_until")
+    __slots__ = ("_ended", "_has_left", "_left", "_until")
 
-    def __init__(self, most_fields: int = MOST_FIELDS, until: float | None = None) -> None:
+    def __init__(
+        self,
+        most_fields: int = MOST_FIELDS,
+        until: float | None = None,
+        has_left: Callable[[], bool] | None = None,
+    ) -> None:
         self._ended = False
+        self._has_left = has_left
         self._left = most_fields
         self._until = until
 
@@ -51,6 +57,16 @@ class Deadline:
         """
         if self._ended or (self._until is not None and time.monotonic() > self._until):
             raise TooSlow("nobody waits for this answer any longer: ask for less.")
+
+    def check_client(self, *_progress: object) -> None:
+        """The same between parts of long work: only here the client's connection is looked at.
+
+        Raises:
+            TooSlow: Nobody waits.
+        """
+        if self._has_left is not None and self._has_left():
+            self.end()
+        self.check()
 
     def next_field(self) -> None:
         """Go on with one more field of the answer.

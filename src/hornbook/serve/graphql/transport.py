@@ -231,7 +231,7 @@ class GraphQLEndpoint:
             if found is not None:
                 return found
         loop = asyncio.get_running_loop()
-        deadline = Deadline()
+        deadline = Deadline(has_left=request_context.has_left)
         task = partial(self._work, ready, plan, request_context, deadline)
         try:
             return await loop.run_in_executor(self._pool, task)

@@ -202,13 +202,15 @@ class TypedQuery:
         if not 1 <= last <= MOST_REPLAYED:
             raise refuse("last", f"last is {last}", f"ask for 1 to {MOST_REPLAYED}")
         updates = info.context.updates
-        with nullcontext() if updates is None else updates.replaying():
+        waited_for = info.context.deadline.check_client
+        alone = nullcontext(waited_for) if updates is None else updates.replaying(waited_for)
+        with alone as go_on:
             found = info.context.workspace.replay(
                 last=last,
                 span=range,
                 against=against,
                 worktree=draft,
-                progress=lambda _what, _done, _of: info.context.deadline.check(),
+                progress=go_on,
             )
         return replay_answer(found)
 

@@ -351,6 +351,7 @@ class Gateway:
                     if scope["method"] in _WITH_BODY:
                         receive = await body.read(receive, headers)
                         self._check_form(scope, body, headers)
+                    request_context.connection = asyncio.get_running_loop(), receive
                     async with self._concurrency.slot() as request_context.slot:
                         app = self._parts.endpoints.get(scope["path"], self._app)
                         await app(scope, receive, answer)

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from starlette.types import Scope
+from starlette.types import Receive, Scope
 
 from hornbook.plans.principal import Principal
 from hornbook.serve.access.callers import LOOK_EVERY, NOBODY, Caller, CallerCheck
@@ -36,6 +37,22 @@ class RequestContext:
 
     still_open: Callable[[str], bool] | None = None
     """Says whether a session has not ended."""
+    connection: tuple[asyncio.AbstractEventLoop, Receive] | None = None
+    """Where the rest of the request would come from, once its body was read."""
+
+    def has_left(self) -> bool:
+        """Whether the client closed the connection; asked by a thread that works for it."""
+        if self.connection is None:
+            return False
+        loop, receive = self.connection
+        if loop.is_closed():
+            return True
+        asked = asyncio.run_coroutine_threadsafe(_is_closed(receive), loop)
+        try:
+            return asked.result(LOOK_EVERY)
+        except TimeoutError:  # the loop has much to do, or ends
+            asked.cancel()
+            return False
 
     async def taken_back(self) -> None:
         """Wait until what the caller showed is good no longer, which may be never."""
@@ -104,3 +121,13 @@ def request_context_of(scope: Scope) -> RequestContext:
     """The visit that a request belongs to."""
     found: RequestContext = scope[KEY]
     return found
+
+
+async def _is_closed(receive: Receive) -> bool:
+    """Whether the next that comes, if anything is there already, is the end of the connection."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0):
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            return True
+    return False

@@ -32,6 +32,7 @@ from hornbook.serve.answers import (
     why_within,
 )
 from hornbook.serve.graph_updates import GraphUpdates
+from hornbook.serve.graphql.context import Deadline
 from hornbook.serve.http.problems import HttpRefusal
 from hornbook.serve.http.request import request_context_of
 from hornbook.serve.http.response import MEDIA_TYPE, as_json, frame, send_events
@@ -198,7 +199,11 @@ def replay(body: ReplayBody, asking: Named) -> dict[str, object]:
     Needs a name, since it takes long; one is answered at a time.
     """
     return asking.updates.replay(
-        last=body.last or LAST, span=body.range, against=body.against, worktree=body.worktree
+        Deadline(has_left=request_context_of(asking.request.scope).has_left).check_client,
+        last=body.last or LAST,
+        span=body.range,
+        against=body.against,
+        worktree=body.worktree,
     )
 
 
