@@ -177,6 +177,8 @@ def test_sarif_is_valid_by_the_published_schema(root: Path) -> None:
         "`src/orders/legacy.ts` was removed.",
         "Use `and/or`, `text/plain`, `origin/main`, `GET /api/orders`, `~/notes.md`.",
         "Run `npm run <script>` or `make -j4 build`, `yarn eslint`, `npm install`, `cargo test`.",
+        "There is no `src/orders/tests.ts`, and `src/orders/vN-client.ts` freezes a client.",
+        "The served path `/src/orders/refunds/all` is hard-coded.",
         "[url](URL), [mail](mailto:a@example.org), [here](#commands), [g](/docs/guide.md)",
     ],
 )
@@ -184,6 +186,19 @@ def test_what_is_no_claim_is_not_told(line: str, root: Path) -> None:
     more("AGENTS.md", f"\n{line}\n")(root)
     with Workspace.open(root) as work:
         assert [each.answer() for each in work.doctor().findings] == []
+
+
+def test_a_link_to_what_git_ignores_is_not_told_from_whichever_folder_it_is_meant(
+    root: Path,
+) -> None:
+    files = {
+        ".gitignore": "/made/\n",
+        "src/AGENTS.md": "# A\n\nSee [a](made/a.md), [b](kept/b.md).\n",
+    }
+    write(root, files)
+    with Workspace.open(root) as work:
+        told = [each.message for each in work.doctor().findings]
+    assert told == ["The link to `kept/b.md` leads to nothing here."]
 
 
 def test_what_people_write_beside_a_path_is_not_taken_for_a_part_of_it(tmp_path: Path) -> None:

@@ -222,7 +222,10 @@ def test_a_rule_without_metadata_binds_even_if_they_cannot_be_read(path: str) ->
         (COPILOT, "applyTo: '/src/*.py, **/*.ts'", []),
         (COPILOT, "applyto: a", [("unknown_key", 2)]),
         (COPILOT, "globs: a", [("not_a_key", 2)]),
-        (CLAUDE, "globs: a\nalwaysApply: true", [("not_a_key", 2), ("not_a_key", 3)]),
+        (CLAUDE, "globs: a\nalwaysApply: true", [("not_a_key", 2)]),
+        (CLAUDE, "alwaysApply: false", [("not_a_key", 2)]),
+        (CLINE, "alwaysApply: true", []),
+        (COPILOT, "alwaysApply: true", [("not_a_key", 2)]),
         (CLAUDE, "paths: a\nalwaysApply: true", []),
         ("AGENTS.md", "globs: a", [("not_a_key", 2)]),
         (KIRO, "inclusion: fileMatch", [("no_pattern", 2)]),
@@ -421,7 +424,7 @@ def test_hostile_text_takes_no_more_than_linear_time(text: str) -> None:
 
 
 def test_every_tool_has_one_name() -> None:
-    several = {"record", "continue", "duo", "greptile", "qodo", "qwen"}
+    several = {"record", "codebuddy", "continue", "duo", "greptile", "qodo", "qwen"}
     tools = [reader.tool for reader in READERS if reader.tool not in several]
     assert len(set(tools)) == len(tools)
 

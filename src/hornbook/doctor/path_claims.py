@@ -22,7 +22,7 @@ _ENDING = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,9})$")
 _DOMAIN = re.compile(r"[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|ai|sh|co|app|edu|gov|me|so)$")
 _PLACEHOLDER = re.compile(
     r"(?:^|[/._-])(?:foo|bar|baz|qux|quux|x{2,}|yyy+|your\w*|placeholder|nnn+|yyyy\w*|path/to|some"
-    r"|my(?=[A-Z_-])|namespace(?=\.)|example(?=[._-]|$)|new(?=[A-Z_-]))|YYYY|MM[_-]DD|NNN|[A-Z]{3,}_[A-Z_]+(?=/)"
+    r"|my(?=[A-Z_-])|namespace(?=\.)|v[NVXY](?=[._/-]|$)|example(?=[._-]|$)|new(?=[A-Z_-]))|YYYY|MM[_-]DD|NNN|[A-Z]{3,}_[A-Z_]+(?=/)"
 )
 _MADE_BY_TOOLS = frozenset(
     [
@@ -82,10 +82,12 @@ _NO_CLAIM = re.compile(
         # it is gone, and the text knows
       | deprecated | remov(?:e|ed|al|ing) | delet(?:e|ed|ing) | legacy | no\ longer | formerly
       | previous(?:ly)? | old | renam\w+ | mov(?:e|ed|ing) | migrat\w+ | instead\ of | rather\ than
-      | not\ exist | missing | absent | vs\.? | wrong | bad
+      | not\ exist | there\ (?:is|are|was|were)\ no | no\ such | missing
+      | absent | vs\.? | wrong | bad
         # it is somewhere else, or no path
       | upstream | external | other\ repos? | (?<!this\ )(?<!our\ )(?<!the\ )repo(?:sitory)?'s
-      | branch(?:es)? | import(?:s|ed|ing)? | package | module | namespace | route | endpoint | url
+      | branch(?:es)? | import(?:s|ed|ing)? | package | module | namespace | routes?
+      | endpoints? | urls? | served
     )\b
     | → | -> | => | ❌ | ✗ | ✅ | 例如 | 比如 | 示例 | 新建 | 创建 | 例えば | たとえば | 作成
     | \b(?:por\ ejemplo | par\ exemple | z\.\s?B\. | zum\ Beispiel | per\ esempio)

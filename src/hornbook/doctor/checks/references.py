@@ -120,12 +120,13 @@ class References:
             is_rule = is_rule_file(path) and is_text(path, path.rpartition("/")[2])
             code = "missing_rule" if is_rule else "missing_document"
             message = f"The link to `{target}` leads to nothing here."
+            places = {path, *self._from_above(target, rule)}
             if is_host(target.partition("/")[0]):
                 remedy = f"Write `https://{target}` if that is meant; else take it out of the rule."
-                yield {path}, Finding(code, rule.path, link.line, rule.id, message, remedy)
+                yield places, Finding(code, rule.path, link.line, rule.id, message, remedy)
                 continue
             found = self._about(rule, link, code, message, path)
-            yield {path}, self._with_a_safe_edit(found, link, target, rule)
+            yield places, self._with_a_safe_edit(found, link, target, rule)
 
     def _target(self, link: Mention) -> str | None:
         text = link.text.removeprefix("mdc:")
@@ -138,12 +139,15 @@ class References:
 
     def _is_there(self, target: str, rule: Rule) -> bool:
         """Whether a link leads somewhere: from its file, or from the root or a folder between."""
-        bare = target.strip("/")
-        near = posixpath.normpath(posixpath.join(rule.folder, bare))
-        folders = [*folders_above(rule.folder), ""]
-        others = (posixpath.normpath(posixpath.join(folder, bare)) for folder in folders)
+        near = posixpath.normpath(posixpath.join(rule.folder, target.strip("/")))
         # What lies outside of the repository is not ours to judge.
-        return near.startswith("..") or any(map(self._has, (near, *others)))
+        return near.startswith("..") or any(map(self._has, (near, *self._from_above(target, rule))))
+
+    def _from_above(self, target: str, rule: Rule) -> list[str]:
+        """Where a link leads if it is written from the root or a folder above its rule."""
+        folders = (*folders_above(rule.folder), "")
+        paths = (posixpath.normpath(posixpath.join(each, target.strip("/"))) for each in folders)
+        return [path for path in paths if not path.startswith("..")]
 
     def _has(self, path: str) -> bool:
         return path == "." or self._files.has(path) or self._files.has(f"{path}.md")

@@ -107,6 +107,11 @@ SCOPE_KEYS = ("applies_to", "globs", "applyTo", "paths", "fileMatchPattern", "al
 """The keys with which some format says which files a rule binds."""
 
 
+_ALWAYS = frozenset(
+    {"binds always", "loads always", "binds its whole folder", "is always included"}
+)
+
+
 def tell_misspelt(parts: Parts, names: Iterable[str], problems: Problems) -> None:
     """Tell each unknown key that is near one of `names`: it would silently change a rule."""
     wanted = tuple(names)
@@ -119,11 +124,15 @@ def tell_misspelt(parts: Parts, names: Iterable[str], problems: Problems) -> Non
 
 
 def tell_foreign(parts: Parts, own: tuple[str, ...], effect: str, problems: Problems) -> None:
-    """Tell the scope keys of other formats, where the format's `own` keys are all missing."""
+    """Tell the scope keys of other formats, where the format's `own` keys are all missing.
+
+    `alwaysApply: true` misleads nobody in a format whose rules bind always.
+    """
     if any(key in parts.metadata for key in own):
         return
     remedy = f": write `{own[0]}:`" if own else ""
     for key in SCOPE_KEYS:
-        if key in parts.metadata:
+        said_anyway = key == "alwaysApply" and parts.metadata.get(key) is True and effect in _ALWAYS
+        if key in parts.metadata and not said_anyway:
             message = f"`{key}` is not a key of this format, so the rule {effect}{remedy}."
             problems.warning(parts.lines.get(key), "not_a_key", message)
