@@ -199,7 +199,7 @@ def may_be_rule(path: str, name: str) -> bool:
     """
     if name.startswith(".") or name.endswith((".json", ".yaml")):
         return True
-    return "/.roo/" in f"/{path}" or "/.kilocode/" in f"/{path}"
+    return any(folder in f"/{path}" for folder in ("/.roo/", "/.kilo/", "/.kilocode/"))
 
 
 def in_path_order(found: Iterable[FoundFile]) -> dict[str, FoundFile]:

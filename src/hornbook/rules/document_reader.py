@@ -23,9 +23,10 @@ __all__ = ["Reading", "is_rule_file", "read", "resolve_links"]
 
 # Every native format has a dot folder or file, a folder of decisions, or one of these names.
 _HINT = re.compile(
-    r"(?:^|/)(?:\.|(?:adr|decisions)/|(?:AGENTS?|CLAUDE|CRUSH|GEMINI|QWEN|WARP)\b[^/]*$|rules\.md$"
+    r"(?:^|/)(?:\.|(?:adr|decisions)/|(?:AGENTS?|CLAUDE|CODEBUDDY|CRUSH|GEMINI|QWEN|REVIEW|WARP)\b[^/]*$|rules\.md$"
     r"|(?i:agents?|claude|gemini|qwen|warp)\.(?i:md)$)"
-    r"|^(?:(?:opencode|kilo)\.jsonc?|(?:best_practices|replit)\.md|greptile\.json|pr_compliance_checklist\.yaml|openspec/config\.yaml)$"
+    r"|^(?:(?:opencode|kilo)\.jsonc?|(?:best_practices|replit)\.md|greptile\.json|pr_compliance_checklist\.yaml|openspec/config\.yaml"
+    r"|(?:cubic|ellipsis)\.yaml)$"
 )
 
 
@@ -45,7 +46,7 @@ def is_rule_file(path: str | PurePosixPath, setup: ToolSetup = NO_SETUP) -> bool
 
 _INCLUDING = re.compile(
     r"(?:^|/)(?:\.(?:claude|cursor|kiro)/|\.(?:cursorrules|goosehints)$"
-    r"|(?:CLAUDE(?:\.local)?|GEMINI|QWEN|AGENTS?)\.md$)"
+    r"|(?:CLAUDE(?:\.local)?|CODEBUDDY|GEMINI|QWEN|AGENTS?)\.md$)"
 )
 
 

@@ -66,6 +66,7 @@ SYNTAX = {
     each.tool: each
     for each in (
         IncludeSyntax("claude", _AT, (Base.FILE,), 5),
+        IncludeSyntax("codebuddy", _AT, (Base.FILE,), 5),
         IncludeSyntax("gemini", _AT, (Base.FILE,), 5),
         IncludeSyntax("qwen", _AT, (Base.FILE,), 5),
         IncludeSyntax("goose", _AT, (Base.FILE,), 3),

@@ -40,6 +40,7 @@ NAMING_RULES = frozenset({GEMINI_SETTINGS, QWEN_SETTINGS, CODEX_CONFIG, AIDER_CO
 """Settings of tools that make rules of other files."""
 
 _CONTINUE: tuple[str, ...] = (".continue/", ".continuerules", ".continuerc.json")
+_REVIEWS: tuple[str, ...] = ("CLAUDE.md", ".claude/", ".kilo/", ".kilocode/")
 _QODO: tuple[str, ...] = (".pr_agent.toml", "pr_compliance_checklist.yaml")
 
 # Files of one tool that it reads only where none of the others is there, the first one first.
@@ -47,7 +48,7 @@ _PASSED_OVER: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ".junie/guidelines.md": ("Junie", (".junie/AGENTS.md", "AGENTS.md")),
     ".roorules": ("Roo", (".roo/rules/",)),
     ".roorules-code": ("Roo", (".roo/rules-code/",)),
-    ".kilocoderules": ("Kilo Code", (".kilocode/rules/",)),
+    ".kilocoderules": ("Kilo Code", (".kilo/rules/", ".kilocode/rules/")),
     ".agent/rules/": ("Antigravity", (".agents/rules/",)),
     # Where a team commits what rulesync makes, that is read; else its sources stand for it.
     ".rulesync/rules/": (
@@ -68,6 +69,7 @@ ASKED = tuple(
         (
             *_CONTINUE,
             *_QODO,
+            *_REVIEWS,
             *(each for path, (_tool, others) in _PASSED_OVER.items() for each in (path, *others)),
             *sorted(NAMING_RULES),
         )
@@ -159,7 +161,7 @@ def present_among(paths: Iterable[str]) -> frozenset[str]:
         elif path.startswith(folders):
             found.update(folder for folder in folders if path.startswith(folder))
     # Where there is no file to pass over, the others may come and go.
-    needed: set[str] = set()
+    needed: set[str] = set(_REVIEWS)
     idle: set[str] = set()
     for path, (_tool, others) in _PASSED_OVER.items():
         (needed if path in found else idle).update(others)
@@ -260,6 +262,8 @@ def _not_shown(reading: Reading, setup: ToolSetup) -> Problem | None:
         tool, shows = "Continue", _CONTINUE
     elif reading.tool == "qodo":
         tool, shows = "Qodo", _QODO
+    elif reading.tool == "code-review":
+        tool, shows = "Claude's or Kilo's reviews", _REVIEWS
     else:
         return None
     if not setup.present.isdisjoint(shows):

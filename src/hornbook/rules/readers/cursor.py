@@ -1,8 +1,9 @@
 """Cursor: `.cursor/rules/**/*.mdc`, Bugbot's `.cursor/BUGBOT.md` and the older `.cursorrules`.
 
-Trae's `.trae/rules` have the same keys.
+The rules of Trae, Zencoder and CodeBuddy have the same keys.
 """
 
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from hornbook.rules.document import Problems
@@ -57,23 +58,35 @@ class CursorReader:
         return read_scoped(file, self.tool, place, binding, problems)
 
 
-class TraeReader:
+@dataclass(frozen=True, slots=True)
+class CursorLikeReader:
     """Reads rules with Cursor's keys; without any of them they bind always."""
 
-    tool = "trae"
+    tool: str
+    folder: tuple[str, str]
+    endings: frozenset[str] = frozenset({".md"})
 
     def claims(self, path: PurePosixPath) -> bool:
-        """Whether the path is a rule in Trae's folder."""
-        return path.suffix == ".md" and below(path, ".trae", "rules") is not None
+        """Whether the path is a rule in the tool's folder."""
+        return path.suffix in self.endings and below(path, *self.folder) is not None
 
     def read(self, file: SourceFile) -> Reading:
-        """Return what the rule says."""
+        """Return what the rule says; CodeBuddy's `enabled` switches one off."""
         problems = problems_of(file, unquoted="globs")
-        place = below(file.path, ".trae", "rules") or RulePlace((), ())
+        place = below(file.path, *self.folder) or RulePlace((), ())
         binding = _binding(file, place, problems)
-        if not any(key in file.parts.metadata for key in _KEYS):
+        if file.parts.metadata.get("enabled") is False:
+            message = "`enabled: false` switches the rule off, so it binds nothing."
+            problems.info(file.parts.lines.get("enabled"), "ignored_by_tool", message)
+            binding = ReadBinding(Activation.NEVER)
+        elif not any(key in file.parts.metadata for key in _KEYS):
             binding = place.whole()
         return read_scoped(file, self.tool, place, binding, problems)
+
+
+TRAE = CursorLikeReader("trae", (".trae", "rules"))
+ZENCODER = CursorLikeReader("zencoder", (".zencoder", "rules"))
+CODEBUDDY = CursorLikeReader("codebuddy", (".codebuddy", "rules"), frozenset({".md", ".mdc"}))
 
 
 def _is_bugbot(path: PurePosixPath) -> bool:

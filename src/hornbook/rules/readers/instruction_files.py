@@ -6,7 +6,14 @@ from pathlib import PurePosixPath
 
 from hornbook.rules.document import Problems
 from hornbook.rules.metadata.fields import tell_foreign
-from hornbook.rules.readers.imported import RulePlace, below, beside, problems_of, read_imported
+from hornbook.rules.readers.imported import (
+    RulePlace,
+    below,
+    beside,
+    first_place,
+    problems_of,
+    read_imported,
+)
 from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
 from hornbook.vocabulary.terms import Activation
 
@@ -40,6 +47,8 @@ GEMINI = FolderReader("gemini", frozenset({"GEMINI.md"}))
 QWEN = FolderReader("qwen", frozenset({"QWEN.md"}))
 WARP = FolderReader("warp", frozenset({"WARP.md"}))
 CRUSH = FolderReader("crush", frozenset({"CRUSH.md", "CRUSH.local.md"}))
+CODEBUDDY_MEMORY = FolderReader("codebuddy", frozenset({"CODEBUDDY.md"}))
+CODE_REVIEW = FolderReader("code-review", frozenset({"REVIEW.md"}))
 GOOSE = FolderReader("goose", frozenset({".goosehints"}))
 
 
@@ -193,21 +202,21 @@ class ModeReader:
     """Reads a folder `rules`, folders `rules-<mode>` and a single file, of Roo or of Kilo Code."""
 
     tool: str
-    folder: str
+    folders: tuple[str, ...]
     single: str
 
     def claims(self, path: PurePosixPath) -> bool:
         """Whether the path is a file in one of the rule folders, or the rule file."""
         if path.name == self.single or path.name.startswith(f"{self.single}-"):
             return True
-        place = below(path, self.folder)
+        place = self._place(path)
         in_rules = place is not None and place.below[:1] and place.below[0].startswith("rules")
         return bool(in_rules) and path.suffix not in _NO_TEXT and path.name != ".DS_Store"
 
     def read(self, file: SourceFile) -> Reading:
         """Return what the rule says; rules for modes other than code bind by hand only."""
         problems = problems_of(file)
-        place = below(file.path, self.folder)
+        place = self._place(file.path)
         mode = file.path.name.removeprefix(self.single).lstrip("-") if place is None else ""
         if mode and mode != "code":
             place = beside(file.path)
@@ -220,6 +229,9 @@ class ModeReader:
             return self._for_another_mode(file, place.below[0], place, problems)
         return read_imported(file, self.tool, place, place.whole(), problems)
 
+    def _place(self, path: PurePosixPath) -> RulePlace | None:
+        return first_place(path, *((folder,) for folder in self.folders))
+
     def _for_another_mode(
         self, file: SourceFile, mode: str, place: RulePlace, problems: Problems
     ) -> Reading:
@@ -229,8 +241,8 @@ class ModeReader:
         return read_imported(file, self.tool, place, binding, problems)
 
 
-ROO = ModeReader("roo", ".roo", ".roorules")
-KILO = ModeReader("kilo", ".kilocode", ".kilocoderules")
+ROO = ModeReader("roo", (".roo",), ".roorules")
+KILO = ModeReader("kilo", (".kilo", ".kilocode"), ".kilocoderules")
 
 
 _PLACEHOLDER = re.compile(r"\[(?:PROJECT_NAME|PRINCIPLE_\d+_NAME)\]")

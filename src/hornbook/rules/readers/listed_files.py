@@ -72,7 +72,7 @@ class OpenHandsReader:
 
     def claims(self, path: PurePosixPath) -> bool:
         """Whether the path is a skill of OpenHands; what lies beside a SKILL.md is none."""
-        if path.suffix != ".md" or path.name == "README.md":
+        if path.suffix != ".md" or path.name.casefold().startswith("readme."):
             return False
         place = first_place(path, *_SKILLS)
         if place is not None:

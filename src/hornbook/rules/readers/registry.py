@@ -15,12 +15,14 @@ from hornbook.rules.readers.claude import ClaudeReader, QwenRulesReader
 from hornbook.rules.readers.code import CodeReader
 from hornbook.rules.readers.continuedev import ColocatedReader, ContinueReader
 from hornbook.rules.readers.copilot import CopilotReader
-from hornbook.rules.readers.cursor import CursorReader, TraeReader
+from hornbook.rules.readers.cursor import CODEBUDDY, TRAE, ZENCODER, CursorReader
 from hornbook.rules.readers.instruction_files import (
     AGENTS,
     AIDER,
     AMAZON_Q,
     CODE_ASSIST,
+    CODE_REVIEW,
+    CODEBUDDY_MEMORY,
     CRUSH,
     DUO,
     FIREBASE,
@@ -51,7 +53,9 @@ from hornbook.rules.readers.own import OwnReader, PlainReader
 from hornbook.rules.readers.protocol import Reader
 from hornbook.rules.readers.review_bots import (
     CODERABBIT,
+    CUBIC,
     DUO_REVIEWS,
+    ELLIPSIS,
     GREPTILE,
     OPENSPEC,
     QODO_SETTINGS,
@@ -82,7 +86,9 @@ NATIVE: tuple[Reader, ...] = (
     CopilotReader(),
     ClaudeReader(),
     KiroReader(),
-    TraeReader(),
+    TRAE,
+    ZENCODER,
+    CODEBUDDY,
     QwenRulesReader(),
     WINDSURF,
     QODER,
@@ -106,6 +112,8 @@ NATIVE: tuple[Reader, ...] = (
     WARP,
     CRUSH,
     GOOSE,
+    CODEBUDDY_MEMORY,
+    CODE_REVIEW,
     CODE_ASSIST,
     DUO,
     FIREBASE,
@@ -118,6 +126,8 @@ NATIVE: tuple[Reader, ...] = (
     GREPTILE,
     QODO_SETTINGS,
     DUO_REVIEWS,
+    ELLIPSIS,
+    CUBIC,
     OPENSPEC,
     InstructionSettingsReader(),
     # Of every other folder a `rules.md` is that of its own tool.

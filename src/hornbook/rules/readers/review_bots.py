@@ -166,6 +166,12 @@ DUO_REVIEWS = ServiceSettingsReader(
     frozenset({"instructions"}),
     whose="GitLab Duo",
 )
+ELLIPSIS = ServiceSettingsReader(
+    "ellipsis", frozenset({"ellipsis.yaml"}), frozenset({"rules", "custom_rules"})
+)
+CUBIC = ServiceSettingsReader(
+    "cubic", frozenset({"cubic.yaml"}), frozenset({"custom_rules", "custom_instructions"})
+)
 OPENSPEC = ServiceSettingsReader(
     "openspec",
     frozenset({"openspec/config.yaml"}),
