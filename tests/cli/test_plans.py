@@ -15,7 +15,7 @@ from hornbook.graph.selection import Filter
 from hornbook.plans.files import parse_decisions
 from hornbook.plans.text import parse
 from hornbook.rules.code.file import code_id
-from hornbook.text.plan_guidance import GUIDANCE
+from hornbook.text.plan_syntax import GUIDANCE
 from hornbook.vocabulary import predicates as p
 from tests.kit.commands import expect, run
 from tests.kit.forks import own_processes

@@ -18,9 +18,8 @@ from hornbook.loop.engine import notices
 from hornbook.loop.engine.engine import Engine, Options
 from hornbook.loop.engine.engine_runs import EngineRuns, NoticeState, Request
 from hornbook.loop.engine.fleet import fleet_of
-from hornbook.loop.engine.notices import Notices
+from hornbook.loop.engine.notices import NotDelivered, Notices, SignedMessage, deliver
 from hornbook.loop.engine.plan_engine import PlanEngine
-from hornbook.loop.engine.webhook import NotDelivered, SignedMessage, deliver
 from hornbook.loop.engine.workers import NOTICES, connect, database_url, disconnect
 from hornbook.loop.protocol import StepKind, StepOutcome
 from hornbook.settings.load import load

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hornbook.plans.plan import Constraints, Plan
 from hornbook.plans.text import SECTIONS, empty_sections, parse, render
-from hornbook.text.plan_guidance import GUIDANCE
+from hornbook.text.plan_syntax import GUIDANCE
 
 AS_THE_SOURCE_HAS_IT = """\
 # Plan: Limit the rate

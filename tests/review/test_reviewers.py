@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
-from hornbook.commits.reverts import reverted
+from hornbook.commits.history import reverted
 from hornbook.context.receipt import receipt
 from hornbook.review.calibration import Calibration, threshold
 from hornbook.review.judgement import Review, SopEntry, Status, Verdict

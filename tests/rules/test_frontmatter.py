@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hornbook.rules.metadata.frontmatter import Parts, split
-from hornbook.rules.metadata.lenient import read_lenient
+from hornbook.rules.metadata.frontmatter import Parts, read_lenient, split
 from hornbook.vocabulary.terms import Level
 from tests.kit.growth import in_proportion
 

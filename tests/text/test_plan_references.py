@@ -4,7 +4,7 @@ import pytest
 
 from hornbook.plans.tasks import read_tasks
 from hornbook.rules.code.file import code_id
-from hornbook.text.plan_references import entity_ids, quoted_paths, references
+from hornbook.text.plan_syntax import entity_ids, quoted_paths, references
 
 PATHS = ("src/app.py", "app.py", ".github/x.yml", "src/App~1.py", "bin/run", "a/b.section.c/d.py")
 ONLY_QUOTED = ("my docs/a b.py", "app/(group)/[id]/page.tsx")

@@ -6,8 +6,10 @@ happens to be checked out has a say. Every file is shown as text but for what `c
 none; what hides in it is written out, and told in `hidden`.
 """
 
+import os
 import posixpath
 import re
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -37,9 +39,51 @@ from hornbook.commits.git import (
     run,
     whereabouts,
 )
-from hornbook.commits.isolated_git import run_on_objects
+from hornbook.disk import temporary_folder
 from hornbook.errors import UsageError
 from hornbook.text.visible import as_text
+
+_NO_ATTRIBUTES = ("-c", f"core.attributesFile={os.devnull}")
+_NO_CONFIGURATION = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+}
+
+
+def run_on_objects(
+    root: Path, *arguments: str, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git with a repository's objects and nothing else of it.
+
+    Its settings, attributes, refs and grafts are those of an empty repository that is made for
+    this call, so that none of them, committed or not, decides what is shown.
+
+    Raises:
+        UsageError: The folder is in no repository.
+    """
+    place = whereabouts(root)
+    with temporary_folder("objects") as folder:
+        _make_empty(folder, place.object_format)
+        environment = {
+            **_NO_CONFIGURATION,
+            "GIT_DIR": str(folder),
+            "GIT_OBJECT_DIRECTORY": str(place.objects),
+            "GIT_LITERAL_PATHSPECS": "1",
+        }
+        return run(root, *_NO_ATTRIBUTES, *arguments, stdin=stdin, environment=environment)
+
+
+def _make_empty(folder: Path, object_format: str) -> None:
+    """A bare repository without anything in it."""
+    (folder / "refs").mkdir()
+    (folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
+    version = "0" if object_format == "sha1" else "1"
+    settings = f"[core]\n\trepositoryformatversion = {version}\n\tbare = true\n"
+    if version == "1":
+        settings += f"[extensions]\n\tobjectFormat = {object_format}\n"
+    (folder / "config").write_text(settings, encoding="ascii")
+
 
 # A change must not be able to say that its submodules do not count.
 _MODULES = "--ignore-submodules=none"

@@ -1,7 +1,8 @@
-"""The steps of a branch, first parent by first parent, and what each commit on the way holds."""
+"""What git's history says: a branch step by step, who edited files last, what was taken back."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,129 @@ from hornbook.commits.commit import commit_at
 from hornbook.commits.git import TreeEntry
 from hornbook.disk import to_seconds
 from hornbook.errors import UsageError
+
+_REVERTS = re.compile(rb"\bThis reverts commit ([0-9a-f]{7,64})")
+_EVERYWHERE = ("HEAD", "--branches", "--remotes")
+
+
+def reverted(root: Path, commits: Collection[str], at: str | None = None) -> frozenset[str]:
+    """Those of the commits that a later one on any branch reverts, or whose merge it does.
+
+    With `at` only what that commit knows counts.
+
+    Raises:
+        UsageError: Git cannot tell.
+    """
+    if not commits:
+        return frozenset()
+    where = _EVERYWHERE if at is None else (at,)
+    named = _named(root, where)
+    merges = _merges(root, commits, where) if named else {}
+    return frozenset(
+        commit
+        for commit in commits
+        if any(
+            each.startswith(name) for each in (commit, *merges.get(commit, ())) for name in named
+        )
+    )
+
+
+def _named(root: Path, where: Sequence[str]) -> set[str]:
+    """What messages say that they revert, which may be short for a commit."""
+    asked = ("log", "-F", "--grep=This reverts commit", "--format=%B", *where)
+    printed = git.require_success(root, git.run(root, *asked)).stdout
+    return {found[1].decode("ascii") for found in _REVERTS.finditer(printed)}
+
+
+def _merges(root: Path, commits: Collection[str], where: Sequence[str]) -> dict[str, list[str]]:
+    """The merges that brought each of the commits in."""
+    asked = ("rev-list", "--merges", "--parents", *where)
+    printed = git.require_success(root, git.run(root, *asked)).stdout.decode("ascii")
+    found: dict[str, list[str]] = {}
+    for line in printed.splitlines():
+        merge, _, *brought = line.split()
+        for commit in brought:
+            if commit in commits:
+                found.setdefault(commit, []).append(merge)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class FileCommit:
+    """A commit that touched a file: its first parent, which the first commit lacks, and when."""
+
+    commit: str
+    parent: str | None
+    at: str
+    author: str
+    subject: str
+
+
+def commits_of(root: Path, path: str, most: int) -> tuple[FileCommit, ...]:
+    """The last commits of HEAD that touched a file by this path, newest first.
+
+    There are none where there is no repository or no commit yet.
+    """
+    try:
+        answer = git.run(
+            root,
+            "--literal-pathspecs",
+            "log",
+            "-z",
+            f"-n{most}",
+            "--format=%H%x1f%P%x1f%ct%x1f%an%x1f%s",
+            "HEAD",
+            "--",
+            path,
+        )
+    except FileNotFoundError:
+        return ()
+    lines = answer.stdout.decode("utf-8", "replace").split("\0") if not answer.returncode else []
+    return tuple(_read(line) for line in lines if line)
+
+
+def _read(line: str) -> FileCommit:
+    name, parents, seconds, author, subject = line.split("\x1f", 4)
+    at = to_seconds(datetime.fromtimestamp(int(seconds), UTC))
+    return FileCommit(name.strip(), next(iter(parents.split()), None), at, author, subject)
+
+
+MOST_COMMITS = 5000
+"""How many commits the walk goes back: in a long history it would take longer than all else."""
+
+
+def last_edits(root: Path, paths: Collection[str]) -> dict[str, str]:
+    """The newest commit that changed each path; without those that no recent commit changed.
+
+    The walk ends as soon as every path was met.
+    """
+    wanted = set(paths)
+    if not wanted:
+        return {}
+    asked = ("log", "-z", "--format=%x01%H", "--name-only", "--no-renames", "--relative")
+    found: dict[str, str] = {}
+    with git.started(root, *asked, *_newest(root), "--", *sorted(wanted)) as process:
+        if process.stdout is None:
+            raise TypeError("git log has no pipe")
+        sha, rest = "", b""
+        while wanted - found.keys() and (data := process.stdout.read(4096)):
+            *fields, rest = (rest + data).split(b"\0")
+            for field in fields:
+                text = field.decode("utf-8", "replace").lstrip("\n")
+                if text.startswith("\x01"):
+                    sha = text[1:]
+                elif text in wanted:
+                    found.setdefault(text, sha)
+        process.kill()
+        process.communicate()
+    return found
+
+
+def _newest(root: Path) -> tuple[str, ...]:
+    """The range of the newest commits; all of them if there are not so many."""
+    answer = git.run(root, "rev-list", "--max-count=1", f"--skip={MOST_COMMITS}", "HEAD")
+    oldest = answer.stdout.decode("ascii", "replace").strip()
+    return (f"{oldest}..HEAD",) if oldest else ("HEAD",)
 
 
 @dataclass(frozen=True, slots=True)

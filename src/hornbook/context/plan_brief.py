@@ -12,7 +12,7 @@ from hornbook.plans.plan import Plan, PlanDecision, PlanTask, Risk
 from hornbook.plans.state import PlanState, PlanStatus
 from hornbook.plans.text import render
 from hornbook.rules.document import revision_id
-from hornbook.text.constraint_bullets import KINDS, render_bullet
+from hornbook.text.plan_syntax import KINDS, render_bullet
 
 
 @dataclass(frozen=True, slots=True)

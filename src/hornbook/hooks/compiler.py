@@ -29,9 +29,8 @@ from hornbook.rules.document import Problem
 from hornbook.settings.load import load
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
-from hornbook.text.constraint_bullets import KINDS, read_bullet
 from hornbook.text.globs import Glob, parse_set
-from hornbook.text.plan_guidance import is_guidance
+from hornbook.text.plan_syntax import KINDS, is_guidance, read_bullet
 from hornbook.vocabulary.terms import Level
 
 _UNFINISHED = frozenset({"missing_section", "no_title"})

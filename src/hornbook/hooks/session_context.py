@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hornbook.context.tiers import CORE_FILES, LOADED_BY_HOST
 from hornbook.hooks.active_file import STATE, active_slug
-from hornbook.text.plan_guidance import is_guidance
+from hornbook.text.plan_syntax import is_guidance
 
 MOST_CHARACTERS = 10_000
 CORE = tuple(path for path in CORE_FILES if path not in LOADED_BY_HOST)

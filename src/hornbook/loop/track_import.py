@@ -21,7 +21,7 @@ from hornbook.plans.store import PlanStore
 from hornbook.plans.text import outside_fences
 from hornbook.rules.ids import slug as slug_of
 from hornbook.settings.places import Places
-from hornbook.text.constraint_bullets import KINDS, read_bullet
+from hornbook.text.plan_syntax import KINDS, read_bullet
 
 NOT_STATED = "not stated"
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from hornbook.errors import BadGlob
 from hornbook.plans.plan import Constraints
-from hornbook.text.constraint_bullets import KINDS
 from hornbook.text.globs import Glob, parse
+from hornbook.text.plan_syntax import KINDS
 
 _BLANK = re.compile(r"\s")
 

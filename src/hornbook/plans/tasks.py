@@ -20,8 +20,14 @@ from hornbook.plans.plan import PlanTask, TaskType
 from hornbook.plans.state import project
 from hornbook.plans.text import outside_fences
 from hornbook.rules.document import Problem, Problems
-from hornbook.text.constraint_bullets import split_globs
-from hornbook.text.plan_references import NEW, QUOTED, entity_ids, is_path, quoted_paths
+from hornbook.text.plan_syntax import (
+    NEW,
+    QUOTED,
+    entity_ids,
+    is_path,
+    quoted_paths,
+    split_globs,
+)
 
 _ITEM = re.compile(
     r" {0,3}(?:(?P<number>\d{1,6})[.)][ \t]+(?:\[[ xX]\][ \t]+)?|[-*+][ \t]+\[[ xX]\][ \t]+)"

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from hornbook.plans.plan import Constraints, Plan
 from hornbook.rules.document import Problem, Problems
-from hornbook.text.constraint_bullets import KINDS, read_bullet, render_bullet
-from hornbook.text.plan_guidance import guidance, is_guidance
+from hornbook.text.plan_syntax import KINDS, guidance, is_guidance, read_bullet, render_bullet
 
 if TYPE_CHECKING:
     import yaml

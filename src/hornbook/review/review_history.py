@@ -173,7 +173,7 @@ def _report(
     at: str | None,
     overruled: Collection[str] = (),
 ) -> "ReviewersReport":
-    from hornbook.commits.reverts import reverted  # noqa: PLC0415  # only this needs it
+    from hornbook.commits.history import reverted  # noqa: PLC0415  # only this needs it
     from hornbook.review.reviewers import (  # noqa: PLC0415  # the same
         ReviewersReport,
         approved_heads,

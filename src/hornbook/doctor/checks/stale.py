@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hornbook.commits import git
-from hornbook.commits.last_edits import MOST_COMMITS, last_edits
+from hornbook.commits.history import MOST_COMMITS, last_edits
 from hornbook.doctor.finding import Finding, NotJudged
 from hornbook.doctor.mentions import Mention, Mentions
 from hornbook.doctor.path_claims import cleaned

@@ -13,9 +13,7 @@ from hornbook.rules import inference
 from hornbook.rules.chunks.outline import Outline, outline
 from hornbook.rules.document import DecisionFacts, Link, Problems
 from hornbook.rules.readers.protocol import Reading, SourceFile
-from hornbook.text.constraint_bullets import read_bullet
-from hornbook.text.plan_guidance import GUIDANCE, is_guidance
-from hornbook.text.plan_references import references
+from hornbook.text.plan_syntax import GUIDANCE, is_guidance, read_bullet, references
 from hornbook.vocabulary import predicates as p
 from hornbook.vocabulary.terms import Activation, Category, Scope, Severity
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
-from hornbook.commits.file_log import FileCommit, commits_of
+from hornbook.commits.history import FileCommit, commits_of
 from hornbook.rules.document import Unread
 from hornbook.serve.console.frame import View, ViewingFiles
 from hornbook.serve.console.list_pages import part_of
