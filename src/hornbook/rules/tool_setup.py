@@ -40,8 +40,18 @@ NAMING_RULES = frozenset({GEMINI_SETTINGS, QWEN_SETTINGS, CODEX_CONFIG, AIDER_CO
 """Settings of tools that make rules of other files."""
 
 _CONTINUE: tuple[str, ...] = (".continue/", ".continuerules", ".continuerc.json")
-_REVIEWS: tuple[str, ...] = ("CLAUDE.md", ".claude/", ".kilo/", ".kilocode/")
 _QODO: tuple[str, ...] = (".pr_agent.toml", "pr_compliance_checklist.yaml")
+
+_REVIEW_GUIDE = "REVIEW.md"
+# What shows Claude Code or Kilo Code. Both keep whole work trees below their folders, so that
+# these are not asked for as such.
+_REVIEWERS: tuple[str, ...] = (
+    *("CLAUDE.md", ".claude/CLAUDE.md", ".claude/settings.json"),
+    *(f".claude/{each}/" for each in ("agents", "commands", "rules", "skills")),
+    *(path for path, tool in INSTRUCTING.items() if tool == "kilo"),
+    *(f".kilo/{each}/" for each in ("agent", "command", "rules", "skills")),
+    *(f".kilocode/{each}/" for each in ("rules", "skills", "workflows")),
+)
 
 # Files of one tool that it reads only where none of the others is there, the first one first.
 _PASSED_OVER: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -69,7 +79,8 @@ ASKED = tuple(
         (
             *_CONTINUE,
             *_QODO,
-            *_REVIEWS,
+            _REVIEW_GUIDE,
+            *_REVIEWERS,
             *(each for path, (_tool, others) in _PASSED_OVER.items() for each in (path, *others)),
             *sorted(NAMING_RULES),
         )
@@ -161,8 +172,9 @@ def present_among(paths: Iterable[str]) -> frozenset[str]:
         elif path.startswith(folders):
             found.update(folder for folder in folders if path.startswith(folder))
     # Where there is no file to pass over, the others may come and go.
-    needed: set[str] = set(_REVIEWS)
+    needed: set[str] = set(NAMING_RULES)
     idle: set[str] = set()
+    (needed if _REVIEW_GUIDE in found else idle).update(_REVIEWERS)
     for path, (_tool, others) in _PASSED_OVER.items():
         (needed if path in found else idle).update(others)
     return frozenset(found - (idle - needed))
@@ -263,7 +275,8 @@ def _not_shown(reading: Reading, setup: ToolSetup) -> Problem | None:
     elif reading.tool == "qodo":
         tool, shows = "Qodo", _QODO
     elif reading.tool == "code-review":
-        tool, shows = "Claude's or Kilo's reviews", _REVIEWS
+        at_root = _REVIEW_GUIDE in setup.present
+        tool, shows = "Claude's or Kilo's reviews", _REVIEWERS if at_root else (_REVIEW_GUIDE,)
     else:
         return None
     if not setup.present.isdisjoint(shows):
