@@ -274,3 +274,14 @@ def test_a_slow_git_keeps_no_worker_from_telling_that_it_lives(tmp_path: Path) -
                 until(lambda: len(beats) > before + 2, "three beats while git is asked")
             finally:
                 released.set()
+
+
+def test_a_connection_in_use_ends_with_its_last_user_and_not_by_chance(tmp_path: Path) -> None:
+    with database_for("postgres") as url:
+        engine = connect(database_url(tmp_path, url), "shop")
+        used = engine.connect()
+        driver = used.connection.dbapi_connection
+        assert driver is not None
+        disconnect(engine)  # as when a step outlives its engine
+        used.close()
+        assert getattr(driver, "closed")  # noqa: B009  # the driver's own

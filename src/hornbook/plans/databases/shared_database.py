@@ -297,7 +297,23 @@ def _engine(url: sql.URL) -> sql.Engine:
         pool_pre_ping=True,
     )
     sql.event.listen(engine, "do_connect", _connected)
+    sql.event.listen(engine, "checkin", _close_if_nobody_uses(engine))
     return engine
+
+
+def _close_if_nobody_uses(engine: sql.Engine) -> Callable[[Any, object], None]:
+    """What ends a connection that comes back when the last user of the database has gone.
+
+    The pool that was closed then would keep it, and leave it to the garbage collector.
+    """
+    key = _key(engine.url)
+
+    def close(connection: Any, _record: object) -> None:  # the driver's; none if it is lost
+        pool = _POOLS.get(key)
+        if connection is not None and (pool is None or pool.engine is not engine):
+            connection.close()
+
+    return close
 
 
 def _connected(_dialect: object, _record: object, places: list[Any], named: dict[str, Any]) -> Any:
@@ -313,10 +329,14 @@ def _connected(_dialect: object, _record: object, places: list[Any], named: dict
 
     told = {"connect_timeout": 10, "keepalives_idle": 10, **named}
     connection = BoundedConnection.connect(*places, **told)
-    connection.execute(f"SET search_path TO {SCHEMA}")
-    connection.execute(f"SET statement_timeout = {int(ANSWER_SECONDS * 1000)}")
-    connection.execute("SET idle_in_transaction_session_timeout = 60000")
-    connection.commit()
+    try:
+        connection.execute(f"SET search_path TO {SCHEMA}")
+        connection.execute(f"SET statement_timeout = {int(ANSWER_SECONDS * 1000)}")
+        connection.execute("SET idle_in_transaction_session_timeout = 60000")
+        connection.commit()
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
