@@ -60,7 +60,7 @@ def assert_whole(root: Path, rounds: set[int]) -> int:
 def test_a_kill_storm_loses_nothing(tmp_path: Path) -> None:
     fill(tmp_path, 0)
     rounds = {0}
-    delays = [0.05, 0.3, 0.45, 0.6, 0.75, 0.9, 0.5, 0.65]
+    delays = [0.05, 0.3, 0.45, 0.6, 0.9]
     present = 0
     for round_, delay in enumerate(delays, 1):
         process = start(tmp_path, "ingest", "docs")
@@ -182,7 +182,7 @@ def test_readers_never_wait_and_never_see_half_a_document(tmp_path: Path) -> Non
     def read() -> None:
         while not stop.is_set():
             try:
-                assert assert_whole(tmp_path, {0, 1, 2, 3}) == DOCUMENTS
+                assert assert_whole(tmp_path, {0, 1, 2}) == DOCUMENTS
             except BaseException as failure:  # noqa: BLE001
                 failures.append(failure)
                 return
@@ -190,7 +190,7 @@ def test_readers_never_wait_and_never_see_half_a_document(tmp_path: Path) -> Non
     readers = [threading.Thread(target=read) for _ in range(2)]
     for reader in readers:
         reader.start()
-    for round_ in (1, 2, 3):
+    for round_ in (1, 2):
         fill(tmp_path, round_)
         with Workspace.open(tmp_path) as work:
             work.ingest()

@@ -27,6 +27,8 @@ SCRIPTED = "tests.kit.engine_cli:run"
 SCRIPT = "tests.kit.fork_server:script"
 ENGINE = "tests.kit.engine_process:run"
 PRELOADED = ("tests.kit.engine_cli", "tests.kit.engine_process")
+SHARED = "TESTS_FORK_SERVER"
+"""The variable by which processes that share a run of tests find one server."""
 START_UP = ("PYTHON", "LC_", "LANG")
 """Variables that an interpreter looks at when it starts, which a fork does not."""
 
@@ -193,21 +195,23 @@ def own_processes(*modules: str) -> ForkServerContext:
     return context
 
 
-@cache
 def shim_folder() -> Path:
     """A folder for `PATH` with a `hornbook` that runs in a fork."""
-    folder = Path(address()).parent
-    shim = folder / "hornbook"
-    shim.write_text(SHIM.format(python=sys.executable, entry=HORNBOOK, address=address()))
-    shim.chmod(0o755)
-    return folder
+    return Path(address()).parent
 
 
 @cache
 def address() -> str:
-    """Where the server of this process of tests listens; it ends when we do."""
+    """Where the server of this run of tests listens; it ends with the process that started it."""
+    return os.environ.get(SHARED) or _started()
+
+
+def _started() -> str:
     folder = Path(tempfile.mkdtemp(prefix="hornbook-forks-"))
     path = str(folder / "orders")
+    shim = folder / "hornbook"
+    shim.write_text(SHIM.format(python=sys.executable, entry=HORNBOOK, address=path))
+    shim.chmod(0o755)
     paths = [str(SOURCES), str(ROOT), os.environ.get("PYTHONPATH", "")]
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(path)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 STARTS = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"})  # fmt: skip
 REASON = "starts a process: `make test` runs it"
@@ -40,17 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
         return spawn(*given)
 
     setattr(multiprocessing.util, "spawnv_passfds", refused)  # noqa: B010  # its arguments are its own affair
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Properties that ask for many examples get the few of the profile, too."""
-    most = settings.get_profile("quick").max_examples
-    for item in items:
-        test = getattr(item, "obj", None)
-        own = getattr(test, "_hypothesis_internal_use_settings", None)
-        if isinstance(own, settings) and own.max_examples > most:
-            found = getattr(test, "__func__", test)
-            found._hypothesis_internal_use_settings = settings(own, max_examples=most)  # type: ignore[union-attr]  # there is no other way
 
 
 def _watched() -> Iterator[None]:

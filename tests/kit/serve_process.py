@@ -9,6 +9,10 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
+
+from tests.kit.forks import ForkedProcess
+from tests.kit.waiting import SAFETY, until
 
 
 def free_port() -> int:
@@ -16,6 +20,21 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+@contextmanager
+def forked_serving(
+    root: Path, *arguments: str, **environment: str
+) -> Iterator[tuple[str, ForkedProcess]]:
+    """The same in a fork, which has all that it needs imported."""
+    port = free_port()
+    asked = ["--root", str(root), "serve", "--port", str(port), *arguments]
+    process = ForkedProcess(asked, folder=root, environment={**os.environ, **environment})
+    try:
+        _serves(process.stderr, process, f"http://127.0.0.1:{port}")
+        yield f"http://127.0.0.1:{port}", process
+    finally:
+        process.close()
 
 
 @contextmanager
@@ -34,21 +53,25 @@ def serving(
     address = f"http://127.0.0.1:{port}"
     try:
         assert process.stderr is not None
-        for line in process.stderr:
-            if line.startswith("serving "):
-                break
-        for _ in range(300):
-            try:
-                with urllib.request.urlopen(f"{address}/healthz", timeout=5):
-                    break
-            except OSError:
-                try:
-                    process.wait(timeout=0.1)
-                except subprocess.TimeoutExpired:
-                    continue
-                break
+        _serves(process.stderr, process, address)
         yield address, process
     finally:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+def _serves(told: IO[str], process: "subprocess.Popen[str] | ForkedProcess", address: str) -> None:
+    """Wait until it answers, or has ended."""
+    for line in told:
+        if line.startswith("serving "):
+            break
+
+    def answers() -> bool:
+        try:
+            with urllib.request.urlopen(f"{address}/healthz", timeout=SAFETY):
+                return True
+        except OSError:
+            return process.poll() is not None
+
+    until(answers, f"an answer of {address}", every=0.05)

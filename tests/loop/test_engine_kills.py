@@ -24,6 +24,8 @@ from tests.kit.engines import (
 )
 from tests.kit.waiting import SAFETY
 
+MANY = "HORNBOOK_KILLS" in os.environ
+
 
 @pytest.fixture(params=DATABASES)
 def database(request: pytest.FixtureRequest) -> Iterator[str]:
@@ -35,6 +37,8 @@ def test_a_kill_at_any_place_changes_nothing_but_the_interrupted_step(
     tmp_path: Path, database: str
 ) -> None:
     places = [(n, place) for n in range(len(STEPS)) for place in ("before", "inside", "after")]
+    if database and not MANY:
+        places = places[1::4]  # each of the three, in three steps: SQLite is killed at all of them
     runs = {f"run.alpha.{number}.1": STEPS for number in range(1, len(places) + 1)}
     state = prepare(tmp_path / "state", runs)
     before: list[str] = []

@@ -36,7 +36,7 @@ TOOLS = {
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     root = tmp_path_factory.mktemp("hornbook")
-    for folder in ("sources/sops", "docs/decisions", "src", "vocabulary"):
+    for folder in ("sources/sops", "docs/decisions", "src/hornbook/graph", "vocabulary"):
         ours = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, root / folder, ignore=ours)
     (root / ".hornbook").mkdir()

@@ -384,13 +384,7 @@ def test_every_set_up_on_the_page_starts_the_server(root: Path) -> None:
             continue
         assert server["command"] == "hornbook"
         filled = [word.replace("${workspaceFolder}", str(root)) for word in server["args"]]
-        said = subprocess.run(
-            [sys.executable, "-m", "hornbook", *filled],
-            cwd=root,
-            input=json.dumps(request(1, "ping")) + "\n",
-            env={**os.environ, "PYTHONPATH": str(SOURCES)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        sent = json.dumps(request(1, "ping")).encode() + b"\n"
+        said = fork_run(filled, folder=root, environment=os.environ, sent=sent)
+        assert said.returncode == 0, said.stderr
         assert json.loads(said.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}

@@ -1,9 +1,8 @@
 """`hornbook serve` as a process: it starts, follows changes, logs, and stops cleanly."""
 
 import json
+import os
 import signal
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -14,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.kit.commands import answer, run
-from tests.kit.serve_process import free_port, serving
+from tests.kit.forks import ForkedProcess
+from tests.kit.serve_process import forked_serving, free_port, serving
 from tests.kit.servers import READER
 from tests.kit.waiting import SAFETY
 from tests.kit.workspaces import SOPS, with_the_example_sop, write
@@ -64,7 +64,7 @@ def test_it_ingests_follows_changes_and_stops_with_a_stream_open(tmp_path: Path)
 def test_a_stop_during_an_ingest_leaves_nothing_behind(tmp_path: Path) -> None:
     root = with_the_example_sop(tmp_path)
     kept = root / ".hornbook/store/generations"
-    with serving(root, "--ingest") as (address, process):
+    with forked_serving(root, "--ingest") as (address, process):
         (published,) = kept.iterdir()
         write(root, {f"{SOPS}/new-{n}.md": f"# New {n}\n\nText.\n" for n in range(3000)})
         request = urllib.request.Request(
@@ -84,19 +84,19 @@ def test_a_stop_during_an_ingest_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_a_stop_before_it_listens_is_a_stop(tmp_path: Path) -> None:
     root = with_the_example_sop(tmp_path)
     write(root, {f"{SOPS}/new-{n}.md": f"# New {n}\n\nText.\n" for n in range(3000)})
-    command = [sys.executable, "-m", "hornbook", "--root", str(root), "serve", "--ingest", "--port", str(free_port())]  # fmt: skip
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        while not (root / ".hornbook/store").exists() and process.poll() is None:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGTERM)
-        _, logged = process.communicate(timeout=SAFETY)
+    asked = ["--root", str(root), "serve", "--ingest", "--port", str(free_port())]
+    process = ForkedProcess(asked, folder=root, environment=os.environ)
+    while not (root / ".hornbook/store").exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    _, logged = process.communicate(timeout=SAFETY)
     assert process.returncode == -signal.SIGTERM
     assert "Traceback" not in logged
 
 
 def test_other_commands_work_on_the_same_root(tmp_path: Path) -> None:
     root = with_the_example_sop(tmp_path)
-    with serving(root, "--ingest") as (address, _):
+    with forked_serving(root, "--ingest") as (address, _):
         write(root, {f"{SOPS}/new.md": "# New\n\nText.\n"})
         assert answer(root, "ingest", "--json")["documents"] == 3
         assert len(ask(address, "{ sops { id } }")["data"]["sops"]) == 3
@@ -111,8 +111,8 @@ def test_beyond_loopback_it_does_not_start_without_tokens(tmp_path: Path) -> Non
 
 def test_a_token_is_needed_and_never_logged(tmp_path: Path) -> None:
     root = with_the_example_sop(tmp_path)
-    environment = {"HORNBOOK_TOKENS": f"ci:read:{READER}"}
-    with serving(root, "--host", "0.0.0.0", environment=environment) as (address, process):
+    tokens = f"ci:read:{READER}"
+    with forked_serving(root, "--host", "0.0.0.0", HORNBOOK_TOKENS=tokens) as (address, process):
         with pytest.raises(urllib.error.HTTPError):
             ask(address, "{ version }")
         found = ask(address, "{ version }", authorization=f"Bearer {READER}")
