@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from hornbook.gates.scripts import hollow_script
@@ -72,8 +73,12 @@ def _refused(piece: str, reason: str, remedy: str) -> list[CommandRefusal]:
     return [CommandRefusal(piece, reason, remedy)]
 
 
+@lru_cache(maxsize=64)
 def can_fail(script: str) -> bool:
-    """Whether at least one command of a script is heard; true where that cannot be told."""
+    """Whether at least one command of a script is heard; true where that cannot be told.
+
+    Every commit that a plan comes to has its gates judged, mostly with the same scripts.
+    """
     try:
         return _Analysis(script, "", {}, None).anything_heard()
     except (NotShell, Unknown, RecursionError):
