@@ -11,8 +11,7 @@ RUN = GlancedRun(
     attempt=3,
     seconds=4325,
     tokens=1234567,
-    cost=12.5,
-    currency="USD",
+    cost="12.50 USD",
     said="claude: edit src/prices/tax.py\nand more",
 )
 

@@ -10,7 +10,7 @@ from hornbook.agents.embedded.developer import EmbeddedDeveloper
 from hornbook.loop.protocol import StepKind
 from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
-from hornbook.plans.run_costs import CostBook, paid_costs
+from hornbook.plans.run_costs import CostBook, RunCost, paid_costs
 from hornbook.plans.run_kinds import kinds_for
 from tests.kit.fakes import Script, writes
 from tests.kit.loops import BYE, CONFIG, GREET, PLAN, Stage, repository
@@ -71,7 +71,7 @@ def test_currencies_are_held_to_a_limit_each_by_itself(tmp_path: Path) -> None:
 
     stage.developer.moves = [paid]
     assert stage.go(task=None).status == "approved", "50 cents and 50 cents are no 100"
-    assert paid_costs(stage.log()).by_currency("plan") == {"EUR": 0.5, "USD": 0.5}
+    assert str(paid_costs(stage.log()).spent("plan")) == "0.50 EUR + 0.50 USD"
 
 
 def test_what_was_read_once_is_not_read_again(tmp_path: Path) -> None:
@@ -80,14 +80,14 @@ def test_what_was_read_once_is_not_read_again(tmp_path: Path) -> None:
     log = _Counting(tmp_path / ".hornbook", stage.clock, kinds=kinds_for(()))
     book = CostBook()
     try:
-        assert book.read(log).by_currency("repository") == {"USD": 1.0}
+        assert book.read(log).spent("repository").amounts == (RunCost(1.0, "USD"),)
         first = log.lines
-        assert book.read(log).by_currency("repository") == {"USD": 1.0}
+        assert book.read(log).spent("repository").amounts == (RunCost(1.0, "USD"),)
         assert log.lines == first
         told = {"told": {"key": "k", "cost": 0.25}, "run": "run-1", "round": 1, "number": 1}
         for execution in (1, 2):  # told again after a kill
             log.append("hello", "agent.told", {**told, "execution": execution}, key=f"{execution}")
-        assert book.read(log).by_currency("repository") == {"USD": 1.25}
+        assert book.read(log).spent("repository").amounts == (RunCost(1.25, "USD"),)
         assert log.lines == first + 2
     finally:
         log.close()
@@ -140,5 +140,5 @@ def test_a_limit_is_met_between_the_steps_of_an_attempt(tmp_path: Path) -> None:
     stage.answer("run-1", "return", "Go on.")
     assert stage.drive("run-1").status == "approved"
     assert len(steps.model.asked) == len(answers), "no step is paid for again"
-    paid = [(each.currency, each.amount) for each in paid_costs(stage.log()).payments]
-    assert paid == [("EUR", 0.2)] * len(answers), "and the answer adds nothing to them"
+    paid = [each.cost for each in paid_costs(stage.log()).payments]
+    assert paid == [RunCost(0.2, "EUR")] * len(answers), "and the answer adds nothing to them"

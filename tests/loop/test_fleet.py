@@ -23,7 +23,14 @@ def test_without_any_run_there_is_nobody(tmp_path: Path) -> None:
     assert fleet_of(Places(tmp_path), Settings()) == Fleet()
     start(tmp_path, {"a.txt": "1\n"})
     told = answer(tmp_path, "fleet", "--json")
-    assert told == {"machines": [], "waiting": [], "per_minute": 0.0, "cost": 0.0, "untold": []}
+    empty: dict[str, object] = {
+        "machines": [],
+        "waiting": [],
+        "costs": [],
+        "untold": [],
+        "currency": None,
+    }
+    assert told == {**empty, "per_minute": 0.0, "cost": 0.0}
     asked = answer(tmp_path, "query", "--text", "{ fleet { machines { id runs } perMinute cost } }")
     assert asked["data"]["fleet"] == {"machines": [], "perMinute": 0.0, "cost": 0.0}
 

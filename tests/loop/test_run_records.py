@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +16,7 @@ from hornbook import Workspace
 from hornbook.agents.assignment import Answer, Assignment, Usage
 from hornbook.loop.protocol import StepKind
 from hornbook.serve.graphql.schema import execute
+from tests.kit.commands import answer, run
 from tests.kit.fakes import fails, reviews, writes
 from tests.kit.loops import GREET, Stage, repository
 
@@ -53,6 +55,29 @@ def test_a_run_is_an_entity_with_what_it_is_about_and_what_it_cost(tmp_path: Pat
         datetime.fromisoformat(event.at) for event in events
     ]
     assert review["review.run"] == "run.run-1"
+
+
+def test_currencies_of_one_run_are_never_added_up(tmp_path: Path) -> None:
+    def dollars(assignment: Assignment) -> Answer:
+        return replace(reviews()(assignment), usage=Usage(10, 10, 1, 0.25, "USD"))
+
+    euros = writes({"src/greet.py": GREET}, usage=Usage(800, 300, 1, 0.5, "EUR"))
+    stage = Stage(repository(tmp_path), [euros], [dollars])
+    assert stage.go().status == "approved"
+    each = [{"amount": 0.5, "currency": "EUR"}, {"amount": 0.25, "currency": "USD"}]
+    apart = {"cost": None, "currency": None, "costs": each}
+    record = json.loads((tmp_path / ".hornbook/records/runs/run-1.json").read_text())
+    assert record["spent"] == {"tokens": 1120, **apart}
+    said = answer(tmp_path, "runs", "show", "run-1", "--json")["spent"]
+    assert {key: said[key] for key in apart} == apart
+    (row,) = answer(tmp_path, "runs", "--json")["runs"]
+    assert {key: row[key] for key in apart} == apart
+    assert "0.50 EUR + 0.25 USD as reported" in run(tmp_path, "runs", "show", "run-1").stdout
+    asked = '{ run(id: "run-1") { cost { amount } costs { amount currency } } }'
+    assert answered(tmp_path, asked)["run"] == {"cost": None, "costs": each}
+    with ingested(tmp_path) as work:
+        (past,) = work.past_runs("plan.hello")
+    assert past.cost is None
 
 
 def test_a_run_that_asks_says_what_until_somebody_answers(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from hornbook.plans.events import read_lines
 from hornbook.plans.log import EventLog, LogMemory
 from hornbook.plans.plan import Plan
 from hornbook.plans.principal import Principal, PrincipalKind, Via
-from hornbook.plans.run_costs import CostBook
+from hornbook.plans.run_costs import CostBook, RunCost
 from hornbook.plans.run_kinds import kinds_for
 from hornbook.plans.state import plan_data
 from hornbook.plans.workspace_log import open_log
@@ -302,7 +302,7 @@ def test_a_log_stays_while_its_costs_count_for_the_limit_of_the_repository(root:
     book = CostBook()
     with Workspace.open(root) as work:
         log = open_log(work.places, work.settings, lambda: "2026-01-01T00:00:00.000Z")
-    assert book.read(log).by_currency("repository") == {"USD": 0.25}
+    assert book.read(log).spent("repository").amounts == (RunCost(0.25, "USD"),)
     lines = cli(root, "drop").stdout.splitlines()
     assert [line.partition("; ")[2] for line in lines] == [
         "stays: in it a person last agreed to more than `engine.cost.repository`",
@@ -311,7 +311,7 @@ def test_a_log_stays_while_its_costs_count_for_the_limit_of_the_repository(root:
         "stays: what its agents cost counts for `engine.cost.repository`",
     ]
     for each in (book, CostBook()):
-        assert each.read(log).by_currency("repository") == {"USD": 0.25}
+        assert each.read(log).spent("repository").amounts == (RunCost(0.25, "USD"),)
         assert len(each.read(log).payments) == 2, "what is gone is not counted from memory"
     log.close()
     config.write_text(kept)  # without the limit nothing counts for it

@@ -35,13 +35,11 @@ class GlancedRun:
     attempt: int
     seconds: int
     tokens: int
-    cost: float | None
-    currency: str | None
+    cost: str
     said: str
 
     def cells(self) -> tuple[str, ...]:
         """The cells of its row: eighty columns hold them, since what is long stands in the last."""
-        cost = "" if self.cost is None else f"{self.cost:.2f} {self.currency or ''}".rstrip()
         minutes, seconds = divmod(self.seconds, 60)
         attempt = f"attempt {self.attempt}" if self.attempt else ""
         first = harmless(self.said.splitlines()[0]) if self.said else ""
@@ -50,7 +48,7 @@ class GlancedRun:
             self.run,
             f"{minutes}:{seconds:02}",
             str(self.tokens or ""),
-            cost,
+            self.cost,
             ", ".join(filter(None, (self.phase, attempt, first))),
         )
 

@@ -87,12 +87,12 @@ def reached(services: LoopServices, run: RunState) -> ReachedLimit | None:
         ("repository", limits.repository, lambda: every),
     )
     for scope, limit, paid in checks:
-        spent = paid().by_currency(scope) if limit else {}
+        spent = paid().spent(scope).amounts if limit else ()
         # Amounts of different currencies cannot be added up: each is held to the limit by itself.
-        for currency, amount in sorted(spent.items()):
-            if amount * 100 >= limit:
+        for each in spent:
+            if each.amount * 100 >= limit:
                 whose = _NAMES[scope].format(run=run.id, plan=run.plan)
-                return ReachedLimit(scope, limit, amount * 100, currency, whose)
+                return ReachedLimit(scope, limit, each.amount * 100, each.currency, whose)
     return None
 
 

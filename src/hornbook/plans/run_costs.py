@@ -8,11 +8,14 @@ what it tells beyond them.
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event
-from hornbook.plans.log import EventLog
 from hornbook.plans.run_kinds import DEVELOP, REVIEW
+
+if TYPE_CHECKING:  # start-up: SQLite
+    from hornbook.plans.log import EventLog
 
 PAID = frozenset({DEVELOP, REVIEW, kinds.CANARY, kinds.PLAN})
 DOLLARS = "USD"
@@ -22,12 +25,69 @@ _COST = "cost"
 
 
 @dataclass(frozen=True, slots=True)
+class RunCost:
+    """An amount of money, and in which currency it is."""
+
+    amount: float
+    currency: str
+
+    def __str__(self) -> str:
+        """It to the hundredth: what is less than one is not nothing."""
+        return f"{self.amount:.2f} {self.currency}" if self.amount >= 0.01 else "< 0.01"
+
+
+@dataclass(frozen=True, slots=True)
+class CostSum:
+    """What was told as cost, one amount for each currency: different ones cannot be added up."""
+
+    amounts: tuple[RunCost, ...] = ()
+    told: bool = False
+
+    @property
+    def amount(self) -> float | None:
+        """What it is in all; None where nobody told, or where it is in several currencies."""
+        if len(self.amounts) == 1:
+            return self.amounts[0].amount
+        return 0.0 if self.told and not self.amounts else None
+
+    @property
+    def currency(self) -> str | None:
+        """The currency of all of it, if it is one."""
+        return self.amounts[0].currency if len(self.amounts) == 1 else None
+
+    def facts(self) -> dict[str, object]:
+        """It in plain values, for records: nothing where nobody told."""
+        return {
+            "cost": self.amount if self.amounts else 0.0,
+            "currency": self.currency,
+            "costs": [{"amount": each.amount, "currency": each.currency} for each in self.amounts],
+        }
+
+    def __str__(self) -> str:
+        """It in words, each currency by itself; nothing where nobody told."""
+        if self.amounts:
+            return " + ".join(map(str, self.amounts))
+        return "0.00" if self.told else ""
+
+
+NOT_TOLD = CostSum()
+
+
+def cost_sum(costs: Iterable[RunCost], *, told: bool = False) -> CostSum:
+    """What some amounts come to, currency by currency."""
+    found: dict[str, float] = {}
+    for each in costs:
+        found[each.currency] = found.get(each.currency, 0.0) + each.amount
+    summed = tuple(RunCost(found[name], name) for name in sorted(found))
+    return CostSum(summed, told=told or bool(summed))
+
+
+@dataclass(frozen=True, slots=True)
 class Payment:
     """What was paid at a time."""
 
     at: str
-    currency: str
-    amount: float
+    cost: RunCost
 
 
 @dataclass(slots=True)
@@ -36,19 +96,18 @@ class PaidCosts:
 
     payments: list[Payment] = field(default_factory=list)
     agreed: dict[str, str] = field(default_factory=dict)
+    told: bool = False
 
-    def by_currency(self, scope: str) -> dict[str, float]:
-        """What was paid since a person last agreed to more in this scope."""
+    def spent(self, scope: str = "") -> CostSum:
+        """What was paid, in a scope since a person last agreed to more in it."""
         agreed = self.agreed.get(scope, "")
-        found: dict[str, float] = {}
-        for each in self.payments:
-            if each.at > agreed:
-                found[each.currency] = found.get(each.currency, 0.0) + each.amount
-        return found
+        paid = (each.cost for each in self.payments if each.at > agreed)
+        return cost_sum(paid, told=self.told)
 
     def since(self, at: str) -> "PaidCosts":
         """The same, without what was paid before a time."""
-        return PaidCosts([each for each in self.payments if each.at >= at], self.agreed)
+        later = [each for each in self.payments if each.at >= at]
+        return PaidCosts(later, self.agreed, told=self.told)
 
 
 class CostReader:
@@ -73,6 +132,7 @@ class CostReader:
     def _answered(self, event: Event) -> None:
         usage = event.data["usage"]
         told = self._told.pop(str(event.data.get("run")), {}) if event.kind == DEVELOP else {}
+        self.paid.told = self.paid.told or usage.get("cost") is not None
         rest = (usage.get("cost") or 0.0) - sum(told.values())
         if rest > 0:
             self._pay(event.at, usage.get("currency"), rest)
@@ -87,7 +147,7 @@ class CostReader:
             self._pay(event.at, told.get("currency"), float(amount))
 
     def _pay(self, at: str, currency: str | None, amount: float) -> None:
-        self.paid.payments.append(Payment(at, currency or DOLLARS, amount))
+        self.paid.payments.append(Payment(at, RunCost(amount, currency or DOLLARS)))
 
 
 def paid_costs(events: Iterable[Event]) -> PaidCosts:
@@ -106,7 +166,7 @@ class CostBook:
         self._heads: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def read(self, log: EventLog) -> PaidCosts:
+    def read(self, log: "EventLog") -> PaidCosts:
         """The costs by now: only events that are new since the last time are read.
 
         Once a log is gone, or shorter than it was, all are read again.
@@ -130,4 +190,5 @@ class CostBook:
                 if event.seq <= heads.get(event.plan, 0):
                     self._reader.take(event)
             self._heads = heads
-            return PaidCosts(list(self._reader.paid.payments), dict(self._reader.paid.agreed))
+            paid = self._reader.paid
+            return PaidCosts(list(paid.payments), dict(paid.agreed), told=paid.told)

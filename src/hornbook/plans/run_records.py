@@ -8,7 +8,8 @@ from pathlib import Path
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event
 from hornbook.plans.files import write_if_changed
-from hornbook.plans.run_kinds import DEVELOP, REVIEW
+from hornbook.plans.run_costs import NOT_TOLD, PAID, CostReader, CostSum
+from hornbook.plans.run_kinds import DEVELOP
 
 FOLDER = Path("records") / "runs"
 
@@ -54,7 +55,7 @@ def run_facts(run: str, events: Sequence[Event]) -> dict[str, object]:
         "commit": _commit(events),
         "asks": None if asked is None else _question_facts(asked),
         "answers": [_answer_facts(event) for event in events if event.kind == kinds.ANSWERED],
-        "spent": {"tokens": cost.tokens, "cost": cost.cost},
+        "spent": {"tokens": cost.tokens, **cost.cost.facts()},
     }
 
 
@@ -113,12 +114,17 @@ def _commit(events: Sequence[Event]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a run cost so far; `cost` as far as agents told."""
+    """What a run took so far; `cost` as far as agents told."""
 
     steps: int = 0
     tokens: int = 0
     seconds: float = 0.0
-    cost: float = 0.0
+    cost: CostSum = NOT_TOLD
+
+    def facts(self) -> dict[str, object]:
+        """It in plain values."""
+        took = {"steps": self.steps, "tokens": self.tokens, "seconds": round(self.seconds, 3)}
+        return {**took, **self.cost.facts()}
 
 
 def spent(events: Iterable[Event]) -> Spent:
@@ -126,17 +132,15 @@ def spent(events: Iterable[Event]) -> Spent:
 
     A step counts once it is finished, however often it was begun: a kill changes no count.
     """
-    total = Spent()
+    total, costs = Spent(), CostReader()
     for event in events:
+        costs.take(event)
         if event.kind == kinds.STEP_FINISHED:
             result = kinds.step_result(event)
             took = 0.0 if result["subject"] in kinds.SIGNALS else result["seconds"]
             total = replace(total, steps=total.steps + 1, seconds=total.seconds + took)
-        elif event.kind in {DEVELOP, REVIEW, kinds.CANARY, kinds.PLAN}:
+        elif event.kind in PAID:
             usage = event.data["usage"]
-            total = replace(
-                total,
-                tokens=total.tokens + usage["input_tokens"] + usage["output_tokens"],
-                cost=total.cost + (usage["cost"] or 0.0),
-            )
-    return total
+            tokens = total.tokens + usage["input_tokens"] + usage["output_tokens"]
+            total = replace(total, tokens=tokens)
+    return replace(total, cost=costs.paid.spent())

@@ -190,6 +190,8 @@ def fleet(root: str | None, *, watch: bool, as_json: bool) -> None:
 
 
 def _show_fleet(found: "Fleet") -> None:
+    from hornbook.plans.run_costs import CostSum
+
     rows = [
         (
             "alive" if each.alive else "silent",
@@ -215,7 +217,7 @@ def _show_fleet(found: "Fleet") -> None:
         )
     write(
         f"{found.per_minute:g} tasks a minute over the last ten minutes; "
-        f"{found.cost:g} was told as cost in the last day\n"
+        f"{CostSum(found.costs, told=True)} was told as cost in the last day\n"
     )
 
 
@@ -303,8 +305,7 @@ def _glanced(seen: "ObservedRun") -> GlancedRun:
         attempt=at.attempt,
         seconds=seen.seconds,
         tokens=at.tokens,
-        cost=at.cost,
-        currency=at.currency,
+        cost=str(at.cost),
         # what an agent does is news while it works; the message is the step that it is in
         said=at.last_action
         if _state(seen) == "running"

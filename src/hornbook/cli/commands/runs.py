@@ -112,8 +112,7 @@ def _glanced(row: "RunRow") -> GlancedRun:
         attempt=row.attempt,
         seconds=row.elapsed_seconds,
         tokens=row.tokens,
-        cost=row.cost,
-        currency=row.currency,
+        cost=str(row.spent),
         said=row.message or row.last_action,
     )
 
@@ -288,7 +287,7 @@ def _option(name: str) -> str:
 def _facts(report: "RunReport") -> dict[str, object]:
     return {
         "attempts": report.attempts,
-        "spent": report.spent,
+        "spent": report.spent.facts(),
         "commit": report.commit,
         "asks": report.asks,
         "answers": report.answers,
@@ -300,7 +299,7 @@ def _facts(report: "RunReport") -> dict[str, object]:
 
 
 def _cost(spent: "Spent") -> str:
-    reported = f", {spent.cost:.2f} as reported" if spent.cost else ""
+    reported = f", {spent.cost} as reported" if spent.cost.amounts else ""
     return f"{counted(spent.steps, 'step')}, {spent.tokens} tokens, {spent.seconds:.1f} s{reported}"
 
 

@@ -18,8 +18,7 @@ from hornbook.loop.engine.workers import (
     disconnect,
 )
 from hornbook.loop.runs.state import Fleet, FleetMachine, FleetWait, UntoldQuestion
-from hornbook.plans import run_kinds as kinds
-from hornbook.plans.run_records import spent
+from hornbook.plans.run_costs import CostBook, CostSum
 from hornbook.plans.workspace_log import open_log, repository_of
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
@@ -68,7 +67,15 @@ def _read(
     waiting = tuple(_wait(row, alive) for row in rows)
     done = round(count * 60 / SPAN, 2)
     cost = _cost(places, settings, moment)
-    return Fleet(tuple(machines), waiting, done, cost, _untold(connection))
+    return Fleet(
+        tuple(machines),
+        waiting,
+        done,
+        cost=cost.amount if cost.amounts else 0.0,
+        currency=cost.currency,
+        costs=cost.amounts,
+        untold=_untold(connection),
+    )
 
 
 def _untold(connection: sql.Connection) -> tuple[UntoldQuestion, ...]:
@@ -131,15 +138,14 @@ def _reason(row: "sql.Row[tuple[object, ...]]", *, has_workers: bool) -> str:
     return "all machines are busy"
 
 
-def _cost(places: Places, settings: Settings, moment: float) -> float:
+def _cost(places: Places, settings: Settings, moment: float) -> CostSum:
     """What agents told of this repository's runs in the last day."""
     since = to_milliseconds(datetime.fromtimestamp(moment, UTC) - timedelta(days=1))
     log = open_log(places, settings, now)
     try:
-        told = log.of_kind(kinds.DEVELOP, kinds.REVIEW, kinds.CANARY, kinds.PLAN)
+        return CostBook().read(log).since(since).spent()
     finally:
         log.close()
-    return round(spent(event for event in told if event.at >= since).cost, 4)
 
 
 def _time(seconds: float) -> str:

@@ -48,7 +48,6 @@ def write_task_files(folder: Path, states: Sequence[RunState]) -> None:
 
 def state_facts(state: RunState) -> dict[str, object]:
     """How the newest run of a task stands."""
-    cost = spent(state.events)
     newest = state.newest(kinds.APPROVED) or state.newest(DEVELOP)
     return {
         "task": state.task,
@@ -60,12 +59,7 @@ def state_facts(state: RunState) -> dict[str, object]:
         "attempt": state.attempt,
         "verification": _verification(state),
         "commit": newest.data["commit"] if newest is not None else None,
-        "spent": {
-            "steps": cost.steps,
-            "tokens": cost.tokens,
-            "seconds": round(cost.seconds, 3),
-            "cost": cost.cost,
-        },
+        "spent": spent(state.events).facts(),
         "feedback": state.feedback() or None,
         "updated_at": state.events[-1].at,
     }

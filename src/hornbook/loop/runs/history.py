@@ -18,7 +18,7 @@ class PastRun:
     status: str
     attempts: int
     tokens: int
-    cost: Decimal
+    cost: Decimal | None
     started_at: str
     ended_at: str | None = None
     commit: str | None = None
@@ -51,7 +51,7 @@ def _past_run(row: Sequence[str]) -> PastRun:
         status=status,
         attempts=int(attempts),
         tokens=int(tokens),
-        cost=Decimal(cost),
+        cost=Decimal(cost) if cost else None,
         started_at=at,
         ended_at=ended or None,
         commit=commit or None,

@@ -9,6 +9,7 @@ from pathlib import Path
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event, EventKind
 from hornbook.plans.log import EventLog
+from hornbook.plans.run_costs import NOT_TOLD, CostSum, paid_costs
 from hornbook.plans.workspace_log import open_log
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
@@ -104,7 +105,7 @@ def _inode(path: Path) -> int:
 class Progress:
     """What a run is at: the task, the step, the attempt, what was used, the gates.
 
-    `cost` is None where no agent told one and no price is known; `since` is when it
+    `cost` is empty where no agent told one and no price is known; `since` is when it
     began, `until` when something happened last.
     """
 
@@ -113,8 +114,7 @@ class Progress:
     attempt: int = 0
     tokens: int = 0
     gates: str = ""
-    cost: float | None = None
-    currency: str | None = None
+    cost: CostSum = NOT_TOLD
     last_action: str = ""
     since: str = ""
     until: str = ""
@@ -137,18 +137,10 @@ def progress_of(events: Iterable[Event], run: str) -> Progress:
             gates = _gates(listed)
     if mine and mine[-1].kind == kinds.BASE_STARTED:
         step = kinds.BASE_STEP
-    cost, currency = cost_of(mine)
+    cost = paid_costs(mine).spent()
     since, until = (mine[0].at, mine[-1].at) if mine else ("", "")
     action = last_action(mine)
-    return Progress(task, step, attempt, tokens, gates, cost, currency, action, since, until)
-
-
-def cost_of(events: Iterable[Event]) -> tuple[float | None, str | None]:
-    """What agents told that they cost, and the currency; None where none of them did."""
-    usages = [event.data.get("usage") for event in events]
-    told = [each for each in usages if isinstance(each, Mapping) and each.get("cost") is not None]
-    currency = next((each.get("currency") or "USD" for each in told if each["cost"]), None)
-    return (sum(each["cost"] for each in told) if told else None), currency
+    return Progress(task, step, attempt, tokens, gates, cost, action, since, until)
 
 
 def last_action(events: Sequence[Event]) -> str:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from hornbook.loop.runs.log import cost_of, last_action
+from hornbook.loop.runs.log import last_action
 from hornbook.loop.runs.state import RunLine
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event
+from hornbook.plans.run_costs import CostSum, RunCost, paid_costs
 from hornbook.plans.run_records import open_question
 
 _GOES_ON = frozenset({"running", "waiting"})
@@ -16,7 +17,11 @@ _GOES_ON = frozenset({"running", "waiting"})
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run in a row; `cost` is None where no agent told one and no price is known."""
+    """A run in a row.
+
+    `cost` is None where no agent told one and no price is known, and where `costs` are in several
+    currencies.
+    """
 
     id: str
     plan: str
@@ -30,9 +35,16 @@ class RunRow:
     tokens: int
     cost: float | None
     currency: str | None
+    costs: tuple[RunCost, ...]
     last_action: str
     needs_person: bool
     message: str
+
+    @property
+    def spent(self) -> CostSum:
+        """What agents told that it cost."""
+        return CostSum(self.costs, told=bool(self.costs) or self.cost is not None)
+
     started_at: str
     updated_at: str
 
@@ -44,7 +56,7 @@ def run_row(line: RunLine, events: Sequence[Event], now: str) -> RunRow:
     usages = [
         event.data["usage"] for event in events if isinstance(event.data.get("usage"), Mapping)
     ]
-    cost, currency = cost_of(events)
+    cost = paid_costs(events).spent()
     told = [event.data.get("told") or event.data for event in events]
     named = [str(each["agent"]) for each in told if each.get("agent")]
     # the run of a plan asks when all of its tasks do: they are answered, unless it asks itself
@@ -61,8 +73,9 @@ def run_row(line: RunLine, events: Sequence[Event], now: str) -> RunRow:
         agent=named[-1] if named else None,
         elapsed_seconds=max(0, int(took.total_seconds())),
         tokens=sum(each["input_tokens"] + each["output_tokens"] for each in usages),
-        cost=cost,
-        currency=currency,
+        cost=cost.amount,
+        currency=cost.currency,
+        costs=cost.amounts,
         last_action=last_action(events),
         needs_person=person,
         message=line.message,
@@ -92,7 +105,7 @@ def news(before: Mapping[str, RunRow], rows: Iterable[RunRow]) -> list[RunRow]:
 def _told(row: RunRow | None) -> tuple[object, ...] | None:
     if row is None:
         return None
-    return (row.status, row.step, row.attempt, row.tokens, row.cost, row.last_action, row.message)
+    return (row.status, row.step, row.attempt, row.tokens, row.costs, row.last_action, row.message)
 
 
 # What agents print

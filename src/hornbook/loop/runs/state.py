@@ -22,6 +22,7 @@ from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
 from hornbook.plans.principal import Principal
+from hornbook.plans.run_costs import RunCost
 from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE
 
 ESCALATION = "escalation"
@@ -83,13 +84,15 @@ class Fleet:
     """Who works on the runs of a database, what waits, and how much gets done.
 
     `per_minute` are runs of tasks that ended, over the last ten minutes; `cost` is what agents told
-    of this repository's runs in the last day.
+    of this repository's runs in the last day, None where `costs` are in several currencies.
     """
 
     machines: tuple[FleetMachine, ...] = ()
     waiting: tuple[FleetWait, ...] = ()
     per_minute: float = 0.0
-    cost: float = 0.0
+    cost: float | None = 0.0
+    currency: str | None = None
+    costs: tuple[RunCost, ...] = ()
     untold: tuple[UntoldQuestion, ...] = ()
 
 

@@ -39,7 +39,7 @@ def signal(
         "attempts": _attempts(run),
         "open_findings": run.open_findings(),
         "newest_feedback": run.feedback(),
-        "spent": _spent(run),
+        "spent": spent(run.events).facts(),
         "commit": _commit(run),
         "answer": [
             f"hornbook answer {run.id} {each}" for each in how_to_answer(run, kind, payload)
@@ -110,16 +110,6 @@ def _attempts(run: RunState) -> list[dict[str, object]]:
                 "record": checked["record"],
             }
     return found
-
-
-def _spent(run: RunState) -> dict[str, object]:
-    cost = spent(run.events)
-    return {
-        "steps": cost.steps,
-        "tokens": cost.tokens,
-        "seconds": round(cost.seconds, 3),
-        "cost": cost.cost,
-    }
 
 
 def _commit(run: RunState) -> str | None:

@@ -50,7 +50,8 @@ def _run(said: Said) -> Iterator[Fact]:
     yield p.RUN_WORKFLOW.name, str(said["workflow"])
     yield p.RUN_ATTEMPTS.name, str(_whole(said["attempts"]))
     yield p.RUN_TOKENS.name, str(_whole(spent["tokens"]))
-    yield p.RUN_COST.name, f"{float(spent['cost']):.6f}".rstrip("0").rstrip(".")
+    if spent["cost"] is not None:  # amounts of several currencies are not one
+        yield p.RUN_COST.name, f"{float(spent['cost']):.6f}".rstrip("0").rstrip(".")
     yield p.GENERATED_AT.name, str(said["started_at"])
     yield p.DERIVED_FROM.name, str(said["plan"])
     optional = (

@@ -20,6 +20,7 @@ from markupsafe import Markup, escape
 from starlette.types import Receive, Scope, Send
 
 from hornbook import resources
+from hornbook.plans.run_costs import CostSum
 from hornbook.rules.html import as_html
 from hornbook.serve.access.callers import NOBODY
 from hornbook.serve.access.required_scope import needs, scope_of_route
@@ -331,11 +332,9 @@ def _moment(text: str | None) -> Markup:
     return Markup('<time datetime="{}">{}</time>').format(text, shown)
 
 
-def _money(amount: float | None, currency: str | None = None) -> str:
+def _money(spent: CostSum) -> str:
     """A cost; a dash where none was told, which is not the same as nothing."""
-    if amount is None:
-        return "–"
-    return f"{amount:.2f} {currency or 'USD'}" if amount >= 0.01 or not amount else "< 0.01"
+    return str(spent) or "–"
 
 
 def _short(text: str, most: int = 12) -> str:

@@ -83,6 +83,7 @@ FIELDS = {
     "constraints": "How far the work on it may reach.",
     "coordination": "Who else has to know.",
     "cost": "What agents told that they cost in the last day.",
+    "costs": "What agents told that they cost in the last day, an amount for each currency.",
     "counter": "The tokenizer that counted.",
     "createdAt": "When it was begun.",
     "creates": "Those of its files that need not exist.",

@@ -1,12 +1,11 @@
 """The GraphQL types of runs: their steps, gates, costs, and who answered what they asked."""
 
-from dataclasses import dataclass
-
 from hornbook.gates.gate import GateResult, GateStatus
 from hornbook.loop.runs.run_steps import RunStep, run_steps
 from hornbook.loop.runs.state import GivenAnswer, RunLine
 from hornbook.plans import run_kinds
 from hornbook.plans.principal import Principal
+from hornbook.plans.run_costs import DOLLARS, RunCost, paid_costs
 from hornbook.review.review_history import RecordedReceipt, RecordedReview
 from hornbook.serve.answers import RunEvent, WholePlan
 from hornbook.serve.graphql.connections import ListPage, PageAsked, connection
@@ -15,7 +14,7 @@ from hornbook.serve.graphql.derived import derive, gives, later, several
 from hornbook.serve.graphql.enums import Moment, RunStatus
 from hornbook.serve.graphql.request_data import PlannedTask
 from hornbook.serve.graphql.rule_types import reviews_page
-from hornbook.serve.graphql.types import PRINCIPAL
+from hornbook.serve.graphql.types import PRINCIPAL, RUN_COST
 from hornbook.serve.graphql.work_types import (
     PLAN,
     RECEIPT,
@@ -23,14 +22,6 @@ from hornbook.serve.graphql.work_types import (
     REVIEW_CONNECTION,
     TASK,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class RunCost:
-    """What agents told that a run cost."""
-
-    amount: float
-    currency: str
 
 
 @gives(str | None)
@@ -95,16 +86,17 @@ def steps(self: RunLine, info: Asking) -> tuple[RunStep, ...]:
     return run_steps(info.context.data.events(self.id))
 
 
-RUN_COST = derive(RunCost, "What agents told that a run cost.", name="Cost")
-
-
 @gives(RUN_COST | None)
 def cost(self: RunLine, info: Asking) -> RunCost | None:
-    """What agents told that it cost so far; null where none told."""
-    from hornbook.loop.runs.log import cost_of  # noqa: PLC0415  # start-up: SQLAlchemy
+    """What agents told that it cost so far; null where none told, or in several currencies."""
+    told = paid_costs(info.context.data.events(self.id)).spent()
+    return None if told.amount is None else RunCost(told.amount, told.currency or DOLLARS)
 
-    amount, currency = cost_of(info.context.data.events(self.id))
-    return None if amount is None else RunCost(amount, currency or "USD")
+
+@gives(several(RUN_COST))
+def costs(self: RunLine, info: Asking) -> tuple[RunCost, ...]:
+    """What agents told that it cost so far, an amount for each currency."""
+    return paid_costs(info.context.data.events(self.id)).spent().amounts
 
 
 @gives(int)
@@ -162,7 +154,7 @@ RUN = derive(
         "message": "What it asks a person, or why it ended.",
     },
     kinds={"status": RunStatus},
-    more=(plan_node, task_node, steps, cost, tokens, question, answered_by, reviews),
+    more=(plan_node, task_node, steps, cost, costs, tokens, question, answered_by, reviews),
 )
 RUN_CONNECTION = connection("Run", RUN)
 

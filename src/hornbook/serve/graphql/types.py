@@ -26,6 +26,7 @@ from hornbook.graph.snapshot import EntityTriples
 from hornbook.loop.runs.state import Fleet, FleetMachine, FleetWait, UntoldQuestion
 from hornbook.plans.events import AuditEvent, AuditPage
 from hornbook.plans.principal import Principal, PrincipalKind, Via
+from hornbook.plans.run_costs import RunCost
 from hornbook.review.review_history import PastReview, RuleRecord
 from hornbook.rules.binding import UnreadRule
 from hornbook.rules.catalog import Entry
@@ -241,10 +242,12 @@ derive(
         "problem": "Why it did not arrive.",
     },
 )
+RUN_COST = derive(RunCost, "What agents told that runs cost, in one currency.", name="Cost")
 FLEET = derive(
     Fleet,
     "Who works on the runs of a database, what waits, and how much gets done: `perMinute` are "
-    "tasks that ended over the last ten minutes, `cost` is what agents told in the last day.",
+    "tasks that ended over the last ten minutes, `costs` are what agents told in the last day; "
+    "`cost` and `currency` are null where these are in several currencies.",
 )
 
 PAST_REVIEW = derive(PastReview, "A recorded review.", ids=("receipts",))

@@ -216,6 +216,8 @@ def fleet(asking: Reading, first: First = PAGE, after: After = None) -> FleetPag
         found.waiting,
         found.per_minute,
         found.cost,
+        found.currency,
+        found.costs,
         found.untold,
         told.items,
         told.next,

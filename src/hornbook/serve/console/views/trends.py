@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from hornbook.loop.runs.overview import RunRow
+from hornbook.plans.run_costs import cost_sum
 from hornbook.serve.console.frame import PAGE_HEADERS, View, Viewing
 from hornbook.serve.console.list_pages import part_of
 from hornbook.serve.console.svg import box, drawing, line, ticks, words
@@ -196,14 +197,17 @@ def _plans(runs: Sequence[RunRow]) -> TrendTable:
             len(of_plan),
             sum(row.status == "approved" for row in of_plan if row.task),
             sum(row.tokens for row in of_plan),
-            None
-            if all(row.cost is None for row in of_plan)
-            else round(sum(row.cost or 0.0 for row in of_plan), 4),
-            next((row.currency for row in of_plan if row.currency), None),
+            _cost(of_plan),
         )
         for plan, of_plan in sorted(by_plan.items())
     )
-    return TrendTable("plans", ("plan", "runs", "approved", "tokens", "cost", "currency"), rows)
+    return TrendTable("plans", ("plan", "runs", "approved", "tokens", "cost"), rows)
+
+
+def _cost(runs: Sequence[RunRow]) -> str | None:
+    spent = [row.spent for row in runs]
+    amounts = (each for one in spent for each in one.amounts)
+    return str(cost_sum(amounts, told=any(each.told for each in spent))) or None
 
 
 def _drawing(weeks: Sequence[tuple[object, ...]]) -> Markup:
