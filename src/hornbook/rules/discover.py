@@ -117,7 +117,7 @@ def _found(
     path: str, entry: "os.DirEntry[str]", wanted: Callable[[str, str], bool]
 ) -> Iterator[FoundFile]:
     # What else lies with a plan follows from its events.
-    if f"/{PLANS}" in f"/{path}" and entry.name not in PLAN_FILES:
+    if PLANS in path and f"/{PLANS}" in f"/{path}" and entry.name not in PLAN_FILES:
         return
     if not wanted(path, entry.name):
         return
@@ -199,7 +199,8 @@ def may_be_rule(path: str, name: str) -> bool:
     """
     if name.startswith(".") or name.endswith((".json", ".yaml")):
         return True
-    return any(folder in f"/{path}" for folder in ("/.roo/", "/.kilo/", "/.kilocode/"))
+    place = f"/{path}"
+    return "/.roo/" in place or "/.kilo/" in place or "/.kilocode/" in place
 
 
 def in_path_order(found: Iterable[FoundFile]) -> dict[str, FoundFile]:

@@ -4,6 +4,7 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +29,7 @@ def ranks_path(encoding: str) -> Path:
 
 def load_ranks(encoding: str) -> dict[bytes, int]:
     """Return every token of `encoding` with its rank, in rank order."""
-    return {token: rank for rank, token in enumerate(unpack(ranks_path(encoding).read_bytes()))}
+    return dict(zip(unpack(ranks_path(encoding).read_bytes()), count(), strict=False))
 
 
 def unpack(packed: bytes) -> list[bytes]:

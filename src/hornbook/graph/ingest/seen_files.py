@@ -191,17 +191,17 @@ def _names_in(path: str, entries: "list[os.DirEntry[str]] | None") -> str:
     if entries is None:
         return ""
     state = path.rpartition("/")[2] in STATE_FOLDERS
+    prefix = f"{path}/" if path else ""
     names = []
     for entry in entries:
         name = entry.name
-        inside = f"{path}/{name}" if path else name
         if entry.is_dir(follow_symlinks=False):
             # Of a folder that is not entered only that it is another repository's matters.
-            if entered(inside, name) or name == ".git":
+            if entered(f"{prefix}{name}", name) or name == ".git":
                 names.append(f"{name}/")
         elif entry.is_symlink():
             names.append(f"{name}\0{_leads_to(entry.path)}")
-        elif not state or is_text(inside, name):  # a database's files come and go
+        elif not state or is_text(f"{prefix}{name}", name):  # a database's files come and go
             names.append(name)
     told = "\0\0".join(sorted(names)).encode("utf-8", "surrogateescape")
     return sha256(told).hexdigest()
