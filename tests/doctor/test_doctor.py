@@ -212,6 +212,8 @@ def test_what_people_write_beside_a_path_is_not_taken_for_a_part_of_it(tmp_path:
 Tests lie where the code does, such as
 `src/api/test_money.py` for `src/api/money.py`. Totals are
 made in `src/api/totals.py`.
+
+Routes and their URLs are in `src/api/routes.py`.
 """
     files = {
         ".roo/rules/a.md": rule,
@@ -224,6 +226,7 @@ made in `src/api/totals.py`.
     assert [(f["code"], f["line"]) for f in told["findings"] if f["level"] == "warning"] == [
         ("missing_command", 6),
         ("missing_path", 10),
+        ("missing_path", 12),
         ("missing_document", 3),
     ]
 

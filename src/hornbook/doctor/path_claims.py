@@ -86,14 +86,15 @@ _NO_CLAIM = re.compile(
       | absent | vs\.? | wrong | bad
         # it is somewhere else, or no path
       | upstream | external | other\ repos? | (?<!this\ )(?<!our\ )(?<!the\ )repo(?:sitory)?'s
-      | branch(?:es)? | import(?:s|ed|ing)? | package | module | namespace | routes?
-      | endpoints? | urls? | served
+      | branch(?:es)? | import(?:s|ed|ing)? | package | module | namespace
     )\b
     | → | -> | => | ❌ | ✗ | ✅ | 例如 | 比如 | 示例 | 新建 | 创建 | 例えば | たとえば | 作成
     | \b(?:por\ ejemplo | par\ exemple | z\.\s?B\. | zum\ Beispiel | per\ esempio)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_ADDRESS = re.compile(r"\b(?:routes?|endpoints?|urls?|served)\b", re.IGNORECASE)
+"""What is said of an address: it begins with `/`, or has no ending as a file has."""
 _NO_CLAIM_BELOW = re.compile(
     r"\b(?:examples?|templates?|creat\w+|add(?:ing)?|new|naming|scaffold\w*|migrat\w+|legacy"
     r"|deprecated"
@@ -245,4 +246,7 @@ def excused(mention: Mention) -> bool:
     """Whether the words around a name say that it need not be there."""
     around = mention.around.replace(mention.text, " ")
     said = (around, mention.lead)
-    return bool(any(map(_NO_CLAIM.search, said)) or _NO_CLAIM_BELOW.search(mention.heading))
+    if any(map(_NO_CLAIM.search, said)) or _NO_CLAIM_BELOW.search(mention.heading):
+        return True
+    like_address = mention.text.startswith("/") or not _ENDING.search(mention.text)
+    return like_address and any(map(_ADDRESS.search, said))
