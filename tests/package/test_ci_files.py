@@ -329,7 +329,7 @@ def test_the_documented_jobs_fail_when_the_check_does(runner: Runner, code: int)
 
 def test_the_ingest_hook_runs_for_every_kind_of_rule_file_and_for_no_other() -> None:
     rows = re.findall(
-        r"^\| `(\w+)` \| (.*?) \|", (ROOT / "docs/formats.md").read_text(), re.MULTILINE
+        r"^\| `([\w-]+)` \| (.*?) \|", (ROOT / "docs/formats.md").read_text(), re.MULTILINE
     )
     ours = {"record", "plan", "code", "plain"}
     paths = [
