@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -49,6 +50,10 @@ def writable_root(words: Words) -> list[str]:
     return found
 
 
+def writable_everywhere(words: Words) -> list[str]:
+    return ["--bind" if each == "--ro-bind" else each for each in words]
+
+
 def all_rights(words: Words) -> list[str]:
     return without(*this_machine().users)(without("--cap-drop", after=1)(words))
 
@@ -67,6 +72,8 @@ PARTS = {
     "abstract_socket": without("--unshare-net"),
     "ptrace": lambda words: all_rights(without("--unshare-pid")(words)),
     "kill_outside": without("--unshare-pid"),
+    "shared_memory": without("--unshare-ipc"),
+    "change_mode": writable_everywhere,
     "git_write": without_mount("/.git"),
 }
 ROOTS_OWN = {"remount", "write_etc", "kernel_settings"}
@@ -91,6 +98,15 @@ def test_bubblewrap_holds_everything() -> None:
     if machine.bubblewrap is None or not machine.apart:
         pytest.skip("bubblewrap is not installed, or does not work here")
     assert tried(machine) == dict.fromkeys(PROBES, Cell.HELD)
+
+
+def test_landlock_leaves_the_memory_of_others_with_their_network() -> None:
+    machine = replace(this_machine(), bubblewrap=None)
+    if not machine.landlock or not machine.apart:
+        pytest.skip("no Landlock here, or no network of its own")
+    found = tried(machine)
+    assert found["shared_memory"] is Cell.HELD
+    assert found["change_mode"] is Cell.OPEN  # which is why a run with it has a warning
 
 
 def test_nothing_holds_nothing_that_is_everybodys() -> None:

@@ -1,8 +1,9 @@
 """Tries to get out of a confinement and prints what worked: run as a script, not imported.
 
 Its argument is JSON with what it may try itself at, all of it made for this and harmless: `etc` a
-file to make, `home` one to read, `git` one to write, `port` a server on loopback, `socket` and
-`abstract` two more, `process` one that sleeps. It prints one JSON object, true for each way out.
+file to make, `home` one to read, `git` one to write, `mode` one that can be read, `port` a server
+on loopback, `socket` and `abstract` two more, `process` one that sleeps, `memory` the number of
+what it shares. It prints one JSON object, true for each way out.
 """
 
 import ctypes
@@ -34,6 +35,8 @@ def main(argument: str) -> None:
         "abstract_socket": lambda: _connected("\0" + given["abstract"]),
         "ptrace": lambda: _traced(given["process"]),
         "kill_outside": lambda: os.kill(given["process"], 0),
+        "shared_memory": lambda: _checked(min(0, _libc().shmget(given["memory"], 0, 0))),
+        "change_mode": lambda: os.chmod(given["mode"], 0o640),  # noqa: PTH101  # pathlib would have to be found inside
         "git_write": lambda: open(given["git"], "a").close(),  # noqa: PTH123  # as above
     }
     print(json.dumps({name: _works(way) for name, way in ways.items()}))  # noqa: T201  # its answer

@@ -1,5 +1,6 @@
 """What holds agents on this machine, tried: one cell for each way out and each means."""
 
+import ctypes
 import json
 import os
 import shlex
@@ -28,6 +29,7 @@ from hornbook.process.shell_command import run_command
 
 BREAK_OUT = Path(__file__).with_name("break_out.py")
 _SECONDS = 300
+_MAKE, _REMOVE = 0o1000, 0
 PROBES = {
     "remount": "make the file system writable",
     "write_etc": "write in /etc",
@@ -38,6 +40,8 @@ PROBES = {
     "abstract_socket": "reach an abstract socket",
     "ptrace": "look into another process",
     "kill_outside": "end another process",
+    "shared_memory": "reach memory that others share",
+    "change_mode": "change the mode of a file that it only reads",
     "git_write": "write the worktree's .git",
 }
 
@@ -142,11 +146,14 @@ def _targets(place: Path) -> Iterator[dict[str, object]]:
     secret.parent.mkdir()
     secret.write_text("a rule\n", encoding="utf-8")
     abstract = f"hornbook-probe-{os.getpid()}-{place.name}"
+    mode = place / "mode"
+    mode.write_text("read me\n", encoding="utf-8")
     sleeper = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"])
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.socket(socket.AF_UNIX) as in_folder,
         socket.socket(socket.AF_UNIX) as nameless,
+        _shared_memory() as memory,
     ):
         for listener, name in ((in_folder, str(place / "s")), (nameless, f"\0{abstract}")):
             listener.bind(name)
@@ -159,10 +166,24 @@ def _targets(place: Path) -> Iterator[dict[str, object]]:
                 "socket": str(place / "s"),
                 "abstract": abstract,
                 "process": sleeper.pid,
+                "mode": str(mode),
+                "memory": memory,
             }
         finally:
             sleeper.send_signal(signal.SIGKILL)
             sleeper.wait()
+
+
+@contextmanager
+def _shared_memory() -> Iterator[int]:
+    """The number of a piece of memory that everybody may read."""
+    library = ctypes.CDLL(None)
+    number = os.getpid()
+    piece = library.shmget(number, 4096, _MAKE | 0o666)
+    try:
+        yield number
+    finally:
+        library.shmctl(piece, _REMOVE, None)
 
 
 def _user() -> str:

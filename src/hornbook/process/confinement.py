@@ -428,6 +428,10 @@ def _landlock_lacks(confinement: Confinement, machine: Machine, reach: Reach) ->
         kept = ", ".join(inside)
         yield f"Landlock cannot keep {kept} from being written inside of a writable folder."
     yield "Landlock does not shut unix sockets that lie in folders: install bubblewrap."
+    yield (
+        "Landlock does not keep the modes, times and attributes of files that you own: "
+        "install bubblewrap."
+    )
     if confinement.network or machine.apart:
         yield from _host_warning(reach)
         return

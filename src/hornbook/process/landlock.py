@@ -29,7 +29,7 @@ DROP_BOUND, AMBIENT, CLEAR_ALL = 24, 47, 4
 CAPABILITY_VERSION = 0x20080522
 HIGHEST_CAPABILITY = 63
 BENEATH = 1
-NEW_USERS, NEW_NETWORK = 0x10000000, 0x40000000
+NEW_USERS, NEW_NETWORK, NEW_MEMORY = 0x10000000, 0x40000000, 0x08000000
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1, 2, 4, 8
 MAKE_AND_REMOVE = 0x1FF0  # remove folder and file; make device, folder, file, socket, pipe, link
 MOVE, TRUNCATE, DEVICE_CONTROL = 1 << 13, 1 << 14, 1 << 15
@@ -108,10 +108,14 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def leave_network() -> bool:
-    """Whether this process now has a network of its own, with nothing in it but loopback."""
+    """Whether this process now has a network of its own, with nothing in it but loopback.
+
+    Memory and queues that others share by a number are left with it.
+    """
     users, groups = os.getuid(), os.getgid()
-    if _libc().unshare(NEW_NETWORK) != 0:
-        if _libc().unshare(NEW_USERS | NEW_NETWORK) != 0:
+    own = NEW_NETWORK | NEW_MEMORY
+    if _libc().unshare(own) != 0:
+        if _libc().unshare(NEW_USERS | own) != 0:
             return False
         _write("setgroups", "deny")
         _write("uid_map", f"{users} {users} 1")
