@@ -260,6 +260,23 @@ def test_another_text_tells_what_it_would_bind_and_have_done(
     assert (root / SOPS / "error-handling.md").read_bytes() == before
 
 
+def test_the_text_as_it_is_would_change_nothing_whatever_ends_its_lines(tmp_path: Path) -> None:
+    root = workspace(tmp_path)
+    rule = root / SOPS / "error-handling.md"
+    rule.write_bytes(rule.read_bytes().replace(b"\n", b"\r\n"))
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Rules")
+    (root / "main.go").write_text("package main\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "A change")
+    with client(root) as found:
+        for text in (rule.read_bytes().decode(), rule.read_text()):
+            told = try_text(found, text).text.partition("Another text")[2]
+            assert "the text is the same" in told
+            assert "Of the last 2 changes 0 would have been judged otherwise" in told
+
+
 def test_a_text_that_cannot_be_understood_is_told_with_its_line(browser: TestClient) -> None:
     page = try_text(browser, "---\ncategory: sop\napplies_to: 'a['\n---\n\n# A\n\nIt MUST.\n")
     assert "Line 3" in page.text.partition("Another text")[2]

@@ -67,9 +67,9 @@ def pattern_draft(view: View, rule: Entry, now: Sequence[str]) -> RuleDraft | No
 def text_draft(view: View, rule: Entry, now: Sequence[str], form: Mapping[str, str]) -> RuleDraft:
     """What another text of the rule's file would bind, and what it would have done."""
     before = file_text(view, rule)
-    text = form.get("text", "")[:LONGEST_TEXT]
-    if "\r\n" not in before:  # which browsers make of every end of a line
-        text = text.replace("\r\n", "\n")
+    # Browsers end every line with CRLF, whatever the file does.
+    ends = "\r\n" if "\r\n" in before else "\n"
+    text = ends.join(form.get("text", "")[:LONGEST_TEXT].replace("\r\n", "\n").split("\n"))
     last = number_in(form, "last", LAST)
     try:
         graph = draft_graph(view.work.root, TIP, rule.link or rule.path, text.encode())
@@ -87,9 +87,9 @@ def text_draft(view: View, rule: Entry, now: Sequence[str], form: Mapping[str, s
 
 
 def file_text(view: View, rule: Entry) -> str:
-    """The text of a rule's file as it is; "" where there is none any more."""
+    """The text of a rule's file as it is, line ends too; "" where there is none any more."""
     try:
-        return (view.work.root / rule.path).read_text(encoding="utf-8", errors="replace")
+        return (view.work.root / rule.path).read_bytes().decode(errors="replace")
     except OSError:
         return ""
 
