@@ -1,5 +1,6 @@
 """Gates: deterministic checks that run before a reviewer looks, and what they found."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
@@ -162,3 +163,21 @@ def without_unasked(report: GateReport) -> dict[str, object]:
             if not gate[name]:
                 del gate[name]
     return facts
+
+
+def gate_result(told: Mapping[str, object]) -> GateResult:
+    """A gate's result as an event or a record tells it; older ones tell less."""
+    code, seconds, log = told.get("exit_code"), told.get("seconds"), told.get("log")
+    failing = told.get("failing")
+    return GateResult(
+        name=str(told["name"]),
+        required=told.get("required") is True,
+        status=GateStatus(str(told["status"])),
+        exit_code=code if isinstance(code, int) else None,
+        seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
+        output=str(told.get("output") or ""),
+        message=str(told.get("message") or ""),
+        log=log if isinstance(log, str) else None,
+        failing=tuple(map(str, failing)) if isinstance(failing, list | tuple) else (),
+        known_red=told.get("known_red") is True,
+    )

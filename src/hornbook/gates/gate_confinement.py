@@ -165,16 +165,16 @@ class GateShell:
         Where there is very much, those alone that the environment or we name. A folder in which a
         server listens is no tool.
         """
-        serving = {parent for each in listening_sockets() for parent in each.parents}
-        with os.scandir(TMP) as entries:
-            found = sorted(Path(each.path) for each in filter(_is_plain, entries))
+        serving = {str(parent) for each in listening_sockets() for parent in each.parents}
+        with os.scandir(TMP) as entries:  # as text: there may be thousands
+            found = sorted(each.path for each in filter(_is_plain, entries))
         found = [each for each in found if each not in serving]
-        if len(found) <= _MOST_SEEN:
-            return tuple(found)
-        needed = _named_paths(environment)
-        needed += [each.resolve() for each in (self.tree, *self.shown, *needed)]
-        above = {parent for path in needed for parent in (path, *path.parents)}
-        return tuple(each for each in found if each in above)
+        if len(found) > _MOST_SEEN:
+            needed = _named_paths(environment)
+            needed += [each.resolve() for each in (self.tree, *self.shown, *needed)]
+            above = {str(parent) for path in needed for parent in (path, *path.parents)}
+            found = [each for each in found if each in above]
+        return tuple(map(Path, found))
 
 
 @contextmanager

@@ -1,9 +1,12 @@
 """The GraphQL types of runs: their steps, gates, costs, and who answered what they asked."""
 
-from hornbook.gates.gate import GateResult, GateStatus
-from hornbook.loop.runs.run_steps import RunStep, run_steps
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from hornbook.gates.gate import GateResult, GateStatus, gate_result
 from hornbook.loop.runs.state import GivenAnswer, RunLine
 from hornbook.plans import run_kinds
+from hornbook.plans.events import Event
 from hornbook.plans.principal import Principal
 from hornbook.plans.run_costs import DOLLARS, RunCost, paid_costs
 from hornbook.review.review_history import RecordedReceipt, RecordedReview
@@ -22,6 +25,87 @@ from hornbook.serve.graphql.work_types import (
     REVIEW_CONNECTION,
     TASK,
 )
+
+ROLES = {
+    run_kinds.DEVELOP: "developer",
+    run_kinds.REVIEW: "reviewer",
+    run_kinds.PLAN: "planner",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunStep:
+    """One step of a run; `ended_at` and `result` are None while it goes on or was cut off.
+
+    `tokens` are those that agents say they read and wrote, `receipts` the ids of what reviewers
+    were handed, `review` the id of the record that was kept of their answer.
+    """
+
+    run: str
+    step: str
+    role: str
+    round: int
+    number: int
+    attempt: int
+    started_at: str
+    ended_at: str | None = None
+    result: str | None = None
+    error: str | None = None
+    tokens: int = 0
+    receipts: tuple[str, ...] = ()
+    gates: tuple[GateResult, ...] = ()
+    review: str | None = None
+
+
+def run_steps(events: Iterable[Event]) -> tuple[RunStep, ...]:
+    """The steps that some events of one run tell of, in the order in which they were begun.
+
+    A step that was begun again is told once, from its first beginning on.
+    """
+    found: dict[tuple[object, object], RunStep] = {}
+    attempt = 1
+    for event in events:
+        place = (event.data.get("round"), event.data.get("number"))
+        if event.kind == run_kinds.STEP_STARTED and place not in found:
+            found[place] = _begun(event, attempt)
+        if event.kind == run_kinds.DEVELOP:
+            attempt = run_kinds.attempt(event)["attempt"]
+        if place in found:
+            found[place] = _with(found[place], event)
+    return tuple(found.values())
+
+
+def _begun(event: Event, attempt: int) -> RunStep:
+    data = event.data
+    return RunStep(
+        run=str(data["run"]),
+        step=str(data["step"]),
+        role=ROLES.get(str(data["subject"]), str(data["step"])),
+        round=int(data["round"]),
+        number=int(data["number"]),
+        attempt=attempt,
+        started_at=event.at,
+    )
+
+
+def _with(step: RunStep, event: Event) -> RunStep:
+    """The step with what an event at its place adds."""
+    usage = event.data.get("usage")
+    if isinstance(usage, Mapping):
+        step = replace(step, tokens=step.tokens + usage["input_tokens"] + usage["output_tokens"])
+    if event.kind == run_kinds.DEVELOP:
+        return replace(step, attempt=run_kinds.attempt(event)["attempt"])
+    if event.kind == run_kinds.REVIEW:
+        receipt = f"receipt.{run_kinds.review_answer(event)['receipt_sha256'][:16]}"
+        return replace(step, receipts=tuple(dict.fromkeys((*step.receipts, receipt))))
+    if event.kind == run_kinds.GATED:
+        return replace(step, gates=tuple(map(gate_result, run_kinds.gates(event)["gates"])))
+    if event.kind == run_kinds.CHECKED:
+        return replace(step, review=run_kinds.checked(event)["record"])
+    if event.kind == run_kinds.STEP_FINISHED:
+        done = run_kinds.step_result(event)
+        return replace(step, ended_at=event.at, result=done["result"], error=done.get("error"))
+    return step
 
 
 @gives(str | None)
