@@ -133,7 +133,7 @@ def test_ten_are_chosen_one_of_each_line_first() -> None:
     assert len({each.path for each in chosen(many)}) == MOST
 
 
-GATES = (Gate("test", "make test", timeout=60),)
+GATES = (Gate("test", "make test", timeout=3600),)
 
 
 def _trial(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hornbook.graph.remote.endpoint import Endpoint
 from hornbook.settings.surroundings import GraphSettings
-from tests.kit.waiting import until
+from tests.kit.waiting import SAFETY, until
 from tests.kit.workspaces import with_the_example_sop, write
 
 _NUMBERS = count(1)
@@ -54,7 +54,7 @@ class OxigraphServer:
 
     def _listens(self) -> bool:
         try:
-            socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
+            socket.create_connection(("127.0.0.1", self.port), timeout=SAFETY).close()
         except OSError:
             return False
         return True
@@ -155,7 +155,7 @@ def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
                 self._give(wrong.status, wrong.body, wrong.headers, wrong.length)
                 return
             host = proxy.upstream.removeprefix("http://")
-            connection = http.client.HTTPConnection(host, timeout=60)
+            connection = http.client.HTTPConnection(host, timeout=SAFETY)
             names = ("content-type", "accept")
             passed = {name: self.headers[name] for name in names if name in self.headers}
             connection.request(self.command, self.path, body, passed)

@@ -310,7 +310,7 @@ def test_one_request_ingests_at_a_time_and_the_watch_waits_for_it(tmp_path: Path
         assert began.wait(SAFETY)
         with pytest.raises(Exception, match="ingesting already"):
             updates.ingest()
-    first.join(30)
+    first.join(SAFETY)
     assert updates.ingest().documents == 4
     updates.follower.close()
     leases.close()

@@ -259,7 +259,7 @@ def test_streams_end_when_the_server_stops(root: Path, book: Book) -> None:
 
         thread = threading.Thread(target=read_on)
         thread.start()
-    thread.join(30)
+    thread.join(SAFETY)
     assert ended.is_set()
 
 
