@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hornbook import Workspace
-from hornbook.agents.assignment import Assignment, Limits, Role
+from hornbook.agents.assignment import Answer, Assignment, Limits, Role, nowhere
 from hornbook.agents.embedded.embedded_agent import EmbeddedAgent
 from hornbook.context.budget import review_room
 from hornbook.context.templates.roles import shipped_instructions
@@ -25,6 +25,7 @@ from hornbook.settings.settings import Settings
 from hornbook.text.tokens import counter
 from tests.kit.chat_server import ChatServer, Reply, chat_server
 from tests.kit.git import commit, git
+from tests.kit.loops import CONFIG, GREET, Stage, repository
 from tests.kit.step_runs import act, assignment
 from tests.kit.workspaces import write
 from tests.model import served
@@ -315,6 +316,29 @@ def test_what_is_known_to_be_red_does_not_keep_work_from_being_complete(
         assert "ready_for_completion: true" in shown
     else:
         assert answer.escalation == "it is red"
+
+
+def test_it_checks_itself_with_the_gates_that_will_judge_it(tmp_path: Path) -> None:
+    """They are the base's: an edit of the work tree's settings meanwhile counts for nobody."""
+    begun = CONFIG.replace("gates:", "gates:\n  confine: never")  # where the kit keeps worktrees
+    repository(tmp_path, config=begun)
+    edited = begun.replace("check.sh", "gone.sh") + "    - {name: later, command: sh gone.sh}\n"
+    write(tmp_path, {".hornbook/config.yaml": edited})
+    replies = iter(
+        (
+            act("edit_file", path="src/greet.py", content=GREET),
+            act("complete", summary="greeted"),
+            act("escalate", reason="it is red"),
+        )
+    )
+
+    def develops(task: Assignment) -> Answer:
+        return crew(tmp_path, local(server.url)).work(replace(task, model="ours"), nowhere)
+
+    with chat_server(lambda _: Reply(next(replies))) as server:
+        ended = Stage(tmp_path, [develops]).go()
+    assert ended.status == "approved", ended.message
+    assert "later" not in server.requests[1]["messages"][1]["content"]
 
 
 # Settings

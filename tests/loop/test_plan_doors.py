@@ -10,6 +10,7 @@ from hornbook import Workspace
 from hornbook.context.task_route import Route
 from hornbook.errors import ConfigError, UsageError
 from hornbook.vocabulary.terms import Level
+from tests.kit.commands import run
 from tests.kit.loops import CONFIG, PLAN, Stage, repository
 from tests.kit.workspaces import write
 
@@ -137,9 +138,9 @@ def test_who_checks_who_lists_and_who_executes_say_the_same(tmp_path: Path, name
             assert not checked.passed, "what cannot be listed is not fit to start"
         else:
             assert next(each.route.route for each in sized if each.task.number == 1) is case.route
-            assert any(each.route.route is Route.REFUSED for each in sized) is (
-                "task_too_large" in told[Level.ERROR]
-            )
+            refused = any(each.route.route is Route.REFUSED for each in sized)
+            assert refused is ("task_too_large" in told[Level.ERROR])
+            assert run(tmp_path, "tasks", "hello").returncode == int(refused)
             for one in sized:
                 alone = work.size(
                     [file.path for file in one.size.files],

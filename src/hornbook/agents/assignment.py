@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hornbook.gates.gate import GateResult
 from hornbook.plans.plan import Constraints
+
+if TYPE_CHECKING:
+    from hornbook.gates.gate_list import GateList
 
 
 class Role(StrEnum):
@@ -63,9 +66,10 @@ class Assignment:
     reviewer and a planner it is read-only); `schema` the JSON schema of the answer as text, where
     one is wanted. `key` is the same when the same attempt is asked for again after a crash.
     `phase` is the type of the task for a developer, `violation` what a developer is to mend.
-    `withheld` are rules by id that nothing the agent is shown later may quote. `told_apart` tells
-    what was red before anybody worked, and is known, apart from what is new. `pause` is asked
-    between the steps of an agent that is ours: why nothing more may be paid for now, if so.
+    `withheld` are rules by id that nothing the agent is shown later may quote. `gates` are those
+    that will judge the work; `told_apart` tells what was red before anybody worked, and is known,
+    apart from what is new. `pause` is asked between the steps of an agent that is ours: why nothing
+    more may be paid for now, if so.
     """
 
     key: str
@@ -85,6 +89,7 @@ class Assignment:
     model: str | None = None
     limits: Limits = field(default=Limits())
     withheld: Mapping[str, str] = field(default_factory=dict)
+    gates: "GateList | None" = None
     told_apart: Callable[[GateResult], GateResult] | None = None
     pause: Callable[[], str | None] | None = None
 

@@ -174,7 +174,7 @@ def _clear(record: StepRecord, at: StepSituation) -> StepRecord:
 def _complete(record: StepRecord, at: StepSituation) -> StepRecord:
     reasons = obstacles(at.task, verified(at.records), changed_paths(at.records))
     if reasons:
-        raise EditRefused(f"not complete: {'; '.join(reasons)}.")
+        raise EditRefused(f"not complete: {'; '.join(reasons).removesuffix('.')}.")
     return replace(record, summary=one_line(record.given["summary"]))
 
 

@@ -15,7 +15,7 @@ from hornbook.agents.model_endpoint import ModelEndpoint
 from hornbook.errors import UsageError
 from hornbook.gates.gate import GateReport
 from hornbook.gates.gate_confinement import bounds_in_run, with_confinement
-from hornbook.gates.gate_list import gates_now
+from hornbook.gates.gate_list import GateList, gates_now
 from hornbook.gates.runner import Judge, run_gates, unchanged
 from hornbook.graph.repository import Repository
 from hornbook.settings.models import Endpoint
@@ -65,6 +65,7 @@ class EmbeddedAgent:
                 Path(assignment.folder),
                 names,
                 logs=self._folder(assignment) / "logs",
+                listed=assignment.gates,
                 judge=assignment.told_apart or unchanged,
             ),
             self._folder,
@@ -133,13 +134,20 @@ class EmbeddedAgent:
         return self.state / assignment.task_id / assignment.key.replace("/", "-")
 
     def check(
-        self, folder: Path, names: Sequence[str], *, logs: Path, judge: Judge = unchanged
+        self,
+        folder: Path,
+        names: Sequence[str],
+        *,
+        logs: Path,
+        listed: GateList | None = None,
+        judge: Judge = unchanged,
     ) -> GateReport:
         """What the gates say to the files of a worktree, confined as those of a run are.
 
-        A developer that is to see no rule must not read one in their output either.
+        They are `listed`, else those that the repository's files define now. A developer that is to
+        see no rule must not read one in their output either.
         """
-        listed = gates_now(self.root)
+        listed = listed or gates_now(self.root)
         wanted = [gate for gate in listed.ready if not names or gate.name in names]
         run = partial(run_gates, wanted, folder, logs=logs, judge=judge)
         blind = self.settings.developer_sees == Sight.BLIND

@@ -293,7 +293,7 @@ def risk(  # click passes every argument by name
 def tasks(root: str | None, slug: str | None, *, as_json: bool) -> None:
     """List the tasks of a plan with their sizes.
 
-    They are read from its execution section. Exit 1 if one does not fit.
+    They are read from its execution section. Exit 1 if one cannot be worked on, not even split.
     """
     with opened(root) as work:
         view, sized = work.plan_book().tasks(slug)
@@ -309,7 +309,9 @@ def tasks(root: str | None, slug: str | None, *, as_json: bool) -> None:
         _print_tasks(sized)
     if not view.state.tasks:
         note(f"only shown: plan {view.plan.slug} is {view.state.status}, tasks need a commitment")
-    sys.exit(0 if all(each.size.fits for each in sized) else 1)
+    from hornbook.context.task_route import Route
+
+    sys.exit(int(any(each.route.route is Route.REFUSED for each in sized)))
 
 
 def _facts(view: "PlanView", active: str | None) -> dict[str, object]:

@@ -245,7 +245,8 @@ def attempt_asked(step: StepRun) -> AskedAttempt:
     start = _start(run, base)
     folder = services.worktrees.ensure(run.plan, str(run.task), start)
     told = told_to(step, _feedback(step), base=base, commit=start, folder=Path(folder))
-    commands = {gate.name: gate.command for gate in gates_ahead(step, base).ready}
+    ahead = gates_ahead(step, base)
+    commands = {gate.name: gate.command for gate in ahead.ready}
     before = base_results(services, run.plan)
     kind = attempt_type(step, base, commands).without(told.hidden)
     situation = Situation(
@@ -261,7 +262,7 @@ def attempt_asked(step: StepRun) -> AskedAttempt:
     )
     made = _context(step, base, situation, kind)
     assignment = _assignment(step, made.context, situation, kind)
-    assignment = replace(assignment, told_apart=before.told, pause=_pause(step))
+    assignment = replace(assignment, gates=ahead, told_apart=before.told, pause=_pause(step))
     return AskedAttempt(base, start, told, kind, made, assignment)
 
 
