@@ -122,13 +122,13 @@ def test_a_rule_format_is_added_by_its_steps(copy: Copy, root: Path) -> None:
 def test_a_gate_preset_is_added_by_its_steps(copy: Copy, tmp_path: Path) -> None:
     copy.add("gates/presets/elixir.yaml", PRESET)
     copy.change("gates/definitions.py", '"cmake", "dotnet")', '"cmake", "dotnet", "elixir")')
-    detect = "gates/detect.py"
+    detect = "gates/detection/detect.py"
     copy.change(
         detect,
         '    "rust": ("Cargo.toml",),\n',
         '    "rust": ("Cargo.toml",),\n    "elixir": ("mix.exs",),\n',
     )
-    rust = '    "rust": tool_signs.rust,\n'
+    rust = '    "rust": tools.rust,\n'
     copy.change(detect, rust, f'{rust}    "elixir": lambda _: (),\n')
     copy.change("cli/commands/setup.py", '"dotnet", "none")', '"dotnet", "elixir", "none")')
     root = write(tmp_path / "elixir", {"mix.exs": "defmodule Shop do\nend\n"})

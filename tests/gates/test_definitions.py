@@ -16,7 +16,7 @@ from hornbook import Workspace
 from hornbook.errors import ConfigError
 from hornbook.gates.cannot_fail import refusals
 from hornbook.gates.definitions import PRESETS, check_gates, define, preset_gates
-from hornbook.gates.detect import Stack, block
+from hornbook.gates.detection.block import Stack, block
 from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.gate_list import GateList, GateState, gate_settings, gates_for
 from hornbook.gates.reports import schema
@@ -288,11 +288,54 @@ def test_settings_made_in_python_are_checked_too() -> None:
 def test_what_init_writes_is_read_back(preset: str) -> None:
     text = template(block([Stack(preset), Stack(preset, "a b")]))
     settings = parse_settings(text.encode()).gates
-    assert [(each.preset, each.folder) for each in settings.preset] == [
-        (preset, "."),
-        (preset, "a b"),
-    ]
+    assert [(each.preset, each.folder) for each in settings.preset] == [(preset, (".", "a b"))]
     assert parse_settings(template().encode()).gates == GateSettings()
+
+
+CHOICE = """\
+gates:
+  preset:
+    - preset: typescript
+      folder: [web, api]
+      without: [lint]
+      commands:
+        test: pnpm test
+"""
+
+
+def test_what_is_different_in_a_preset_holds_in_all_its_folders() -> None:
+    found = define(parse_settings(CHOICE.encode()).gates)
+    assert found.problems == ()
+    tests = {each.folder: each for each in found.gates if each.name.endswith("test")}
+    assert {each.command for each in tests.values()} == {"pnpm test"}
+    assert list(tests) == ["web", "api"]
+    place = ".hornbook/config.yaml, line 6 (commands)"
+    assert dict(tests["api"].origins)["command"] == place
+    assert [each.name for each in found.disabled] == ["typescript-web-lint", "typescript-api-lint"]
+    off = dict(found.disabled[0].origins)["enabled"]
+    assert off == ".hornbook/config.yaml, line 5 (without)"
+    on = CHOICE + "  overrides:\n    - {name: typescript-api-lint, enabled: true}\n"
+    again = define(parse_settings(on.encode()).gates)
+    assert [each.name for each in again.disabled] == ["typescript-web-lint"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("folder: []", "line 2: preset `go` has no folder: name one, or leave the key out."),
+        ("without: [lnt]", "line 2: preset `go` has no gate `lnt`: did you mean `lint`?"),
+        ("commands: {tests: x}", "line 2: preset `go` has no gate `tests`: did you mean `test`?"),
+        ("without: [test], commands: {test: x}", "`test` has a command and is left out"),
+        ("folder: [a, a]", "preset `go` stands twice for that folder."),
+        ("commands: {test: ' '}", "gate `test` has no command"),
+        ("folder: [a, ../b]", "`folder` is '../b': write a path below the root."),
+    ],
+)
+def test_a_slip_in_what_a_preset_is_taken_with_is_told(line: str, told: str) -> None:
+    text = f"gates:\n  preset: {{preset: go, {line}}}\n"
+    with pytest.raises(ConfigError) as problem:
+        parse_settings(text.encode(), check_gates)
+    assert told in str(problem.value)
 
 
 def test_every_line_of_a_new_config_file_says_the_default_when_its_mark_is_taken_away() -> None:

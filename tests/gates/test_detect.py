@@ -3,7 +3,10 @@
 import pytest
 
 from hornbook.gates.cannot_fail import refusals
-from hornbook.gates.detect import Stack, block, detect, is_manifest
+from hornbook.gates.definitions import check_gates, define
+from hornbook.gates.detection.block import Stack, block
+from hornbook.gates.detection.detect import detect, is_manifest
+from hornbook.settings.load import parse_settings
 
 
 def found(files: dict[str, str]) -> tuple[Stack, ...]:
@@ -19,7 +22,7 @@ def stacks(files: dict[str, str]) -> list[tuple[str, str]]:
 
 def changes(files: dict[str, str]) -> dict[str, str]:
     (stack,) = found(files)
-    return {change.gate: f"{change.key}: {change.value}" for change in stack.changes}
+    return {change.gate: change.command or "off" for change in stack.changes}
 
 
 def notes(files: dict[str, str]) -> tuple[str, ...]:
@@ -79,17 +82,17 @@ def test_presets_are_found_by_their_manifests(
 
 def test_a_tool_without_a_sign_gets_no_gate() -> None:
     assert changes({"pyproject.toml": "", "tests/test_a.py": ""}) == {
-        "lint": "enabled: false",
-        "types": "enabled: false",
-        "test": 'command: "python -m unittest"',
-        "coverage": "enabled: false",
+        "lint": "off",
+        "types": "off",
+        "test": "python -m unittest",
+        "coverage": "off",
     }
-    assert changes({"go.mod": "", "a_test.go": ""}) == {"lint": "enabled: false"}
-    assert changes({"Cargo.toml": "", "tests/a.rs": ""}) == {"coverage": "enabled: false"}
+    assert changes({"go.mod": "", "a_test.go": ""}) == {"lint": "off"}
+    assert changes({"Cargo.toml": "", "tests/a.rs": ""}) == {"coverage": "off"}
     assert changes({"package.json": TS}) == {
-        "build": "enabled: false",
-        "lint": "enabled: false",
-        "coverage": "enabled: false",
+        "build": "off",
+        "lint": "off",
+        "coverage": "off",
     }
 
 
@@ -157,20 +160,20 @@ def test_what_nobody_tried_is_marked() -> None:
 def test_wrappers_and_other_tools_of_a_language_are_used() -> None:
     tested = {"src/test/java/ATest.java": ""}
     assert changes({"pom.xml": "", "mvnw": "", **tested}) == {
-        "build": 'command: "./mvnw -B test-compile"',
-        "test": 'command: "./mvnw -B test"',
+        "build": "./mvnw -B test-compile",
+        "test": "./mvnw -B test",
     }
     assert changes({"build.gradle": "", "gradlew": "", **tested})["test"].startswith(
-        'command: "./gradlew --no-daemon'
+        "./gradlew --no-daemon"
     )
     uses = '{"require-dev": {"pestphp/pest": "3", "vimeo/psalm": "5"}}'
     assert changes({"composer.json": uses}) == {
-        "lint": 'command: "vendor/bin/psalm --no-progress"',
-        "test": 'command: "vendor/bin/pest"',
+        "lint": "vendor/bin/psalm --no-progress",
+        "test": "vendor/bin/pest",
     }
     assert changes({"Rakefile": "", ".standard.yml": "", "test/test_a.rb": ""}) == {
-        "lint": 'command: "standardrb"',
-        "test": 'command: "rake test"',
+        "lint": "standardrb",
+        "test": "rake test",
     }
 
 
@@ -185,7 +188,7 @@ def test_packages_of_a_workspace_have_the_gates_of_their_tools() -> None:
         "package.json": ROOT,
         "pnpm-lock.yaml": "",
         "pnpm-workspace.yaml": "packages:\n  - web\n  - 'packages/**'\n  - '!**/old'\n",
-        "web/package.json": PACKAGE,
+        "web/package.json": PACKAGE.replace('vitest": "3', '@vitest/coverage-v8": "3'),
         "web/tsconfig.json": "{}",
         "web/eslint.config.mjs": "",
         "packages/shared/package.json": TYPED,
@@ -198,7 +201,7 @@ def test_packages_of_a_workspace_have_the_gates_of_their_tools() -> None:
         "packages/shared": ["build"],
         "web": ["build", "coverage", "lint", "test"],
     }
-    assert '    - name: typescript-web-test\n      command: "pnpm test"' in block(found(files))
+    assert '        test: "pnpm test"  # pnpm has the lock file' in block(found(files))
 
 
 @pytest.mark.parametrize("script", ["vitest run", "jest"])
@@ -212,7 +215,12 @@ def test_a_test_script_that_tests_all_is_one_gate(script: str) -> None:
         "packages/b/package.json": PACKAGE,
         "packages/b/.eslintrc.json": "{}",
     }
-    assert runs(files) == {".": ["lint", "test"], "packages/a": ["build"], "packages/b": ["lint"]}
+    measured = ["coverage"] if script == "jest" else []
+    assert runs(files) == {
+        ".": [*measured, "lint", "test"],
+        "packages/a": ["build"],
+        "packages/b": ["lint"],
+    }
 
 
 def test_with_very_many_packages_the_scripts_for_all_are_the_gates() -> None:
@@ -221,15 +229,47 @@ def test_with_very_many_packages_the_scripts_for_all_are_the_gates() -> None:
         "package.json": f'{{"workspaces": ["p/*"], "scripts": {{{scripts}}}}}',
         "yarn.lock": "",
     }
-    files |= {f"p/{n}/package.json": PACKAGE for n in range(20)}
+    files |= {
+        f"p/{n}/{name}": PACKAGE for n in range(20) for name in ("package.json", "tsconfig.json")
+    }
     (stack,) = found(files)
     assert (stack.folder, sorted(stack.runs())) == (".", ["build", "lint", "test"])
-    assert 'command: "yarn run lint"  # for all 20 packages' in block([stack])
+    assert 'lint: "yarn run lint"  # for all 20 packages' in block([stack])
+    assert notes(files) == ()
+
+
+@pytest.mark.parametrize(
+    ("lint", "gates"),
+    [
+        ("oxlint --fix && eslint . --fix && pnpm --filter a typecheck", {".": ["lint", "test"]}),
+        ("turbo lint && knip", {".": ["test"], "p/a": ["lint"]}),
+        ("pnpm --filter './p/*' lint", {".": ["test"], "p/a": ["lint"]}),
+    ],
+)
+def test_a_script_starts_those_of_the_packages_only_where_it_calls_no_tool_itself(
+    lint: str, gates: dict[str, list[str]]
+) -> None:
+    scripts = f'"scripts": {{"test": "node --test", "lint": "{lint}"}}'
+    files = {
+        "package.json": f'{{"workspaces": ["p/*"], {scripts}, "devDependencies": {{"eslint": "9"}}}}',
+        "p/a/package.json": PACKAGE,
+    }
+    assert runs(files) == gates
+
+
+def test_a_root_whose_packages_are_tested_is_not_told_as_untested() -> None:
+    files = {
+        "package.json": '{"workspaces": ["p/*"]}',
+        "eslint.config.js": "",
+        "p/a/package.json": TS,
+    }
+    assert runs(files) == {".": ["lint"], "p/a": ["test"]}
+    assert notes(files) == ()
 
 
 def test_a_tsconfig_that_only_refers_to_others_is_built() -> None:
     files = {"package.json": TS, "tsconfig.json": '{ "files": [], "references": [{}] }'}
-    assert changes(files)["build"] == 'command: "npx --no-install tsc -b"'
+    assert changes(files)["build"] == "npx --no-install tsc -b"
 
 
 def test_python_packages_are_tested_where_the_root_does_not() -> None:
@@ -294,18 +334,136 @@ def test_a_sign_must_be_the_tools_own_name() -> None:
     assert "lint" in changes({"pyproject.toml": "name = 'truffle'\npytest\ncoverage\nmypy\n"})
 
 
-@pytest.mark.parametrize("tool", ["vitest", "c8", "nyc"])
-def test_coverage_is_measured_with_the_tool_that_is_there(tool: str) -> None:
-    package = f'{{"scripts": {{"test": "x"}}, "devDependencies": {{"{tool}": "1", "eslint": "9"}}}}'
-    (change,) = changes({"package.json": package, "tsconfig.json": ""}).items()
-    assert change[0] == "coverage"
-    assert "json-summary" in change[1]
-    assert refusals(change[1].removeprefix("command: ").strip('"')) == []
+@pytest.mark.parametrize(
+    ("scripts", "uses", "command"),
+    [
+        ('"test": "vitest run"', "vitest @vitest/coverage-v8", "npm test -- --coverage --coverage.reporter=text --coverage.reporter=json-summary"),
+        ('"test": "vitest run"', "vitest", "off"),
+        ('"test": "NODE_ENV=test npx jest --ci"', "jest", ""),
+        ('"test": "node x.js"', "c8", "npx --no-install c8 --reporter=text --reporter=json-summary npm test"),
+        ('"test": "node x.js"', "nyc", "npx --no-install nyc --reporter=text --reporter=json-summary npm test"),
+        ('"test": "turbo test", "test:coverage": "vitest --coverage"', "turbo", "npm run test:coverage -- --coverage.reporter=text --coverage.reporter=json-summary"),
+        ('"test": "jest", "coverage": "jest --coverage"', "jest", "npm run coverage"),
+        ('"test": "turbo test"', "vitest @vitest/coverage-v8 turbo", "off"),
+        ('"test": "pnpm test:all", "test:all": "node m.mjs pnpm exec turbo run test"', "vitest @vitest/coverage-v8 c8", "off"),
+        ('"test": "vitest run --project a && vitest run --project b"', "vitest @vitest/coverage-v8", "off"),
+        ('"test": "turbo test", "coverage": "turbo coverage"', "jest", "off"),
+    ],
+)  # fmt: skip
+def test_coverage_is_measured_with_a_script_or_the_one_call_of_a_runner(
+    scripts: str, uses: str, command: str
+) -> None:
+    named = ", ".join(f'"{each}": "1"' for each in ("eslint", *uses.split()))
+    package = f'{{"scripts": {{{scripts}}}, "devDependencies": {{{named}}}}}'
+    (stack,) = found({"package.json": package, "tsconfig.json": ""})
+    told = {each.gate: each.command or "off" for each in stack.changes}
+    assert told.get("coverage", "") == command
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo 'do not run tests from root' && exit 1",
+        'echo \\"Error: no test specified\\" && exit 1',
+        "echo 'a && b; c' ; exit 1",
+        "exit 1",
+        "echo none",
+        "printf no >&2; false",
+    ],
+)
+def test_a_test_script_that_only_speaks_leaves_the_tests_to_the_packages(script: str) -> None:
+    files = {
+        "package.json": f'{{"workspaces": ["p/*"], "scripts": {{"test": "{script}", "lint": "oxlint"}}}}',
+        "bun.lock": "",
+        "p/a/package.json": PACKAGE,
+    }
+    assert runs(files) == {".": ["lint"], "p/a": ["test"]}
+
+
+@pytest.mark.parametrize(
+    ("scripts", "more", "command"),
+    [
+        ('"lint": "oxlint --deny-warnings"', {}, "npm run lint"),
+        ('"lint": "oxlint --fix"', {}, "npx --no-install oxlint"),
+        ("", {".oxlintrc.json": ""}, "npx --no-install oxlint"),
+        ("", {"biome.jsonc": ""}, "npx --no-install biome lint"),
+        ('"lint": "biome check --write ."', {}, "npx --no-install biome lint"),
+        ('"lint": "vp lint"', {"pnpm-lock.yaml": ""}, "pnpm run lint"),
+        ('"lint": "prettier --write ."', {}, "off"),
+        ('"lint": "echo none"', {}, "off"),
+        ('"lint": "biome ci"', {"eslint.config.mjs": ""}, "npx --no-install eslint ."),
+    ],
+)
+def test_the_linter_of_a_package_is_the_one_that_it_uses(
+    scripts: str, more: dict[str, str], command: str
+) -> None:
+    package = f'{{"scripts": {{{scripts}}}, "devDependencies": {{"typescript": "5"}}}}'
+    told = changes({"package.json": package, "tsconfig.json": "", **more})
+    assert told.get("lint", "npx --no-install eslint .") == command
+
+
+@pytest.mark.parametrize(
+    ("files", "gate", "command"),
+    [
+        ({"setup.py": "", ".flake8": "", "tox.ini": "[flake8]"}, "lint", "flake8"),
+        ({"pyproject.toml": "[tool.pyright]"}, "types", "pyright"),
+        ({"pyproject.toml": "[tool.ty.rules]"}, "types", "ty check"),
+        ({"pyproject.toml": "[tool.uv]\ndev-dependencies = ['pyrefly']"}, "types", "pyrefly check"),
+        ({"setup.py": "", "Makefile": "lint:\n\truff format --check ."}, "format", "ruff format --check ."),
+        ({"pyproject.toml": "[tool.black]"}, "format", "black --check ."),
+        ({"Cargo.toml": "", "rustfmt.toml": ""}, "format", "cargo fmt --all --check"),
+        ({"package.json": TS, "dprint.json": ""}, "format", "dprint check"),
+        ({"package.json": '{"scripts": {"test": "x", "format:check": "prettier -c ."}}'}, "format", "npm run format:check"),
+        ({"composer.json": '{"require-dev": {"laravel/pint": "1", "pestphp/pest": "3"}}'}, "lint", "vendor/bin/pint --test"),
+        ({"build.gradle.kts": "", "gradlew": "", "app/build.gradle.kts": "alias(libs.plugins.ktlint)"}, "lint", "./gradlew --no-daemon --console=plain ktlintCheck"),
+        ({"build.gradle": "id 'io.gitlab.arturbosch.detekt'"}, "lint", "gradle --no-daemon --console=plain detekt"),
+    ],
+)  # fmt: skip
+def test_other_tools_of_a_language_are_found(
+    files: dict[str, str], gate: str, command: str
+) -> None:
+    assert changes(files)[gate] == command
+    assert refusals(command, name=gate) == []
+    settings = parse_settings(block(found(files)).encode(), check_gates).gates
+    assert command in {each.command for each in define(settings).gates}
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"Project.toml": "", "src/A.jl": "", "test/Project.toml": ""}, "Julia: Project.toml is here, but no preset is for it: write gates of your own under `additional`, such as `julia --project -e 'using Pkg; Pkg.test()'`."),
+        ({"mix.exs": ""}, "Elixir: mix.exs is here, but no preset"),
+        ({"app/pubspec.yaml": "", "go.mod": "", "a_test.go": ""}, "Dart: app/pubspec.yaml is here, but no preset"),
+        ({"Makefile": "", "src/Makefile": ""}, "Make: Makefile is here, but no preset"),
+    ],
+)  # fmt: skip
+def test_a_language_without_a_preset_is_told(files: dict[str, str], said: str) -> None:
+    assert all(is_manifest(path) for path in files if not path.endswith(".jl"))
+    (told,) = notes(files)
+    assert told.startswith(said)
+
+
+def test_a_build_tool_beside_a_preset_is_not_told() -> None:
+    assert notes({"go.mod": "", "a_test.go": "", "Makefile": "", "MODULE.bazel": ""}) == ()
+
+
+def test_very_many_packages_are_a_few_lines_and_a_note() -> None:
+    files = {"package.json": '{"workspaces": ["packages/*"], "devDependencies": {"eslint": "9"}}'}
+    for n in range(100):
+        files[f"packages/a-name-of-some-length-{n}/package.json"] = TYPED
+        files[f"packages/a-name-of-some-length-{n}/tsconfig.json"] = "{}"
+    text = block(found(files))
+    assert len(text.splitlines()) < 70
+    assert max(map(len, text.splitlines())) <= 110
+    definitions = define(parse_settings(text.encode(), check_gates).gates)
+    assert len([each for each in definitions.gates if each.name.endswith("-build")]) == 100
+    (told,) = notes(files)
+    assert told.endswith("and 96 more: no test script in package.json, so no gate tests it.")
 
 
 def test_the_block_names_each_gate_and_says_why() -> None:
     text = block(found({"go.mod": "", "web/package.json": TS, "web/tsconfig.json": ""}))
-    assert "    - name: go-lint\n      enabled: false  # no sign of golangci-lint here\n" in text
+    assert "      without:\n        - lint  # no sign of golangci-lint here\n" in text
     assert '    - preset: typescript\n      folder: "web"\n' in text
     assert block(()) == ""
 
@@ -323,5 +481,5 @@ def test_detected_commands_can_fail() -> None:
     ):
         for stack in found(files):
             for change in stack.changes:
-                if change.key == "command":
-                    assert refusals(change.value.strip('"'), name=change.gate) == []
+                if not change.switches_off:
+                    assert refusals(change.command, name=change.gate) == []

@@ -38,7 +38,7 @@ def _gate(preset: str, entry: dict[str, Any]) -> Gate:
     return Gate(**values, origins=tuple((key, f"preset {preset}") for key in entry))
 
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SETTLED = ("command", "required", "threshold", "timeout", "folder", "after", "creates")
 LONGEST_TIMEOUT = 86_400
@@ -64,8 +64,8 @@ def define(settings: GateSettings) -> Definitions:
     Each value has its origin. What is wrong is told whole, and then no gate is defined.
     """
     merge = _Merge()
-    merge.take_presets(settings.preset)
-    off = merge.override(settings.overrides)
+    without = merge.take_presets(settings.preset)
+    off = merge.override(settings.overrides, without)
     merge.add(settings.additional)
     merge.check(off)
     merge.let_out(network=settings.network)
@@ -88,37 +88,54 @@ class _Merge:
     def _complain(self, place: str, text: str) -> None:
         self.problems.append(f"{place}: {text}")
 
-    def take_presets(self, choices: tuple[PresetChoice, ...]) -> None:
-        """The gates of the presets; of several, the names begin with the preset's."""
+    def take_presets(self, choices: tuple[PresetChoice, ...]) -> frozenset[str]:
+        """Take the gates of the presets; the answer names those that they are taken without.
+
+        Of several presets, or folders, the names begin with the preset's.
+        """
         known = list(filter(self._is_known, choices))
-        chosen = [(choice.preset, choice.folder) for choice in known]
-        for choice, prefix in zip(known, name_prefixes(chosen), strict=True):
-            place = place_of(choice.places, "folder")
-            origin = f"preset {choice.preset}" if choice.folder == "." else place
+        taken = [(choice, folder) for choice in known for folder in choice.folder]
+        prefixes = name_prefixes([(choice.preset, folder) for choice, folder in taken])
+        off: set[str] = set()
+        for (choice, folder), prefix in zip(taken, prefixes, strict=True):
             for gate in preset_gates(choice.preset):
                 name = prefix + gate.name
                 if name in self.gates:
+                    place = place_of(choice.places, "folder")
                     self._complain(place, f"preset `{choice.preset}` stands twice for that folder.")
                     break
-                self.gates[name] = replace(
-                    gate,
-                    name=name,
-                    folder=choice.folder,
-                    after=tuple(prefix + other for other in gate.after),
-                    origins=tuple({**dict(gate.origins), "folder": origin}.items()),
-                )
+                self.gates[name] = _taken(gate, choice, folder, prefix)
+                off |= {name} & {prefix + each for each in choice.without}
+        return frozenset(off)
 
     def _is_known(self, choice: PresetChoice) -> bool:
-        if choice.preset in PRESETS or not choice.preset:
-            return choice.preset in PRESETS
+        if choice.preset in PRESETS:
+            self._check_choice(choice)
+            return True
+        if not choice.preset:
+            return False
         place = place_of(choice.places, "preset")
         self._complain(place, f"no preset `{choice.preset}`: {_nearest(choice.preset, PRESETS)}")
         return False
 
-    def override(self, overrides: tuple[Override, ...]) -> frozenset[str]:
+    def _check_choice(self, choice: PresetChoice) -> None:
+        """Look at what is different in the gates of a preset: it must name some of them."""
+        names = tuple(gate.name for gate in preset_gates(choice.preset))
+        if not choice.folder:
+            text = f"preset `{choice.preset}` has no folder: name one, or leave the key out."
+            self._complain(place_of(choice.places, "folder"), text)
+        for key, stated in (("without", choice.without), ("commands", tuple(choice.commands))):
+            for name in (each for each in stated if each not in names):
+                text = f"preset `{choice.preset}` has no gate `{name}`: {_nearest(name, names)}"
+                self._complain(place_of(choice.places, key), text)
+        for name in (each for each in choice.commands if each in choice.without):
+            text = f"`{name}` has a command and is left out: decide for one."
+            self._complain(place_of(choice.places, "without"), text)
+
+    def override(self, overrides: tuple[Override, ...], without: frozenset[str]) -> frozenset[str]:
         """Lay the overrides over the presets; the answer names what is switched off."""
         seen: dict[str, str] = {}
-        off = set()
+        off = set(without)
         for each in overrides:
             place = place_of(each.places, "name")
             if each.name in seen:
@@ -132,8 +149,8 @@ class _Merge:
                 text = f"no gate `{each.name}` to override: {hint}"
                 self._complain(place, f"{text} A new gate belongs under `additional`.")
             seen.setdefault(each.name, place)
-            if each.enabled is False:
-                off.add(each.name)
+            if each.enabled is not None:
+                (off.discard if each.enabled else off.add)(each.name)
         return frozenset(off)
 
     def add(self, additional: tuple[Additional, ...]) -> None:
@@ -173,6 +190,26 @@ class _Merge:
             circle = " after ".join(reversed(problem.args[1]))
             origin = dict(self.gates[problem.args[1][0]].origins).get("after", "")
             self._complain(_plain(origin), f"gates wait for each other: {circle}.")
+
+
+def _taken(gate: Gate, choice: PresetChoice, folder: str, prefix: str) -> Gate:
+    """A preset's gate as it runs in a folder, with where each value comes from."""
+    places = choice.places
+    origins = dict(gate.origins)
+    origins["folder"] = f"preset {choice.preset}" if folder == "." else place_of(places, "folder")
+    command = choice.commands.get(gate.name)
+    if command is not None:
+        origins["command"] = f"{place_of(places, 'commands')} (commands)"
+    if gate.name in choice.without:
+        origins["enabled"] = f"{place_of(places, 'without')} (without)"
+    return replace(
+        gate,
+        name=prefix + gate.name,
+        command=gate.command if command is None else command,
+        folder=folder,
+        after=tuple(prefix + other for other in gate.after),
+        origins=tuple(origins.items()),
+    )
 
 
 def name_prefixes(chosen: Sequence[tuple[str, str]]) -> list[str]:
@@ -247,7 +284,7 @@ def _wrong(gate: Gate) -> Iterator[tuple[str, str]]:
     name = f"gate `{gate.name}`"
     stated = dict(gate.origins)
     if not _NAME.fullmatch(gate.name):
-        yield "name", f"{name}: a name has letters, digits, `.`, `_` and `-`, at most 64."
+        yield "name", f"{name}: a name has letters, digits, `.`, `_` and `-`, at most 128."
     if not gate.command.strip() and (not stated or "command" in stated):
         yield "command", f"{name} has no command: write one, or switch it off (`enabled: false`)."
     yield from ((key, f"{name}: {text}") for key, text in _wrong_values(gate))
@@ -287,7 +324,7 @@ def _bad_glob(pattern: str) -> str | None:
 
 def _plain(origin: str) -> str:
     """An origin as a place: without the block that it names."""
-    return origin.removesuffix(" (overrides)").removesuffix(" (additional)") or "gates"
+    return re.sub(r" \((?:overrides|additional|commands|without)\)$", "", origin) or "gates"
 
 
 def _nearest(name: str, known: "tuple[str, ...] | dict[str, Gate]") -> str:

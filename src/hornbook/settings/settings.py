@@ -34,10 +34,12 @@ class Confine(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PresetChoice:
-    """A preset, and the folder that its gates run in."""
+    """A preset, the folders that its gates run in, and what is different in all of these."""
 
     preset: str = field(metadata={"bare": True})
-    folder: str = "."
+    folder: tuple[str, ...] = (".",)
+    without: tuple[str, ...] = ()
+    commands: dict[str, str] = field(default_factory=dict)
     places: KeyPlaces = field(default=(), metadata={"places": True}, compare=False)
 
 

@@ -162,6 +162,8 @@ SHOWN = (
     *("command", "required", "threshold", "timeout", "folder", "environment", "after", "creates"),
     "network",
 )
+MOST_NAMED = 5
+"""Gates that one sentence names; of more the rest is counted."""
 PROOF_STYLE = {"proven": "green", "unproven": "red", "broken": "yellow"}
 STATE_STYLE = {"ready": "green", "refused": "red", "disabled": "yellow"}
 
@@ -245,10 +247,24 @@ def _print(found: "GateList") -> None:
         return
     rows = [row for each in found.gates for row in _rows(each)]
     columns(rows, heads=("gate", "status", "setting", "value", "from"))
+    for (state, reason), names in _by_reason(found).items():
+        verb = "is" if len(names) == 1 else "are"
+        write(f"{_few(names)} {verb} {state}: {harmless(reason)}\n")
+    write(f"where it is confined, each may use {_limits(found)}\n")
+
+
+def _by_reason(found: "GateList") -> "dict[tuple[str, str], list[str]]":
+    """The gates that do not run, those with the same reason together."""
+    names: dict[tuple[str, str], list[str]] = {}
     for each in found.gates:
         for reason in each.reasons:
-            write(f"{each.gate.name} is {each.state}: {harmless(reason)}\n")
-    write(f"where it is confined, each may use {_limits(found)}\n")
+            names.setdefault((each.state, reason), []).append(each.gate.name)
+    return names
+
+
+def _few(names: "Sequence[str]") -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _limits(found: "GateList") -> str:
@@ -265,6 +281,8 @@ def _limits(found: "GateList") -> str:
 def _rows(each: "ListedGate") -> list[tuple[str, ...]]:
     origins = dict(each.gate.origins)
     stated = [key for key in SHOWN if key in {"command", "required"} or _is_said(each.gate, key)]
+    if each.state == "disabled":
+        stated = ["command"]
     state = Styled(each.state, STATE_STYLE[each.state])
     return [
         (

@@ -142,7 +142,7 @@ class _Gates:
 def _chosen_gates(work: "Workspace", stack: str) -> _Gates:
     if stack == "none":
         return _Gates()
-    from hornbook.gates.detect import chosen_gates
+    from hornbook.gates.detection.detect import chosen_gates
 
     return _Gates(*chosen_gates(work.root, stack))
 

@@ -5,7 +5,6 @@ where the outer one does not look into it: a Go module, a crate outside of the w
 of a JavaScript workspace with tools of its own, a Python package that the root's tests leave out.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,25 +14,23 @@ from pathlib import Path
 import yaml
 
 from hornbook.errors import BadGlob
-from hornbook.gates import tool_signs
-from hornbook.gates.definitions import name_prefixes, preset_gates
-from hornbook.gates.gate_list import read_below
-from hornbook.gates.test_files import is_test
-from hornbook.gates.tool_signs import (
+from hornbook.gates.definitions import preset_gates
+from hornbook.gates.detection import javascript, no_preset, tools
+from hornbook.gates.detection.block import Stack, block
+from hornbook.gates.detection.javascript import fans_out
+from hornbook.gates.detection.signs import (
     REQUIREMENTS,
     PresetDifference,
     Read,
     Signs,
-    dependencies,
-    fans_out,
     folder_of,
     is_below,
     is_sign,
-    off,
     package_at,
     table,
-    test_script,
 )
+from hornbook.gates.gate_list import read_below
+from hornbook.gates.test_files import is_test
 from hornbook.rules.discover import FileKind, walk
 from hornbook.text.globs import parse_set
 
@@ -41,6 +38,8 @@ DEEPEST = 3
 """Folders below the root in which a manifest counts."""
 MOST_PACKAGES = 12
 """With more packages than this below a folder with a script for all, that script is the gate."""
+MOST_NAMED = 5
+"""Folders that one note names; of more the rest is counted."""
 
 MANIFESTS = {
     "go": ("go.mod",),
@@ -71,25 +70,6 @@ _PARSED = frozenset({"python", "ruby", "php"})
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
-    """A preset that fits a folder, and what is different there."""
-
-    preset: str
-    folder: str = "."
-    changes: tuple[PresetDifference, ...] = ()
-    untried: str = ""
-
-    def off(self, gate: str) -> PresetDifference | None:
-        """Why a gate does not run here; none if it does."""
-        found = (each for each in self.changes if each.gate == gate and each.switches_off)
-        return next(found, None)
-
-    def runs(self) -> set[str]:
-        """The gates that run here."""
-        return {gate.name for gate in preset_gates(self.preset) if self.off(gate.name) is None}
-
-
-@dataclass(frozen=True, slots=True)
 class Detection:
     """The presets that fit, and what a person should know of them."""
 
@@ -100,7 +80,7 @@ class Detection:
 def is_manifest(path: str) -> bool:
     """Whether a path says in which language its folder is written, with which tools, or tested."""
     name = path.rpartition("/")[2]
-    known = any(_is_named(name, preset) for preset in MANIFESTS)
+    known = any(_is_named(name, preset) for preset in MANIFESTS) or no_preset.is_manifest(name)
     return known or is_sign(path) or is_test(path) or name.endswith(".rs")
 
 
@@ -115,9 +95,15 @@ def detect(paths: Iterable[str], read: Read) -> Detection:
     found.sort(key=lambda stack: (stack.folder != ".", stack.folder, stack.preset))
     at_root = any(stack.folder == "." for stack in found)
     used = [stack for stack in found if _is_worth_it(stack, at_root=at_root)]
-    notes = [_untested(stack, used=stack in used) for stack in found if stack.off("test")]
-    notes += [f"{_named(each)}: untried, {each.untried}." for each in used if each.untried]
+    notes = [*_untested(found, used), *_untried_notes(used)]
+    manifests = [path for path in files if _is_shallow(path)]
+    notes += no_preset.notes(manifests, {stack.folder for stack in used})
     return Detection(tuple(used), tuple(notes))
+
+
+def _is_shallow(path: str) -> bool:
+    folders = path.split("/")[:-1]
+    return len(folders) <= DEEPEST and _OF_TESTS.isdisjoint(folders)
 
 
 def _is_skipped(path: str) -> bool:
@@ -148,28 +134,47 @@ def _is_worth_it(stack: Stack, *, at_root: bool) -> bool:
     return bool(left) and not (beside and left <= _LITTLE)
 
 
-def _untested(stack: Stack, *, used: bool) -> str:
-    change = stack.off("test")
-    why = change.why if change is not None else ""
-    end = "no gate tests it" if used else "it gets no gates"
-    return f"{_named(stack)}: {why}, so {end}."
+def _untested(found: Sequence[Stack], used: Sequence[Stack]) -> Iterator[str]:
+    """What no gate tests, each reason once for a preset; not where another gate tests it."""
+    folders: dict[tuple[str, str, bool], list[str]] = {}
+    for stack in found:
+        change = stack.off("test")
+        if change is not None and not change.elsewhere:
+            folders.setdefault((stack.preset, change.why, stack in used), []).append(stack.folder)
+    for (preset, why, gated), names in folders.items():
+        end = "no gate tests it" if gated else "it gets no gates"
+        yield f"{_named(preset, names)}: {why}, so {end}."
 
 
-def _named(stack: Stack) -> str:
-    return stack.preset if stack.folder == "." else f"{stack.preset} in {stack.folder}"
+def _untried_notes(used: Sequence[Stack]) -> Iterator[str]:
+    folders: dict[tuple[str, str], list[str]] = {}
+    for stack in used:
+        if stack.untried:
+            folders.setdefault((stack.preset, stack.untried), []).append(stack.folder)
+    yield from (
+        f"{_named(preset, names)}: untried, {why}." for (preset, why), names in folders.items()
+    )
+
+
+def _named(preset: str, folders: Sequence[str]) -> str:
+    if list(folders) == ["."]:
+        return preset
+    shown = ["the root" if each == "." else each for each in folders[:MOST_NAMED]]
+    more = len(folders) - len(shown)
+    return f"{preset} in {', '.join(shown)}" + (f" and {more} more" if more else "")
 
 
 _CHANGES: dict[str, Callable[[Signs], Iterable[PresetDifference]]] = {
-    "go": tool_signs.go,
-    "python": tool_signs.python,
-    "typescript": tool_signs.typescript,
-    "rust": tool_signs.rust,
-    "maven": tool_signs.maven,
-    "gradle": tool_signs.gradle,
-    "php": tool_signs.php,
-    "ruby": tool_signs.ruby,
-    "cmake": tool_signs.cmake,
-    "dotnet": tool_signs.dotnet,
+    "go": tools.go,
+    "python": tools.python,
+    "typescript": javascript.typescript,
+    "rust": tools.rust,
+    "maven": tools.maven,
+    "gradle": tools.gradle,
+    "php": tools.php,
+    "ruby": tools.ruby,
+    "cmake": tools.cmake,
+    "dotnet": tools.dotnet,
 }
 
 
@@ -200,17 +205,28 @@ class _Language:
         ]
 
     def _together(self, outer: Stack, inner: list[Stack]) -> list[Stack]:
-        """A stack with those below it; tests that its script only starts there are left to them."""
-        signs = self._signs(outer.folder)
-        one_for_all = self._preset == "typescript" and fans_out(test_script(signs.package))
-        if not one_for_all or not any("test" in each.runs() for each in inner):
+        """A stack with those below it, each gate in one place.
+
+        A script of the outer folder that only starts those of the packages is left to them; with
+        many packages it is the gate for all.
+        """
+        if self._preset != "typescript":
             return [outer, *inner]
-        if len(inner) > MOST_PACKAGES:
-            return [_by_scripts(outer, signs, len(inner))]
-        why = "its script runs the packages' tests, which are gates of their own"
-        kept = tuple(each for each in outer.changes if each.gate not in {"test", "coverage"})
-        left = replace(outer, changes=(*kept, off("test", why), off("coverage", why)))
-        return [left, *inner] if left.runs() else inner
+        package = self._signs(outer.folder).package
+        for gate, names in _SCRIPTS_FOR_ALL.items():
+            running = [each for each in inner if gate in each.runs()]
+            scripts = {name: javascript.script(package, name) for name in names}
+            name = next((name for name, script in scripts.items() if fans_out(script)), None)
+            if name is not None and len(running) > MOST_PACKAGES:
+                line = javascript.run_script(self._signs(outer.folder), name)
+                outer = outer.with_change(
+                    PresetDifference(gate, line, f"for all {len(running)} packages")
+                )
+                why = f"the folder above starts it, with its script `{name}`"
+                inner = [each.without(_with_coverage(gate) & each.runs(), why) for each in inner]
+            elif running and (name is not None or gate == "test") and gate != "build":
+                outer = _left_to_packages(outer, gate, by_script=name is not None)
+        return [each for each in (outer, *inner) if each.runs() - {"coverage"}]
 
     def _signs(self, folder: str) -> Signs:
         if folder not in self._seen:
@@ -234,27 +250,30 @@ class _Language:
     def _is_tested_or_typed(self, path: str) -> bool:
         package = package_at(path, self._read)
         typed = self._read(path.removesuffix("package.json") + "tsconfig.json") is not None
-        uses = dependencies(package) & {"typescript", "vitest", "jest", "eslint"}
-        return typed or bool(test_script(package)) or bool(uses) or "workspaces" in package
+        uses = javascript.dependencies(package) & {"typescript", "vitest", "jest", "eslint"}
+        scripted = bool(javascript.script(package, "test", "lint"))
+        return typed or scripted or bool(uses) or "workspaces" in package
 
 
 _SCRIPTS_FOR_ALL = {
     "build": ("typecheck", "type-check", "check-types", "tsc"),
     "lint": ("lint",),
+    "test": ("test",),
 }
 
 
-def _by_scripts(outer: Stack, signs: Signs, packages: int) -> Stack:
-    """A workspace with too many packages for gates of each: its scripts for all are the gates."""
-    scripts = table(signs.package, "scripts")
-    for gate, names in _SCRIPTS_FOR_ALL.items():
-        script = next((each for each in names if fans_out(str(scripts.get(each, "")))), None)
-        if script is not None:
-            command = json.dumps(f"{signs.manager()} run {script}")
-            kept = tuple(each for each in outer.changes if each.gate != gate)
-            change = PresetDifference(gate, "command", command, f"for all {packages} packages")
-            outer = replace(outer, changes=(*kept, change))
-    return outer
+def _with_coverage(gate: str) -> set[str]:
+    return {"test", "coverage"} if gate == "test" else {gate}
+
+
+def _left_to_packages(outer: Stack, gate: str, *, by_script: bool) -> Stack:
+    """A stack whose gate does nothing but what those of its packages do."""
+    if by_script:
+        why = "its script starts those of the packages, which are gates of their own"
+        return outer.without(sorted(_with_coverage(gate)), why)
+    if gate in outer.runs():
+        return outer
+    return outer.without(sorted(_with_coverage(gate)), "the packages have gates of their own")
 
 
 def _untried(preset: str, signs: Signs) -> str:
@@ -306,26 +325,37 @@ def _python_package(outer: Stack, stack: Stack, signs: Signs) -> Iterator[Stack]
         gate for gate in ("build", "lint", "types") if gate in outer.runs() & stack.runs()
     ]
     if "test" in stack.runs():
-        yield _without(stack, looked_into, "the gate above looks in here too")
+        yield _inner(stack).without(looked_into, "the gate above looks in here too")
 
 
 def _script_package(outer: Stack, stack: Stack, signs: Signs) -> Iterator[Stack]:
-    """A package of the workspace; the outer eslint looks into it unless it has its own."""
+    """A package of the workspace; the outer linter looks into it unless it has its own."""
     inside = _from(outer.folder, stack.folder)
     if not _is_member(_script_workspace(signs), inside):
         return
     own = any(
-        folder_of(path) == stack.folder
-        and path.rpartition("/")[2].startswith(("eslint.config.", ".eslintrc"))
+        folder_of(path) == stack.folder and path.rpartition("/")[2].startswith(_OWN_LINTER)
         for path in signs.below
     )
-    linted = ["lint"] if not own and "lint" in outer.runs() & stack.runs() else []
-    package = _without(stack, linted, "eslint of the folder above looks in here too")
-    if "test" in outer.runs() and not fans_out(test_script(signs.package)):
+    package = _inner(stack)
+    lints = "lint" in outer.runs() and not fans_out(javascript.script(signs.package, "lint"))
+    if lints and not own:
+        why = "the linter of the folder above looks in here too"
+        package = package.without({"lint"} & package.runs(), why)
+    if "test" in outer.runs() and not fans_out(javascript.test_script(signs.package)):
         why = "the test script of the folder above is taken to test it"
-        package = _without(package, sorted({"test", "coverage"} & package.runs()), why)
+        package = package.without(sorted({"test", "coverage"} & package.runs()), why)
     if package.runs() - {"coverage"}:
         yield package
+
+
+_OWN_LINTER = ("eslint.config.", ".eslintrc", ".oxlintrc", "oxlint.", "biome.json")
+
+
+def _inner(stack: Stack) -> Stack:
+    """A stack below another, without gates that no preset has: those of the outer one see it."""
+    preset = {gate.name for gate in preset_gates(stack.preset)}
+    return replace(stack, changes=tuple(each for each in stack.changes if each.gate in preset))
 
 
 def _script_workspace(signs: Signs) -> dict[str, object]:
@@ -370,52 +400,11 @@ def _is_member(workspace: dict[str, object], folder: str) -> bool:
         return True
 
 
-def _without(stack: Stack, gates: Iterable[str], why: str) -> Stack:
-    """A stack in which some gates do not run."""
-    gone = list(gates)
-    kept = tuple(each for each in stack.changes if each.gate not in gone)
-    return replace(stack, changes=(*kept, *(off(gate, why) for gate in gone)))
-
-
 def _toml(text: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return {}
-
-
-def block(stacks: Iterable[Stack]) -> str:
-    """The `gates:` block of a configuration file for these presets, with comments."""
-    chosen = list(stacks)
-    if not chosen:
-        return ""
-    lines = [
-        "# `hornbook gates list` shows every gate and where each of its values comes from.",
-        "gates:",
-    ]
-    if len(chosen) == 1 and chosen[0].folder == ".":
-        lines.append(f"  preset: {chosen[0].preset}{_marked(chosen[0])}")
-    else:
-        lines.append("  preset:")
-        for each in chosen:
-            lines.append(f"    - preset: {each.preset}{_marked(each)}")
-            lines.append(f"      folder: {json.dumps(each.folder, ensure_ascii=False)}")
-    overrides = list(_overrides(chosen))
-    if overrides:
-        lines += ["  overrides:", *overrides]
-    return "\n".join([*lines, ""])
-
-
-def _marked(stack: Stack) -> str:
-    return f"  # untried: {stack.untried}" if stack.untried else ""
-
-
-def _overrides(stacks: Sequence[Stack]) -> Iterator[str]:
-    prefixes = name_prefixes([(each.preset, each.folder) for each in stacks])
-    for stack, prefix in zip(stacks, prefixes, strict=True):
-        for change in stack.changes:
-            yield f"    - name: {prefix}{change.gate}"
-            yield f"      {change.key}: {change.value}  # {change.why}"
 
 
 def chosen_gates(root: Path, choice: str) -> tuple[str, tuple[str, ...]]:

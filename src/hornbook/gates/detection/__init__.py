@@ -1,0 +1,1 @@
+"""Which gates `init` finds for a repository that nobody described yet."""
