@@ -1,6 +1,7 @@
 """Worktrees of tasks: without rules, back at their base after anything, and judged by git."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -147,6 +148,34 @@ def test_a_repository_inside_of_a_worktree_is_told(root: Path) -> None:
     write(tree.path, {"inner/hidden.py": "x = 1\n"})
     changes = change_set(tree, "HEAD")
     assert (changes.nested, changes.files) == (("inner",), ())
+
+
+def test_git_does_not_run_what_a_repository_inside_a_submodule_configures(
+    root: Path, tmp_path: Path
+) -> None:
+    inner, ran = tmp_path / "inner", tmp_path / "ran"
+    write(inner, {"code.py": "1\n"})
+    git(inner, "init", "-q")
+    git(inner, "add", ".")
+    git(inner, "commit", "-qm", "inner")
+    at = git(inner, "rev-parse", "HEAD")
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{at},lib")
+    git(root, "commit", "-qm", "with a submodule")
+    tree = prepare(root, "plan.auth", "task.auth.1", "HEAD")
+    lib = tree.path / "lib"
+    lib.rmdir()
+    shutil.copytree(inner, lib)
+    git(lib, "config", "filter.evil.clean", f"touch {ran}; cat")
+    git(lib, "config", "core.fsmonitor", f"touch {ran}; false")
+    write(lib, {".gitattributes": "* filter=evil\n", "code.py": "2\n"})
+    assert change_set(tree, "HEAD").files == ()  # its commit is as it was
+    assert not ran.exists()
+    git(inner, "commit", "-q", "--allow-empty", "-m", "moved on")
+    (lib / ".git" / "HEAD").write_text(git(inner, "rev-parse", "HEAD"), encoding="ascii")
+    assert [(each.path, each.status) for each in change_set(tree, "HEAD").files] == [("lib", "M")]
+    shutil.rmtree(lib)
+    assert [(each.path, each.status) for each in change_set(tree, "HEAD").files] == [("lib", "D")]
+    assert not ran.exists()
 
 
 def test_a_submodule_is_seen_as_one(root: Path, tmp_path: Path) -> None:

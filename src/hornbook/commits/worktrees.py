@@ -188,7 +188,12 @@ def change_set(
         environment = {**worktree.environment, "GIT_INDEX_FILE": str(place / "index")}
         write(worktree.path, "read-tree", start, environment=environment)
         outside = [f":(top,exclude,glob)**/{name}{end}" for name in HIDDEN for end in ("", "/**")]
+        submodules = _submodules(worktree, environment)
+        outside += [f":(top,exclude,literal){os.fsdecode(each)}" for each in submodules]
         write(worktree.path, "add", "-u", "--", ":(top)", *outside, environment=environment)
+        if submodules:
+            moved = ("update-index", "-z", "--remove", "--stdin")
+            write(worktree.path, *moved, stdin=b"\0".join(submodules), environment=environment)
         untracked = _untracked(worktree, environment)
         nested = tuple(path.rstrip("/") for path in untracked if path.endswith("/"))
         wanted = [path for path in untracked if _is_work(worktree, path, made_by_gates)]
@@ -200,6 +205,17 @@ def change_set(
         tree = write(worktree.path, "write-tree", environment=environment).decode("ascii").strip()
     files = touched(worktree.root, start, tree)
     return ChangeSet(start, tree, files, _intruding(worktree.path), nested)
+
+
+def _submodules(worktree: Worktree, environment: dict[str, str]) -> list[bytes]:
+    """The submodules of the index, which must not be looked into.
+
+    To see whether one is changed, `git add` asks the repository inside of it, and that one may
+    have been put there to have git run its filters and monitors.
+    """
+    printed = write(worktree.path, "ls-files", "-z", "--stage", environment=environment)
+    entries = (each for each in printed.split(b"\0") if each.startswith(b"160000 "))
+    return [each.partition(b"\t")[2] for each in entries]
 
 
 def _untracked(worktree: Worktree, environment: dict[str, str]) -> list[str]:
