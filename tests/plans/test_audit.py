@@ -26,7 +26,7 @@ from hornbook.plans.run_kinds import kinds_for
 from hornbook.plans.state import plan_data
 from hornbook.plans.workspace_log import open_log
 from hornbook.workspace import Workspace
-from tests.kit.git import start
+from tests.kit.git import git, start
 
 TOKEN = Principal("token:rel", PrincipalKind.TOKEN, Via.TOKEN, "r1")
 ANN = Principal("human:ann", PrincipalKind.HUMAN, Via.TOKEN, "r2")
@@ -334,24 +334,67 @@ def rows(root: Path, plan: str) -> int:
     return int(found)
 
 
-def test_a_line_that_somebody_wrote_deletes_nothing_and_is_seen_against_a_head(
-    root: Path, tmp_path: Path
+def forged(root: Path, plan: str, principal: str = "human:ann") -> None:
+    """Somebody writes that a log was dropped, and removes the plan's folder."""
+    events, _ = read_lines(export(root, plan).read_text())
+    note_dropped(
+        root / ".hornbook", dropped_after(None, events, at=events[-1].at, principal=principal)
+    )
+    rmtree(export(root, plan).parent)
+
+
+@pytest.mark.parametrize(
+    ("plan", "principal", "why"),
+    [
+        ("two", "human:ann", "its decision decision.two-1 stands"),
+        ("old", "agent:codex", "agent:codex is no person"),
+    ],
+)
+def test_a_line_that_cannot_be_true_hides_no_plan_and_is_told_without_a_head(
+    root: Path, plan: str, principal: str, why: str
 ) -> None:
+    past(root, "old")
+    forged(root, plan, principal)
+    with Workspace.open(root) as work:
+        assert plan in [view.plan.slug for view in work.plan_book().views()]
+    (problem,) = audited(root).verify().problems
+    assert (problem.code, why in problem.message) == ("dropped_untrue", True)
+
+
+def test_a_line_that_git_refutes_is_told_where_no_table_is(root: Path) -> None:
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "plans")
+    forged(root, "two")
+    (root / ".hornbook/events.db").unlink()
+    for commit in (False, True):
+        if commit:
+            git(root, "add", "-A")
+            git(root, "commit", "-qm", "gone")
+        (problem,) = audited(root).verify().problems
+        assert (problem.code, "decision.two-1 stands" in problem.message) == (
+            "dropped_untrue",
+            True,
+        )
+        with Workspace.open(root) as work:
+            told = {each.code for each in verify_state(work.places, work.settings).problems}
+        assert ("committed_file_missing" in told) is not commit
+
+
+def test_a_line_that_can_be_true_deletes_nothing_and_is_told(root: Path, tmp_path: Path) -> None:
+    past(root, "old")
     head = tmp_path / "head.json"
     cli(root, "verify", "--write-head", str(head))
-    events, _ = read_lines(export(root, "two").read_text())
-    forged = dropped_after(None, events, at=events[-1].at, principal="human:ann")
-    note_dropped(root / ".hornbook", forged)
-    rmtree(export(root, "two").parent)
+    forged(root, "old")
     with Workspace.open(root) as work:
-        assert [view.plan.slug for view in work.plan_book().views()] == ["one"]
+        assert [view.plan.slug for view in work.plan_book().views()] == ["one", "two"]
         with pytest.raises(UsageError, match="choose another title"):
-            work.plan_book(ANN).explore("Two")
-    assert rows(root, "two") == 2
-    (problem,) = audited(root).verify(read_head(head)).problems
-    assert (problem.code, "plan two" in problem.message) == ("dropped_since", True)
+            work.plan_book(ANN).explore("Old")
+    assert rows(root, "old") == 3
+    assert [each.code for each in audited(root).verify().problems] == ["dropped_and_here"]
+    told = audited(root).verify(read_head(head)).problems
+    assert [each.code for each in told] == ["dropped_and_here", "dropped_since"]
     (root / ".hornbook/dropped.jsonl").unlink()
-    assert len(audited(root).events(AuditFilter(plan="two")).events) == 2
+    assert len(audited(root).events(AuditFilter(plan="old")).events) == 3
     assert audited(root).verify(read_head(head)).ok
 
 

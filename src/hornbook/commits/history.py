@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -278,3 +278,29 @@ def deleted(root: Path, folder: str) -> list[str]:
     listed = git.run(root, "ls-files", "--deleted", "-z", "--", folder)
     names = listed.stdout.split(b"\0") if listed.returncode == 0 else []
     return [name.decode("utf-8", "surrogateescape") for name in names if name]
+
+
+def last_versions(root: Path, paths: Sequence[str]) -> dict[str, bytes]:
+    """What some files last held: in HEAD, or before the commit that deleted them.
+
+    Those that no commit had are left out, and so is all of it if git fails.
+    """
+    if not paths or not git.inside_repository(root):
+        return {}
+    asked = ("log", "--no-renames", "--raw", "-z", "--no-abbrev", "--format=", "-m", "--relative")
+    listed = git.run(root, *asked, "--", *(f":(literal){path}" for path in paths))
+    newest: dict[str, str] = {}
+    fields = iter(listed.stdout.split(b"\0") if listed.returncode == 0 else ())
+    for field in fields:
+        if field.lstrip(b"\n").startswith(b":"):
+            _, _, before, after, status = field.decode("ascii").split(" ")
+            newest.setdefault(os.fsdecode(next(fields)), before if status == "D" else after)
+    return {path: data for path, data in _known_blobs(root, newest).items() if path in paths}
+
+
+def _known_blobs(root: Path, named: Mapping[str, str]) -> dict[str, bytes]:
+    try:
+        contents = git.blobs(root, named.values())
+    except UsageError:  # as in a clone without blobs
+        return {}
+    return {path: contents[blob] for path, blob in named.items()}

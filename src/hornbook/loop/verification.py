@@ -26,6 +26,7 @@ from hornbook.loop.runs.lookup import workflows_of
 from hornbook.loop.runs.state import RunState
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.active import active_plan
+from hornbook.plans.audit.dropped_claims import refuted_by_git
 from hornbook.plans.audit.dropped_logs import DROPPED, read_dropped
 from hornbook.plans.events import Event
 from hornbook.plans.files import write_if_changed
@@ -111,12 +112,18 @@ class StateCheck:
         yield from self._missing(logs)
 
     def _missing(self, logs: Sequence[VerifiedLog]) -> Iterator[FileFault]:
-        """Files that git has; those of plans whose logs were dropped are gone for good."""
+        """Files that git has; those of plans whose logs were dropped are gone for good.
+
+        That they were is what a line says: it excuses nothing if git's own version refutes it.
+        """
         dropped, fault = read_dropped(self._places.state)
         if fault is not None:
             told = f"line {fault.line}: {fault.message}"
             yield FileFault("dropped_damaged", f".hornbook/{DROPPED}", told, RESTORE)
-        gone = {each.plan for each in dropped} - {each.plan for each in logs}
+        here = {each.plan for each in logs}
+        listed = [each for each in dropped if each.plan not in here]
+        untrue = {each.plan for each in refuted_by_git(self._places.root, listed)}
+        gone = {each.plan for each in listed} - untrue
         below = tuple(f".hornbook/plans/{plan}/" for plan in gone)
         for path in deleted(self._places.root, ".hornbook"):
             if path.startswith(below):

@@ -70,9 +70,9 @@ class PlanStore:
             return True
         if not self._log.events(slug):
             return False
-        from hornbook.plans.audit.dropped_logs import dropped_heads  # noqa: PLC0415  # rare
+        from hornbook.plans.audit.dropped_logs import dropped_logs  # noqa: PLC0415  # rare
 
-        return slug not in dropped_heads(self._folder) or slug in self._log.plans()
+        return slug not in dropped_logs(self._folder) or slug in self._log.plans()
 
     def events(self, slug: str) -> list[Event]:
         """The whole log of a plan.

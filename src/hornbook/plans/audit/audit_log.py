@@ -9,7 +9,7 @@ were dropped (`dropped_logs.py`), of which every line that is newer than the hea
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,6 +19,7 @@ from typing import Any
 from hornbook.commits.repository_name import repository_name
 from hornbook.disk import now, to_milliseconds
 from hornbook.errors import EventLogError, UsageError
+from hornbook.plans.audit.dropped_claims import refuted_by_git, unfounded
 from hornbook.plans.audit.dropped_logs import DROPPED, DroppedLog, read_dropped
 from hornbook.plans.audit.retention import Retention
 from hornbook.plans.events import AuditEvent, AuditPage, Event, digest, read_lines, verify
@@ -210,11 +211,13 @@ class AuditLog:
         """Look at every log, in the table and in its export, and hold them against a head."""
         problems: list[ChainProblem] = []
         logs: dict[str, list[Event]] = {}
-        with self._opened() as log:
-            for plan in log.plans() if log is not None else ():
-                if log is not None:
-                    logs[plan] = self._checked(log, plan, problems)
         dropped, fault = read_dropped(self._places.state)
+        with self._opened() as log:
+            if log is not None:
+                for plan in log.plans():
+                    logs[plan] = self._checked(log, plan, problems)
+                problems += _still_here(log, logs, dropped)
+        problems += self._refuted(each for each in dropped if each.plan not in logs)
         if fault is not None:
             told = f"line {fault.line}: {fault.message}"
             remedy = "restore the file from git or a backup"
@@ -223,6 +226,18 @@ class AuditLog:
         checked = sum(map(len, logs.values()))
         since = min((event.at for events in logs.values() for event in events), default=None)
         return ChainCheck(not problems, checked, tuple(problems), since, tuple(dropped))
+
+    def _refuted(self, dropped: Iterable[DroppedLog]) -> Iterator[ChainProblem]:
+        """Lines that git's last version of a log shows to be untrue."""
+        for each, why in refuted_by_git(self._places.root, dropped).items():
+            told = (
+                f"line {each.number}: the log of plan {each.plan} is said to be dropped at "
+                f"{each.at} by {each.principal}, and as git last had it that cannot be: {why}"
+            )
+            remedy = (
+                f"find out who wrote the line, and restore .hornbook/plans/{each.plan} from git"
+            )
+            yield ChainProblem("dropped_untrue", f".hornbook/{DROPPED}", told, remedy)
 
     def _checked(self, log: EventLog, plan: str, problems: list[ChainProblem]) -> list[Event]:
         """The events of a plan, and what is wrong with its table or its export."""
@@ -314,6 +329,29 @@ def read_head(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: it was altered, or is of another version: use a copy of it.")
     known: dict[str, Any] = found
     return known
+
+
+def _still_here(
+    log: EventLog, logs: Mapping[str, Sequence[Event]], dropped: Sequence[DroppedLog]
+) -> Iterator[ChainProblem]:
+    """Logs that are listed as dropped, and that the table has."""
+    for entry in dropped:
+        try:
+            events = logs.get(entry.plan) or log.events(entry.plan)
+        except EventLogError:
+            continue  # it was told as broken
+        if not events or events[-1].hash != entry.head:
+            continue  # it is gone, or the name was taken again
+        told = (
+            f"line {entry.number}: the log of plan {entry.plan} is said to be dropped at "
+            f"{entry.at} by {entry.principal}, and the database has it"
+        )
+        if why := unfounded(entry, events):
+            remedy = "find out who wrote the line, and take it out"
+            yield ChainProblem("dropped_untrue", f".hornbook/{DROPPED}", f"{told}: {why}", remedy)
+        else:
+            remedy = "run `hornbook audit drop` if it was to go, else take the line out"
+            yield ChainProblem("dropped_and_here", f".hornbook/{DROPPED}", told, remedy)
 
 
 def _against(

@@ -3,7 +3,8 @@
 Each line says which plan's log is gone, how many events it had, from when to when, the hash of its
 last one, and who dropped it when. That hash is all of the old chain that is kept. Each line holds
 the hash of the one before it, as events do. Whoever can write the file can add a line to it: so
-nothing is deleted because of one, and a head shows which lines came after it was taken.
+nothing is deleted because of one, a log that is in force is not hidden by one
+(`dropped_claims.py`), and a head shows which lines came after it was taken.
 """
 
 import json
@@ -93,9 +94,9 @@ def note_dropped(state: Path, entry: DroppedLog) -> None:
     append_whole(state / DROPPED, f"{canonical(asdict(entry))}\n".encode())
 
 
-def dropped_heads(state: Path) -> dict[str, set[str]]:
-    """The last hashes of the logs that were dropped, by plan."""
-    heads: dict[str, set[str]] = {}
+def dropped_logs(state: Path) -> dict[str, list[DroppedLog]]:
+    """The logs that were dropped, by plan."""
+    found: dict[str, list[DroppedLog]] = {}
     for entry in read_dropped(state)[0]:
-        heads.setdefault(entry.plan, set()).add(entry.head)
-    return heads
+        found.setdefault(entry.plan, []).append(entry)
+    return found

@@ -26,12 +26,11 @@ from hornbook.plans.audit.dropped_logs import (
     note_dropped,
     read_dropped,
 )
+from hornbook.plans.audit.in_force import in_force
 from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
 from hornbook.plans.principal import require_human
 from hornbook.plans.run_costs import paid_costs
-from hornbook.plans.state import PlanState, PlanStatus
-from hornbook.plans.tasks import Ledger, ledger_after
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 
@@ -90,7 +89,7 @@ class Retention:
             events, state = self._log.events(plan), self._log.state(plan)
             if not events or state is None or events[-1].at >= self._before:
                 continue
-            stays = "it is the active plan" if plan == active else _in_force(state, events)
+            stays = "it is the active plan" if plan == active else in_force(state, events)
             if not stays and self._limited:
                 stays = _counts(events, agreed)
             yield OldLog(plan, len(events), events[-1].at, stays), events
@@ -131,28 +130,6 @@ class Retention:
         if gone and self._log.folder(plan).exists():
             rmtree(self._log.folder(plan))
         return gone
-
-
-def _in_force(state: PlanState, events: list[Event]) -> str:
-    """Why a plan is not over, in words; empty if it is."""
-    ended = {event.data["run"] for event in events if event.kind == kinds.ENDED}
-    open_runs = [
-        event.data["run"]
-        for event in events
-        if event.kind == kinds.STARTED and event.data["run"] not in ended
-    ]
-    if open_runs:
-        return f"its run {open_runs[0]} has not ended"
-    if state.current_decisions:
-        return f"its decision {state.current_decisions[0].id} stands"
-    if state.invariants:
-        return f"its invariant {state.invariants[0].id} holds"
-    if state.status is PlanStatus.COMMITTED:
-        ledger = ledger_after(Ledger(state.plan.slug), state.tasks, events)
-        undone = [task.number for task in state.tasks if not ledger.done(task.number)]
-        if undone or not state.tasks:
-            return f"its task {undone[0]} is not done" if undone else "it is not carried out"
-    return "it was never committed" if state.status is PlanStatus.EXPLORING else ""
 
 
 def _counts(events: list[Event], agreed: str) -> str:
