@@ -15,6 +15,7 @@ from hornbook.doctor.mentions import mentions
 from hornbook.doctor.rule_set import rule_set
 from hornbook.doctor.text_report import screen
 from hornbook.errors import ConfigError
+from hornbook.rules.own_files.records import RECORD, hashes_of, seal_of
 from hornbook.workspace import Workspace
 from tests.doctor.planted import COPILOT, DEFECTS, TESTS, more, sound
 from tests.kit.commands import answer, expect
@@ -24,6 +25,8 @@ from tests.kit.published_schemas import SARIF, published_schema
 from tests.kit.workspaces import write
 
 KEYS = ["code", "level", "path", "line", "rule", "message", "remedy", "fixable", "accepted_until"]
+
+RECORDED = {"never_cited", "always_violated"}
 
 
 @pytest.fixture(scope="module")
@@ -324,3 +327,37 @@ def test_owners_and_folders_that_nobody_thought_of_are_told(root: Path) -> None:
         ".cursor/rules/api.mdc",
         ".cursor/rules/components.mdc",
     }
+
+
+def test_records_tell_which_rule_no_review_answers_and_which_is_always_violated(
+    tmp_path: Path,
+) -> None:
+    write(
+        tmp_path,
+        {
+            "AGENTS.md": "# Shop\n\nPrices MUST be whole cents.\n",
+            "web/AGENTS.md": "# Web\n\nPages MUST work without scripts.\n",
+            "api/AGENTS.md": "# Api\n\nAnswers MUST be JSON.\n",
+        },
+    )
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+    answers = {"agents-agents": "passed", "agents-web-agents": "violated"}
+    records = {f"r.{number}": answers for number in range(1, 6)}
+    for name, said in {**records, "planted.1": {"agents-api-agents": "violated"}}.items():
+        rules = [
+            {"id": f"source.doc.sops.{rule}", "severity": "error", "statuses": [status]}
+            for rule, status in said.items()
+        ]
+        facts: dict[str, object] = {"id": f"review.{name}", "rules": rules, "receipts": []}
+        if name == "planted.1":
+            facts["canary"] = {"id": "c", "found": True}
+        facts["hashes"] = {**hashes_of(facts), "receipts": []}
+        facts[RECORD] = seal_of(facts)
+        path = tmp_path / f".hornbook/records/reviews/{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(facts))
+    found = answer(tmp_path, "doctor", "--json")["findings"]
+    assert [(each["code"], each["rule"]) for each in found if each["code"] in RECORDED] == [
+        ("always_violated", "source.doc.sops.agents-web-agents"),
+        ("never_cited", "source.doc.sops.agents-api-agents"),
+    ]

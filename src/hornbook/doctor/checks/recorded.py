@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hornbook.doctor.finding import Finding, NotJudged
-from hornbook.doctor.rule_set import RuleSet
-from hornbook.review.review_history import bad_records, read_records
+from hornbook.doctor.rule_set import Rule, RuleSet
+from hornbook.review.review_history import bad_records, of_canaries, read_records
 from hornbook.settings.places import Places
 
 FEWEST_REVIEWS = 5
@@ -15,8 +15,8 @@ FEWEST_ANSWERS = 3
 def from_records(rules: RuleSet, places: Places) -> Iterator[Finding | NotJudged]:
     """The findings that follow from the records; too few of them say nothing."""
     records = read_records(places)
-    bad = {each.id for each in bad_records(records)}
-    believed = [record for name, record in records.items() if record and name not in bad]
+    aside = {each.id for each in bad_records(records)} | set(of_canaries(records))
+    believed = [record for name, record in records.items() if record and name not in aside]
     if not believed:
         for code in ("never_cited", "always_violated"):
             yield NotJudged(code, "There are no recorded reviews.")
@@ -34,7 +34,13 @@ def from_records(rules: RuleSet, places: Places) -> Iterator[Finding | NotJudged
     yield from _findings(rules, answers, len(believed))
 
 
+def _text(rule: Rule) -> tuple[str, str]:
+    """What a review gets once of several rules: equal texts that lie beside each other."""
+    return rule.entry.sha256, rule.document.path.rpartition("/")[0]
+
+
 def _findings(rules: RuleSet, answers: dict[str, Counter[str]], reviews: int) -> Iterator[Finding]:
+    answered = {_text(rule) for rule in rules.rules if answers.get(rule.id)}
     for rule in rules.rules:
         counted = answers.get(rule.id, Counter())
         violated, judged = counted["violated"], counted["violated"] + counted["passed"]
@@ -42,7 +48,11 @@ def _findings(rules: RuleSet, answers: dict[str, Counter[str]], reviews: int) ->
             message = f"All {violated} recorded reviews that judged the rule say it is violated."
             remedy = "Correct the code, or the rule if nobody means to follow it."
             yield Finding("always_violated", rule.path, None, rule.id, message, remedy)
-        elif not counted and reviews >= FEWEST_REVIEWS and rule.entry.activation.enforced:
+        elif (
+            _text(rule) not in answered
+            and reviews >= FEWEST_REVIEWS
+            and rule.entry.activation.enforced
+        ):
             message = f"None of the {reviews} recorded reviews answers the rule."
             remedy = "Check with `hornbook why FILE` whether it binds what it is meant for."
             yield Finding("never_cited", rule.path, None, rule.id, message, remedy)
