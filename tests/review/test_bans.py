@@ -72,13 +72,13 @@ def test_a_long_sentence_is_read_in_time() -> None:
     assert bans("never use it with any " * 5000 + "`x`") == ()
 
 
-_VERBS = " ".join(f"`v{number}`" for number in range(400))
+_VERBS = " ".join(f"`v{number}`" for number in range(200))
 
 
 @pytest.mark.parametrize(
     "rule",
     [
-        f"Do not be confused: the allowed verbs are {_VERBS} and nothing else.",
+        f"Do not be confused: the allowed verbs are {_VERBS} and nothing else.\n\n" * 8,
         "Never use `a`" + " " * 100_000 + "here, and not there.",
         "Never use `f(" + "1" * 100_000 + "xy`.",
         "Never use `f(" + "1 " * 5_000 + "xy`.",
