@@ -3,8 +3,11 @@
 What still goes wrong is named here, so that a mend which trades one case for another is seen.
 """
 
+import pytest
+
 from hornbook.review.judge import ReviewBrief, judge
-from tests.kit.review_worlds import Tried, worlds
+from tests.kit.growth import in_proportion
+from tests.kit.review_worlds import Tried, World, worlds
 from tests.kit.reviews import codes
 
 Outcome = tuple[str, tuple[str, ...]]
@@ -14,8 +17,6 @@ APPROVED = {
     "amounts": "a rule about amounts",
     "hide-getattr": "a detour",
     "d-cache": "no word of the rule is in the code",
-    "d-graphql": "a rule that asks for something",
-    "d-gradle": "the line is what the rule is about, another one breaks it",
     "d-i18n": "no word of the rule is in the code",
     "d-make": "a rule that asks for something",
     "d-perf": "the line is what half of the rule is about",
@@ -24,6 +25,11 @@ APPROVED = {
 }
 STUMBLED = {
     ("honest-large", "search for logging, one quote"),  # the search finds `getLogger(__name__)`
+    # They speak of a line that keeps the rule, and another one has more words of it.
+    ("d-csharp", "await only"),
+    ("rust-unwrap", "clean, citations form"),
+    ("docker", "from and user"),
+    ("terraform", "private range"),
     ("d-small-real", "mixed passed and not applicable"),  # the quote is one line above the hunk
 }
 
@@ -49,3 +55,20 @@ def test_reviews_over_small_changes_get_what_they_deserve() -> None:
     assert stumbled.keys() == STUMBLED, stumbled
     assert sum(each.attack for each in tried) > 120
     assert sum(not each.attack for each in tried) > 120
+
+
+@pytest.mark.parametrize("piece", ["select x ", "a: b ? c ", "  ", "import x "])
+def test_a_line_that_never_ends_takes_its_part_of_the_time(piece: str) -> None:
+    rule = "# All\n\nQueries, branches, imports and workflows MUST be short; never nest a loop.\n"
+    rules = {"r": {"applies_to": "**", "severity": "error", "text": rule}}
+
+    def ruling(line: str) -> str:
+        facts = {
+            "rules": rules,
+            "base": {"a.js": "x\n"},
+            "bad": {"a.js": f"x\nconst size = 1;\n{line};\n"},
+        }
+        answers = {"answers": {"r": ["passed", "a.js:2 `const size = 1;`"]}}
+        return outcome(Tried(World("long", facts), "long", "bad", True, answers))[0]
+
+    assert in_proportion(ruling, piece * (48_000 // len(piece))) in {"approved", "escalate"}

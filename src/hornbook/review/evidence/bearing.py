@@ -288,13 +288,17 @@ def unspoken(
     if _TESTS.search(reviewed.rules.get(unit.id, "")) is None:
         files = [path for path in files if not is_test(path)] or files
     rule = reviewed.rules.get(unit.id, "")
-    about, titles = subjects.lines(rule, files)
-    if not about or resolved.searched:
+    if resolved.searched:
         return None
+    closest = subjects.closest(rule, files)
+    if closest and not closest & _spoken(entry, resolved, reviewed, closest):
+        return min(closest)
+    about, titles = subjects.lines(rule, files)
     meant = Lines().union(*about, *titles)
-    spoken = _spoken(entry, resolved, reviewed, meant)
     added = sum(len(reviewed.files[path].added) for path in files)
-    return min(Lines().union(*about)) if not meant & spoken and len(meant) < added else None
+    if not about or len(meant) >= added or meant & _spoken(entry, resolved, reviewed, meant):
+        return None
+    return min(Lines().union(*about))
 
 
 def is_unrelated(

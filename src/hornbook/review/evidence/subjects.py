@@ -27,6 +27,11 @@ _PREFIX = 6
 _FEWEST_STEMS = 2
 _RARE = 4
 """A word of a rule says what one line is about if at most one in so many lines has it."""
+_TELLING, _MOST, _HALF = 1.0, 0.5, 0.5
+"""A sentence tells which line is meant if one line alone has some word of it, and if no other
+sentence says much more. The lines with half as much of it as the first are meant too."""
+_PIECE, _OVERLAP = 1000, 200
+"""Letters of a line that a form is looked for in at once: some take time with their square."""
 _LONGEST = 600
 """Letters of a sentence that are looked at."""
 _DEFINES = (
@@ -304,13 +309,14 @@ _FILLERS = words_of(
     "handlers client server data text item items result results true false null "
     "los las una por con sin nunca debe deben está usar prohibido no se en que del"
 )
+_BLANKS = re.compile(r"\s+")
 _ONLY_TEXT = re.compile(r"[\s\"'`]*$")
 """A line that is nothing but a string, such as what explains a function."""
-_NAMES_OF_FILES = re.compile(
-    r"\s*(?:package|import|from|use|using|module|namespace|#include|require)\b|[})\];,\s]*$"
-)
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _PARTS = re.compile(r"[A-Z]?[a-zà-ÿ]{3,}|[A-Z]{3,}")
+_OWNER = re.compile(r"[\w$]+(?:\.|::|->)(?=\w)")
+"""Whose a name is: of `fmt.Println` the `fmt`, which says nothing of what is forbidden."""
+_PLURAL = re.compile(r"(?<=\w\w)ies$")
 _ENDING = re.compile(r"(?:ations?|ations|ings?|ers?|ed|es|s|e|en|er)$")
 
 
@@ -327,6 +333,7 @@ class Order:
     stems: frozenset[str] = frozenset()
     removes: bool = False
     title: bool = False
+    words: frozenset[str] = frozenset()
 
     @property
     def is_known(self) -> bool:
@@ -352,14 +359,19 @@ def _order(passage: Passage) -> Order:
     words = re.sub("\ue000\\d+\ue001", " ", said)
     subjects = tuple(name for name, form in _SAID.items() if form.search(words))
     removes = _REMOVES.search(words) is not None and PLAINLY.search(words) is not None
-    return Order(named, subjects, frozenset(_stems(words, _WORD)), removes, passage.title)
+    stems = frozenset(_stems(words, _WORD))
+    of_code = " ".join(_OWNER.sub("", codes[each]) for each in numbers)
+    words_and_code = stems | frozenset(_stems(of_code, _PARTS))
+    return Order(named, subjects, stems, removes, passage.title, words_and_code)
 
 
 def _stems(text: str, form: re.Pattern[str]) -> Iterator[str]:
     for word in form.findall(_plain(text)):
         small = word.lower()
-        if small not in _FILLERS and len(stem := _ENDING.sub("", small)) >= _SHORTEST_STEM:
-            yield stem
+        stem = _ENDING.sub("", _PLURAL.sub("y", small))
+        stem = stem if len(stem) >= _SHORTEST_STEM else small
+        if small not in _FILLERS and len(stem) >= _SHORTEST_STEM:
+            yield stem[:_PREFIX]
 
 
 def _plain(text: str) -> str:
@@ -367,12 +379,21 @@ def _plain(text: str) -> str:
     return "".join(each for each in normalize("NFKD", text) if not "\u0300" <= each <= "\u036f")
 
 
+def _is_about(name: str, line: str) -> bool:
+    """Whether a line looks like one of a subject; a long one is looked at piece by piece."""
+    if len(line) <= _PIECE:
+        return _FORM[name].search(line) is not None
+    told = _BLANKS.sub(" ", line)
+    pieces = range(0, len(told), _PIECE - _OVERLAP)
+    return any(_FORM[name].search(told[each : each + _PIECE]) for each in pieces)
+
+
 class Subjects:
     """The lines that a change adds, by what they are about; each is read once for all rules."""
 
     def __init__(self, reviewed: Reviewed) -> None:
         self._reviewed = reviewed
-        self._stems: dict[str, list[frozenset[str]]] = {}
+        self._stems: dict[str, dict[str, frozenset[int]]] = {}
         self._rare: dict[str, bool] = {}
         self._has: dict[tuple[str, str], frozenset[int]] = {}
 
@@ -422,25 +443,63 @@ class Subjects:
         file = self._reviewed.files.get(path)
         if file is None or file.gone:
             return file is not None
-        forms = [_FORM[name] for each in about for name in each.subjects]
+        names = {name for each in about for name in each.subjects}
         kept = Counter(line.strip() for line in self._reviewed.lines(path, old=False))
         return any(
-            any(form.search(line) for form in forms) and not kept[line] for line in file.removed
+            any(_is_about(name, line) for name in names) and not kept[line] for line in file.removed
         )
+
+    def closest(self, text: str, paths: Iterable[str]) -> Lines:
+        """The added lines that have most in common with a sentence of a rule.
+
+        Code that a sentence names and words of it count, the more the fewer lines have them. Who
+        has looked for what the rule is about has come upon these lines first.
+        """
+        known = list(paths)
+        weighed = [self._weights(each, known) for each in orders(text) if not each.title]
+        most = [max(each.values(), default=0.0) for each in weighed]
+        least = max(_TELLING, _MOST * max(most, default=0.0))
+        return {
+            line
+            for weights, top in zip(weighed, most, strict=True)
+            if top >= least
+            for line, weight in weights.items()
+            if weight >= top * _HALF
+        }
+
+    def _weights(self, order: Order, paths: Sequence[str]) -> dict[tuple[str, int], float]:
+        found: dict[tuple[str, int], float] = {}
+        of_words = [[(path, self._with_stem(stem, path)) for path in paths] for stem in order.words]
+        of_codes = [[(path, self._of_code(code, path)) for path in paths] for code in order.codes]
+        for places in (*of_words, *of_codes):
+            count = sum(len(numbers) for _, numbers in places)
+            for path, numbers in places:
+                for number in numbers:
+                    found[path, number] = found.get((path, number), 0.0) + 1 / count
+        return found
 
     def _of_order(self, order: Order, path: str) -> set[int]:
         found: set[int] = set()
         for name in order.subjects:
             found |= self._of_subject(name, path) if name not in _COMMON else set()
-        lines = self._reviewed.code_of(path)
-        for number in self._reviewed.files[path].added:
-            if number in found:
-                continue
-            if any(has_code(code, lines, number) for code in order.codes) or self._is_near(
-                order, path, number
-            ):
-                found.add(number)
+        for code in order.codes:
+            found |= self._of_code(code, path)
+        with_stem = [(stem, self._with_stem(stem, path)) for stem in order.stems]
+        shared = Counter(number for _, numbers in with_stem for number in numbers)
+        found |= {number for number, count in shared.items() if count >= _FEWEST_STEMS}
+        if not order.codes:
+            # A sentence that names code is about that code, and not about each word around it.
+            found |= set().union(*(lines for stem, lines in with_stem if self._is_rare(stem)))
         return found
+
+    def _of_code(self, code: str, path: str) -> frozenset[int]:
+        key = (f"`{code}`", path)
+        if key not in self._has:
+            lines = self._reviewed.code_of(path)
+            self._has[key] = frozenset(
+                each for each in self._reviewed.files[path].added if has_code(code, lines, each)
+            )
+        return self._has[key]
 
     def _of_subject(self, name: str, path: str) -> frozenset[int]:
         key = (name, path)
@@ -451,41 +510,27 @@ class Subjects:
                 number
                 for number in self._reviewed.files[path].added
                 if number <= len(shown)
-                and _FORM[name].search(shown[number - 1])
+                and _is_about(name, shown[number - 1])
                 and (name in _RAW or not _ONLY_TEXT.match(lines.code[number - 1]))
             )
         return self._has[key]
 
-    def _is_near(self, order: Order, path: str, number: int) -> bool:
+    def _with_stem(self, stem: str, path: str) -> frozenset[int]:
+        """The added lines of a file that have a word which begins so."""
         if path not in self._stems:
-            self._stems[path] = [
-                frozenset() if _NAMES_OF_FILES.match(line) else frozenset(_stems(line, _PARTS))
-                for line in self._reviewed.code_of(path).code
-            ]
-        lines = self._stems[path]
-        here = lines[number - 1] if number <= len(lines) else frozenset()
-        known = [a for a in order.stems if any(_alike(a, b) for b in here)]
-        if len(known) >= _FEWEST_STEMS:
-            return True
-        # A sentence that names code is about that code, and not about each word around it.
-        return not order.codes and any(map(self._is_rare, known))
+            found: dict[str, set[int]] = {}
+            lines = self._reviewed.code_of(path).told
+            for number in self._reviewed.files[path].added:
+                for each in _stems(lines[number - 1], _PARTS) if number <= len(lines) else ():
+                    found.setdefault(each, set()).add(number)
+            self._stems[path] = {stem: frozenset(lines) for stem, lines in found.items()}
+        return self._stems[path].get(stem, frozenset())
 
     def _is_rare(self, stem: str) -> bool:
         """Whether so few of the added lines have a word that it tells them from the others."""
         if stem not in self._rare:
-            files = [each for each in self._reviewed.files.values() if each.code]
-            said = [
-                any(_alike(stem, each) for each in _stems(lines[number - 1], _PARTS))
-                for file in files
-                for lines in (self._reviewed.code_of(file.path).code,)
-                for number in file.added
-                if number <= len(lines)
-            ]
-            self._rare[stem] = 0 < sum(said) <= max(1, len(said) // _RARE)
+            files = [each for each in self._reviewed.files.values() if each.code or each.settings]
+            said = sum(len(self._with_stem(stem, each.path)) for each in files)
+            added = sum(len(each.added) for each in files)
+            self._rare[stem] = 0 < said <= max(1, added // _RARE)
         return self._rare[stem]
-
-
-def _alike(first: str, second: str) -> bool:
-    return first == second or (
-        first[:_PREFIX] == second[:_PREFIX] and min(len(first), len(second)) >= _PREFIX
-    )
