@@ -95,10 +95,27 @@ def test_either_there_is_a_cycle_or_an_order(waits: list[list[int]]) -> None:
         ("1. a\n   - Depends on: 7\n", "bad_dependency", 1),
         ("1. a\n   - Depends on: the parser\n", "bad_dependency", 2),
         ("1. a\n5. b\n", "task_number", 2),
+        ("1. a\n2. b\n   - Depend on: 1\n", "bad_task_field", 3),
+        ("1. a\n   - Filse: a.py\n", "bad_task_field", 2),
+        ("1. a\n- Files: a.py\n", "bad_task_field", 2),
+        ("1. a\n\nWords.\n   - Files: a.py\n", "bad_task_field", 4),
+        ("1. a\n   Files: a.py\n", "bad_task_field", 2),
+        ("1. a\n   - Type: refine\n   - Type: write_tests\n", "bad_task_field", 3),
+        ("1. a\n   - Finding: review.a-t1-1.1:b\n", "bad_task_field", 1),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(text: str, code: str, line: int) -> None:
     assert [(each.code, each.line) for each in read_tasks(text).problems] == [(code, line)]
+
+
+def test_words_that_only_resemble_a_field_are_description() -> None:
+    text = "1. a\n   - Note: keep it small\n   - Tests: none yet\n   A file: see below.\n   - Dependencies: 2\n2. b"
+    found = read_tasks(text)
+    assert found.problems == ()
+    assert (found.tasks[0].depends_on, "Tests: none yet" in found.tasks[0].description) == (
+        (2,),
+        True,
+    )
 
 
 def test_mentions_are_paths_in_backticks_outside_code() -> None:

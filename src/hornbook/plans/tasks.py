@@ -35,21 +35,26 @@ _ITEM = re.compile(
 )
 _NESTED = re.compile(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,6}[.)])[ \t]+(?P<text>\S.*)")
 _FIELD = re.compile(
-    r"\**(?P<name>files?|criteria|criterion|acceptance(?: criteria)?|depends[ -]on|type"
-    r"|finding)\**[ \t]*:\**[ \t]*(?P<value>.*)",
+    r"\**(?P<name>files?|criteria|criterion|acceptance(?: criteria)?|depends(?:[ -]on)?"
+    r"|dependencies|type|finding)\**[ \t]*:\**[ \t]*(?P<value>.*)",
     re.IGNORECASE,
 )
 _DEPENDENCY = re.compile(
     r"(?:tasks?[ \t]*|#|task\.[a-z0-9-]+\.)?(?P<number>\d{1,6})", re.IGNORECASE
 )
 _NONE = frozenset({"none", "nothing", "-", "–"})
+_LIKE_FIELD = re.compile(
+    r"(?P<bullet>[-*+][ \t]+)?\**(?P<name>[a-z][a-z -]{2,19})\**[ \t]*:\**[ \t]*\S.*", re.IGNORECASE
+)
 _FIELD_NAMES = {
     **dict.fromkeys(("file", "files"), "files"),
     **dict.fromkeys(("criteria", "criterion", "acceptance", "acceptance criteria"), "criteria"),
-    **dict.fromkeys(("depends on", "depends-on"), "depends_on"),
+    **dict.fromkeys(("depends on", "depends-on", "depends", "dependencies"), "depends_on"),
     "type": "type",
     "finding": "finding",
 }
+_WRITTEN = ("Files", "Criteria", "Depends on", "Type", "Finding")
+_ONCE = frozenset({"type", "finding"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,7 @@ class _Draft:
     type: TaskType = TaskType.IMPLEMENT_FEATURE
     finding: str = ""
     open_field: str = ""
+    stated: set[str] = field(default_factory=set)
 
 
 def mentions(text: str) -> Iterator[Mention]:
@@ -183,18 +189,25 @@ def _drafts(execution: str, problems: Problems) -> list[_Draft]:
             _continue(drafts[-1], line.rstrip("\r"), number, problems, outside=outside)
         elif drafts and outside and line.strip():
             drafts[-1].open_field = "closed"
+            _tell_unread(line, number, problems)
     return drafts
 
 
 def _continue(draft: _Draft, line: str, number: int, problems: Problems, *, outside: bool) -> None:
     """Take a line below a task's item: a field, an item of the field above, or description."""
     if draft.open_field == "closed":
+        if outside:
+            _tell_unread(line, number, problems)
         return
     nested = _NESTED.fullmatch(line) if outside else None
     stated = _FIELD.fullmatch(nested["text"].strip()) if nested else None
     if stated is not None:
         name = stated["name"].lower()
         draft.open_field = _FIELD_NAMES[name]
+        if draft.open_field in _ONCE and draft.open_field in draft.stated:
+            message = f"`{stated['name']}:` stands twice in a task: keep one."
+            problems.error(number, "bad_task_field", message)
+        draft.stated.add(draft.open_field)
         _give(draft, stated["value"], number, problems)
     elif nested is not None and draft.open_field == "criteria" and len(nested["indent"]) > 3:
         draft.criteria.append(nested["text"].strip())
@@ -205,6 +218,24 @@ def _continue(draft: _Draft, line: str, number: int, problems: Problems, *, outs
         draft.described.append(line.strip() if outside else line)
         if outside:
             _mentioned(draft, line)
+            _tell_unread(line, number, problems)
+
+
+def _tell_unread(line: str, number: int, problems: Problems) -> None:
+    """Tell of a line that reads like a field of a task, misspelt or in a place where it is none."""
+    found = _LIKE_FIELD.fullmatch(line.strip())
+    name = found["name"].strip().lower() if found else ""
+    cutoff = 0.75 if found and found["bullet"] else 1.0
+    near = get_close_matches(name, _FIELD_NAMES, n=1, cutoff=cutoff)
+    if near:
+        wanted = next(
+            each for each in _WRITTEN if _FIELD_NAMES[each.lower()] == _FIELD_NAMES[near[0]]
+        )
+        message = (
+            f"`{name}:` is read as no field here: write `- {wanted}: …` in the lines right below "
+            "the task's item, indented."
+        )
+        problems.error(number, "bad_task_field", message)
 
 
 def _give(draft: _Draft, value: str, line: int, problems: Problems) -> None:
@@ -255,6 +286,9 @@ def _task(number: int, draft: _Draft, count: int, problems: Problems) -> PlanTas
         if not 1 <= each <= count:
             message = f"Task {number} depends on {each}, but there are {count} tasks."
             problems.error(draft.line, "bad_dependency", message)
+    if draft.finding and draft.type is not TaskType.FIX_VIOLATION:
+        message = f"Task {number} has a finding to mend: write `- Type: fix_violation` too."
+        problems.error(draft.line, "bad_task_field", message)
     return PlanTask(
         number=number,
         title=draft.title,
