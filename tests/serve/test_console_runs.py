@@ -145,6 +145,17 @@ def test_a_timeline_has_each_step_once_and_ends_with_the_run(approved: Path) -> 
     assert timeline(events[:cut]).stretches[-1].ended == ""
 
 
+def test_only_a_developer_in_whose_prompt_rules_were_looked_for_is_called_blind(
+    approved: Path,
+) -> None:
+    with client(approved, named=False) as browser:
+        assert page_of(browser, PAGE).text.count("none: a developer is not shown them") == 2
+    with Workspace.open(approved) as work, work.run_book() as book:
+        events = book.events(RUN)
+    seeing = timeline([each for each in events if each.kind != "blindness.checked"]).contexts
+    assert [(each.role, each.blind) for each in seeing[:2]] == [("developer", False)] * 2
+
+
 def test_a_long_wait_takes_little_of_the_width() -> None:
     scale = time_scale([(0.0, 10.0), (100_000.0, 100_010.0)])
     assert len(scale.waits) == 1

@@ -33,6 +33,8 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     moves = (writes({"src/greet.py": BROKEN}), writes({"src/greet.py": GREET}))
     stage = Stage(root, developer=moves, reviewer=(reviews(),), clock=Now())
     assert stage.go().status == "approved"
+    rule = next(root.rglob("sops/greetings.md"))
+    rule.with_name("greetings-again.md").symlink_to(rule.name)  # answered as the rule itself
     with Workspace.open(root) as work:
         work.ingest()
     with client(root, named=False) as found:
@@ -46,6 +48,13 @@ def test_trends_count_reviews_rules_reviewers_and_plans(local: TestClient) -> No
     assert f"/rules/{RULE}" in page.links()
     assert "/plans/hello" in page.links()
     assert local.get("/trends?days=0").status_code == 422
+
+
+def test_totals_count_what_their_heading_names(local: TestClient) -> None:
+    page = page_of(local, "/trends?days=30")
+    assert f"How reviews ended {len(page.answer.text.split('/changes/')) - 1} " in page.text
+    (row,) = csv.DictReader(io.StringIO(local.get("/trends.csv?table=plans").text))
+    assert f'href="/plans/hello#runs">{int(row["tokens"]):,}<' in page.answer.text
 
 
 def test_each_table_is_had_as_csv(local: TestClient) -> None:
@@ -69,5 +78,8 @@ def test_the_neighbourhood_of_an_entity_leads_to_its_neighbours(local: TestClien
     neighbours = [link for link in page.links() if link.startswith("/graph/")]
     assert neighbours
     assert f"/graphql#query=%7B%20entity%28id%3A%20%22{RULE}%22" in page.answer.text
+    (asked,) = [link for link in page.links() if link.startswith("/sparql?")]
+    assert "error" in page_of(local, asked).text, "the severity is among the rows"
+    assert f"/graph/{RULE}" in page_of(local, f"/rules/{RULE}").links()
     page_of(local, neighbours[0])
     page_of(local, "/graph/source.doc.sops.none", status=404)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 from hornbook.commits import git
@@ -70,11 +71,46 @@ class FileCommit:
     subject: str
 
 
+_HeadMark = tuple[bytes, bytes, int]
+
+
+def _head_mark(root: Path) -> _HeadMark | None:
+    """What HEAD is, without asking git: while it is equal, so is the history of HEAD.
+
+    None where that does not lie in plain files at the root's own `.git`.
+    """
+    folder = root / ".git"
+    if any((folder / each).exists() for each in ("reftable", "refs/replace", "info/grafts")):
+        return None
+    try:
+        head = (folder / "HEAD").read_bytes()
+        at = (folder / os.fsdecode(head[5:].strip())).read_bytes() if head[:5] == b"ref: " else head
+    except OSError:
+        return None
+    shallow = folder / "shallow"
+    return head, at, shallow.stat().st_mtime_ns if shallow.exists() else 0
+
+
 def commits_of(root: Path, path: str, most: int) -> tuple[FileCommit, ...]:
     """The last commits of HEAD that touched a file by this path, newest first.
 
     There are none where there is no repository or no commit yet.
     """
+    mark = _head_mark(root)
+    return _listed(root, path, most) if mark is None else _listed_at(root, path, most, mark)
+
+
+@lru_cache(maxsize=1024)
+def _listed_at(
+    root: Path,
+    path: str,
+    most: int,
+    mark: _HeadMark,  # what it is kept by
+) -> tuple[FileCommit, ...]:
+    return _listed(root, path, most)
+
+
+def _listed(root: Path, path: str, most: int) -> tuple[FileCommit, ...]:
     try:
         answer = git.run(
             root,

@@ -69,7 +69,8 @@ def rule_records(
 ) -> list[RuleRecord]:
     """Every rule in force with its answers since a time, the most violated first.
 
-    A rule with no `last` was not cited since then. Reviews `without` do not count.
+    A rule with no `last` was not cited since then; one that reviews get as another, since the text
+    is the same, is left out. Reviews `without` do not count.
     """
     counts: dict[str, Counter[str]] = {rule.id: Counter() for rule in snapshot.rules.enforced}
     last: dict[str, str] = {}
@@ -77,8 +78,14 @@ def rule_records(
         if at >= since and rule in counts and review not in without:
             counts[rule][answer] += 1
             last[rule] = max(at, last.get(rule, ""))
+    texts = {each.text_and_place for each in snapshot.rules.enforced if each.id in last}
+    listed = [
+        each.id
+        for each in snapshot.rules.enforced
+        if each.id in last or each.text_and_place not in texts
+    ]
     return sorted(
-        (_record(rule, counts[rule], last) for rule in counts),
+        (_record(rule, counts[rule], last) for rule in listed),
         key=lambda each: (-each.violated, -each.passed - each.not_applicable, each.id),
     )
 

@@ -48,6 +48,11 @@ class Entry:
     only_includes: bool = False
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def text_and_place(self) -> tuple[str, str]:
+        """What is equal for rules of which a review gets one: the text, and the folder."""
+        return self.sha256, self.path.rpartition("/")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Revision:

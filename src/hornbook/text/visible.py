@@ -48,7 +48,7 @@ def visible(text: str) -> str:
     Tabs, line feeds, a carriage return before a line feed, and a byte order mark at the very
     beginning stay as they are.
     """
-    if text.isascii() and not _SPECIAL.search(text):
+    if text.isascii() and (text.isprintable() or not _SPECIAL.search(text)):
         return text
     mark = text[:1] if text[:1] == "\ufeff" else ""
     return mark + _SPECIAL.sub(_escaped, text[len(mark) :])

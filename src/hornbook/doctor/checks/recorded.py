@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hornbook.doctor.finding import Finding, NotJudged
-from hornbook.doctor.rule_set import Rule, RuleSet
+from hornbook.doctor.rule_set import RuleSet
 from hornbook.review.review_history import bad_records, of_canaries, read_records
 from hornbook.settings.places import Places
 
@@ -34,13 +34,8 @@ def from_records(rules: RuleSet, places: Places) -> Iterator[Finding | NotJudged
     yield from _findings(rules, answers, len(believed))
 
 
-def _text(rule: Rule) -> tuple[str, str]:
-    """What a review gets once of several rules: equal texts that lie beside each other."""
-    return rule.entry.sha256, rule.document.path.rpartition("/")[0]
-
-
 def _findings(rules: RuleSet, answers: dict[str, Counter[str]], reviews: int) -> Iterator[Finding]:
-    answered = {_text(rule) for rule in rules.rules if answers.get(rule.id)}
+    answered = {rule.entry.text_and_place for rule in rules.rules if answers.get(rule.id)}
     for rule in rules.rules:
         counted = answers.get(rule.id, Counter())
         violated, judged = counted["violated"], counted["violated"] + counted["passed"]
@@ -49,7 +44,7 @@ def _findings(rules: RuleSet, answers: dict[str, Counter[str]], reviews: int) ->
             remedy = "Correct the code, or the rule if nobody means to follow it."
             yield Finding("always_violated", rule.path, None, rule.id, message, remedy)
         elif (
-            _text(rule) not in answered
+            rule.entry.text_and_place not in answered
             and reviews >= FEWEST_REVIEWS
             and rule.entry.activation.enforced
         ):

@@ -44,7 +44,10 @@ class StepTokens:
 
 @dataclass(frozen=True, slots=True)
 class SeenContext:
-    """What a step saw: a text by its hash, kept below the plan's folder, and its receipt."""
+    """What a step saw: a text by its hash, kept below the plan's folder, and its receipt.
+
+    `blind` is whether rules were looked for in it, so that a developer is shown none.
+    """
 
     role: str
     agent: str
@@ -55,6 +58,7 @@ class SeenContext:
     path: str
     receipt: str = ""
     rules: tuple[str, ...] = ()
+    blind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +139,14 @@ def _tokens(events: Sequence[Event]) -> Iterator[StepTokens]:
 
 def _contexts(events: Sequence[Event]) -> Iterator[SeenContext]:
     folder = "tasks/plan/artifacts/inputs"
+    looked = set[tuple[object, object]]()
     for event in events:
         data = event.data
         if event.kind == kinds.STARTED and data.get("task"):
             folder = f"tasks/{str(data['task']).rpartition('.')[2]}/artifacts/inputs"
+        place = (data.get("round"), data.get("number"))
+        if event.kind == kinds.SIGHTED:
+            looked.add(place)
         if event.kind == kinds.DEVELOP:
             name = f"{data['run']}-{data['round']}-{data['number']}-developer.md"
             yield SeenContext(
@@ -149,6 +157,7 @@ def _contexts(events: Sequence[Event]) -> Iterator[SeenContext]:
                 int(data["window"]),
                 str(data["prompt_sha256"]),
                 f"{folder}/{name}",
+                blind=place in looked,
             )
         for packet in data.get("packets") or () if event.kind == kinds.ASSEMBLED else ():
             digest = str(packet["prompt_sha256"])

@@ -23,6 +23,7 @@ query neighbourhood($id: ID!, $prefix: String) {
 }
 """
 _QUERY = '{ entity(id: "%s") { id triples { predicate object } } }'
+_SPARQL = "SELECT ?predicate ?value { <%s> ?predicate ?value } ORDER BY ?predicate ?value"
 _WIDE, _HIGH, _DOWN, _ACROSS = 330.0, 26.0, 8.0, 40.0
 _LETTERS = 48
 
@@ -49,6 +50,7 @@ def graph(
         predicate=predicate,
         predicates=sorted({edge["predicate"] for edge in edges}),
         query=quote(_QUERY % entity_id),
+        sparql=quote(_SPARQL % view.work.snapshot().store.names.entity(entity_id)),
         drawing=neighbourhood(entity_id, shown, view.asked_by.prefix) if shown else None,
     )
 

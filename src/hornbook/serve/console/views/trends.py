@@ -51,11 +51,13 @@ def trends(view: Viewing, days: Days = 90) -> HTMLResponse:
     """All tables of a range of days."""
     tables, reviews = _tables(view, days)
     weeks = tables["weeks"].rows
+    totals = {name: len(each.rows) for name, each in tables.items()} | {"weeks": len(reviews)}
     return view.page(
         "trends.html",
         live="graph",
         days=days,
         tables=tables,
+        totals=totals,
         reviews=part_of(reviews, view.query, LISTED, "reviews"),
         drawing=_drawing(weeks) if weeks else None,
     )
@@ -94,7 +96,7 @@ def _tables(view: View, days: int) -> tuple[Mapping[str, TrendTable], list[Any]]
     found = (
         _weeks(reviews),
         _routes(reviews),
-        _rules(view, records),
+        _rules(records),
         _reviewers(view, since),
         _plans(runs),
     )
@@ -140,23 +142,11 @@ def _routes(reviews: Sequence[Mapping[str, Any]]) -> TrendTable:
     return TrendTable("routes", ("route", "rejection", "reviews"), rows)
 
 
-def _rules(view: View, records: Sequence[Mapping[str, Any]]) -> TrendTable:
+def _rules(records: Sequence[Mapping[str, Any]]) -> TrendTable:
     """How reviews answered each rule, the most violated first; those never cited are last."""
-    answered = {each["id"]: each for each in records}
-    never = {each.id for each in view.work.snapshot().rules.enforced} - set(answered)
-    rows = [
-        (
-            each["id"],
-            each["violated"],
-            each["passed"],
-            each["notApplicable"],
-            each["doubted"],
-            each["last"],
-        )
-        for each in answered.values()
-    ]
-    rows.sort(key=lambda row: (-row[1], -row[2], row[0]))
-    rows += [(each, 0, 0, 0, 0, None) for each in sorted(never)]
+    names = ("id", "violated", "passed", "notApplicable", "doubted", "last")
+    rows = [tuple(each[name] for name in names) for each in records]
+    rows.sort(key=lambda row: (row[-1] is None, -row[1], -row[2], row[0]))
     heads = ("rule", "violated", "passed", "not applicable", "doubted", "last")
     return TrendTable("rules", heads, tuple(rows))
 
