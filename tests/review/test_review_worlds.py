@@ -16,20 +16,46 @@ Outcome = tuple[str, tuple[str, ...]]
 APPROVED = {
     "amounts": "a rule about amounts",
     "hide-getattr": "a detour",
-    "d-cache": "no word of the rule is in the code",
+    "e-elixir-other": "a detour",
     "d-i18n": "no word of the rule is in the code",
+    "e-docs": "no word of the rule is in the prose",
     "d-make": "a rule that asks for something",
+    "f-presence": "a rule that asks for something",
     "d-perf": "the line is what half of the rule is about",
+    "e-renamed": "the line is what half of the rule is about",
+    "e-sql": "the line is what half of the rule is about",
+    "e-c": "the line is what half of the rule is about",
+    "e-long": "the line has a word of the rule",
+    "f-k8s": "the line has a word of the rule",
+    "f-shell": "the line is what half of the rule is about",
+    "e-generated": "a search for one of two things",
+    "f-scala": "a search for two of three things",
     "d-proto": "a rule about what was before",
     "d-vague": "a rule of taste",
 }
 STUMBLED = {
     ("honest-large", "search for logging, one quote"),  # the search finds `getLogger(__name__)`
+    ("e-verdicts", "empty feedback"),  # the contract asks for some
+    ("e-absence", "searches"),  # a rule that asks for something is not proved by a search
     # They speak of a line that keeps the rule, and another one has more words of it.
     ("d-csharp", "await only"),
     ("rust-unwrap", "clean, citations form"),
     ("docker", "from and user"),
     ("terraform", "private range"),
+    ("e-docker", "image with a colon and number"),
+    ("e-long", "prose"),
+    ("e-long", "french"),
+    ("f-scala", "either and toRight"),
+    ("f-warnings-only", "pinned"),
+    # Their search is for one sentence of the rule, and lines are about another.
+    ("honest-go", "search only for a named prohibition"),
+    ("f-node", "search for console"),
+    ("f-tools", "returned, search"),
+    # Nothing that they quote or say has a word of the rule.
+    ("d-cache", "the bound"),
+    ("d-vague", "composition and names"),
+    ("d-vague", "a loop line"),
+    ("f-django", "short"),
     ("d-small-real", "mixed passed and not applicable"),  # the quote is one line above the hunk
 }
 
@@ -53,8 +79,8 @@ def test_reviews_over_small_changes_get_what_they_deserve() -> None:
     }
     assert approved == APPROVED.keys()
     assert stumbled.keys() == STUMBLED, stumbled
-    assert sum(each.attack for each in tried) > 120
-    assert sum(not each.attack for each in tried) > 120
+    assert sum(each.attack for each in tried) > 250
+    assert sum(not each.attack for each in tried) > 230
 
 
 @pytest.mark.parametrize("piece", ["select x ", "a: b ? c ", "  ", "import x "])

@@ -26,6 +26,36 @@ _TOLD = re.compile(
     r"""^\W{0,8}(?:(?P<against3>rejected)|(?P<for3>approved))\W*$""",
     re.IGNORECASE | re.MULTILINE,
 )
+# What keeps a change out, said in other words than those of a verdict.
+_LET_IN = (
+    r"(?:(?:be\s+|get\s+)?(?:merged|landed|shipped|released|deployed|accepted|integrated|approved)|"
+    r"(?:merge|land|ship|proceed)|go\s+(?:in|out|live|through|forward|ahead))\b"
+)
+_NOT = r"(?:cannot|can['’]t|must\s*n[o'’]t|should\s*n[o'’]t|may\s+not|shall\s+not|is\s+not\s+to)"
+_SOME_CHANGE = (
+    r"(?:this|it|(?:this|the)\s+(?:change|pr|patch|diff|commit|work|branch|merge)|merging|landing)"
+)
+_MENDED = (
+    r"(?:fixed|changed|corrected|resolved|addressed|reworked|rewritten|removed|repaired|solved)"
+)
+_HELD_BACK = (
+    rf"\b{_SOME_CHANGE}\s+{_NOT}\s+(?:yet\s+)?{_LET_IN}|"
+    r"\b(?:do\s+not|don['’]t)\s+(?:yet\s+|ever\s+|just\s+)?(?:merge|land|ship|approve)\b|"
+    rf"(?:^|[.!?:;,–—-]\s*|\b{_SOME_CHANGE}\s+is\s+)not\s+(?:yet\s+)?ready\b|"
+    rf"\b{_SOME_CHANGE}\s+isn['’]t\s+(?:yet\s+)?ready\b|"
+    rf"\bhold\s+off\b|\b(?:hold|park|shelve|postpone|pause|stop)\s+{_SOME_CHANGE}\b|"
+    r"\b(?:blockers?|show-?stoppers?|deal-?breakers?|must[- ]fix(?:es)?|blocking\s+"
+    r"(?:issues?|problems?|comments?|findings?|concerns?|defects?))\b|"
+    r"\b(?:must|has\s+to|have\s+to|needs?\s+to|should|ought\s+to)\s+(?:first\s+)?be\s+"
+    rf"{_MENDED}\b[^.\n]{{0,40}}\b(?:first\b|(?:before|prior\s+to)\s+(?:{_SOME_CHANGE}|we|i|"
+    r"merge|approv\w+|shipping|going)\b)|"
+    rf"\bbefore\s+{_SOME_CHANGE}\s+(?:can|may|could)\s+{_LET_IN}|"
+    r"\b(?:i|we)(?:['’]d|['’]ll|\s+would|\s+will)\s+(?:have\s+to\s+)?revert\s+(?:this|it)\b|"
+    r"\b(?:needs?|requires?|wants?)\s+(?:another|a\s+second|one\s+more|a\s+new)\s+"
+    r"(?:round|pass|iteration|revision|attempt|version)\b|"
+    r"\bback\s+to\s+(?:the\s+)?(?:authors?|developers?|drawing\s+board)\b|"
+    r"^[-−–][12](?=\s*(?:$|[.,!]|from\b))|\b(?:vote|review|score)\s*:?\s*[-−–][12]\b"
+)
 # What nobody says who approves. That an input is rejected says nothing of the change.
 _CHANGE = r"(?:this|it|the (?:change|pr|patch|diff|commit|work)|(?:change|pr|patch|diff|commit))"
 _AGAINST = re.compile(
@@ -37,7 +67,7 @@ _AGAINST = re.compile(
     rf"""to\s+(?:approve|merge|sign))\b|"""
     rf"""\b{_CHANGE}\s+(?:must|should|has to|needs to|ought to)\s+be\s+rejected\b|"""
     rf"""\bthe (?:change|pr|patch|diff|commit) is rejected\b|"""
-    rf"""\b(?:do not|don['’]t|cannot|can['’]t|must not|should not|shouldn['’]t)\s+(?:be\s+)?"""
+    rf"""\b(?:cannot|can['’]t|must not|should not|shouldn['’]t)\s+(?:be\s+)?"""
     rf"""(?:merged?|approved?|shipped?)\b|"""
     rf"""\bnot\s+(?:ready|safe|fit)\s+(?:to|for)\s+(?:be\s+)?(?:merg|production|ship|approv)\w*|"""
     rf"""\b(?:requesting|request)\s+changes\b|(?<!\bno )\bchanges\s+(?:are\s+)?requested\b|"""
@@ -50,7 +80,7 @@ _AGAINST = re.compile(
     rf"""rework)\s+before\b|"""
     rf"""\b(?:before|until)\s+(?:this|it|the (?:change|pr|patch))\s+(?:can|may|"""
     rf"""could)\s+be\s+(?:merged|approved|shipped)\b|"""
-    rf"""^\W*block(?:er|ing)\s*:|{REJECTING}|"""
+    rf"""^\W*block(?:er|ing)\s*:|{REJECTING}|{_HELD_BACK}|"""
     rf"""\bmust be fixed before\b|\bthis is a rejection\b|^\W*nack\b|"""
     rf"""\brejection_type\b{_MARKS}[:=]{_MARKS}(?:fixable|misscoped|architectural|too_big)\b|"""
     rf"""\b(?:approved?|passed|mergeable){_MARKS}[:=]{_MARKS}(?:false|no)\b|"""
@@ -98,12 +128,22 @@ _BROKEN = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"\b(?:nothing|not|no|never|none|nor|without|don['’]t)\b[^,;:]*$", re.IGNORECASE
+    r"\b(?:nothing|not|no|non|never|none|nor|without|zero|0|don['’]t|former|earlier|previous)\b"
+    r"(?:(?!\bbut\b|\s-+\s)[^,;:–—])*$",
+    re.IGNORECASE,
+)
+# What is counted and not there, or was there and is not any more: `blockers: none`.
+_SETTLED = re.compile(
+    r"^\W*(?:none|no|nil|0|n/a|keine|aucun\w*|ningun\w*)\b|"
+    r"\b(?:is|are|was|were|has been|have been|now|all)\s+(?:now\s+|all\s+)?"
+    r"(?:fixed|gone|resolved|addressed|solved|settled|mended)\b",
+    re.IGNORECASE,
 )
 # A condition that holds for what follows: `ask if we reject it`. After a pause or a conclusion it
 # holds no longer: `if merged, it breaks: do not merge`.
 _CONDITION = re.compile(r"\b(?:if|unless|wenn|si|falls)\b", re.IGNORECASE)
 _PAUSE = re.compile(r"[,;:()–—]|\s-+\s|\b(?:and|but|so|then|therefore)\b", re.IGNORECASE)
+_AWAITED = re.compile(r"\b(?:until|till|before|once|unless|when|after|if)\b", re.IGNORECASE)
 _NEAR = 40
 _SENTENCE_END = re.compile(r"[.!?\n]")
 MOST_TOLD = 200
@@ -147,6 +187,9 @@ def _is_denied(said: re.Match[str]) -> bool:
     if "would" in said[0].lower() and _CONDITIONAL.search(before + after):
         return True
     if _CONDITION.search(_PAUSE.split(before)[-1]):
+        return True
+    settled = _SETTLED.search(after)
+    if settled is not None and not _AWAITED.search(after[: settled.start() + 1]):
         return True
     return _DENIED.search(before[-_NEAR:]) is not None
 

@@ -18,6 +18,7 @@ from hornbook.review.evidence.bearing import (
     MOST_LISTED,
     added_forbidden,
     bears,
+    is_foreign,
     is_unrelated,
     said_beside,
     taken_away,
@@ -214,9 +215,14 @@ class IntegrityCheck:
                 f"{line[0]}:{line[1]}: a person decides."
             )
             yield ReviewProblem("beside_the_rule", rule.id, said)
-        elif answer.entry.status is Status.PASSED and is_unrelated(
-            answer.entry, answer.resolved, rule, self._reviewed, self._subjects
-        ):
+            return
+        facts = (answer.entry, answer.resolved, rule, self._reviewed, self._subjects)
+        if answer.entry.status is not Status.PASSED or not is_unrelated(*facts):
+            return
+        if is_foreign(*facts):
+            said = "Neither its quotes nor its words have a word of the rule: a person decides."
+            yield ReviewProblem("beside_the_rule", rule.id, said)
+        else:
             said = "no word of the rule is in what is quoted for it: does it speak of the rule?"
             self.warnings.append(ReviewProblem("unrelated_quote", rule.id, said))
 

@@ -29,7 +29,8 @@ from hornbook.review.evidence.resolution import (
     shown,
     visible_letters,
 )
-from hornbook.review.evidence.subjects import Lines, Subjects
+from hornbook.review.evidence.search import finder
+from hornbook.review.evidence.subjects import Lines, Subjects, shares_word
 from hornbook.review.judgement import Citation, Excuse, JudgedUnit, SopEntry, Status
 from hornbook.text.globs import parse_set
 
@@ -38,6 +39,8 @@ NEAR = 10
 """Lines of a place that somebody who cites it has in view."""
 IN_VIEW = 20
 """The same where it is enough to have seen some line that a rule is about."""
+FEWEST_LINES = 7
+"""Added lines from which on it can be told that an answer has nothing to do with its rule."""
 SHORTEST_PIECE = 6
 """Letters of a piece of code that say which line is meant."""
 _LINE_SAID = re.compile(rf"(?<!\w)(?:{LINE})\s{{0,2}}(\d{{1,6}})(?![\d-])", re.IGNORECASE)
@@ -278,7 +281,8 @@ def unspoken(
 ) -> tuple[str, int] | None:
     """A line that a rule is about, if there are some and an answer speaks of none of them.
 
-    A search that proves something looked at all of them. Where nearly every line is meant, none is.
+    A search looked at all lines for what it can find, and so speaks for the sentences that forbid
+    that. Where nearly every line is meant, none is.
     """
     lost = subjects.removed(reviewed.rules.get(unit.id, ""), unit.bound)
     seen = {each.path for each in resolved.places if each.old} | set(resolved.files)
@@ -288,11 +292,12 @@ def unspoken(
     if _TESTS.search(reviewed.rules.get(unit.id, "")) is None:
         files = [path for path in files if not is_test(path)] or files
     rule = reviewed.rules.get(unit.id, "")
-    if resolved.searched:
-        return None
-    closest = subjects.closest(rule, files)
+    proved = finder(entry.search.pattern) if resolved.searched and entry.search else None
+    closest = subjects.closest(rule, files, proved)
     if closest and not closest & _spoken(entry, resolved, reviewed, closest):
         return min(closest)
+    if resolved.searched:
+        return None
     about, titles = subjects.lines(rule, files)
     meant = Lines().union(*about, *titles)
     added = sum(len(reviewed.files[path].added) for path in files)
@@ -313,6 +318,28 @@ def is_unrelated(
         return False
     related = subjects.related(reviewed.rules.get(unit.id, ""), files)
     return not related & _spoken(entry, resolved, reviewed, related)
+
+
+def is_foreign(
+    entry: SopEntry, resolved: Resolved, unit: JudgedUnit, reviewed: Reviewed, subjects: Subjects
+) -> bool:
+    """Whether an unrelated answer could stand below any rule: it has not one word of its own.
+
+    In a few lines everything is near, and a section of a large rule may be about other things
+    than code, such as how to set up a machine.
+    """
+    files = to_cover(unit.files, reviewed)
+    rule = reviewed.rules.get(unit.id, "")
+    if (
+        unit.unit is not None
+        or sum(len(reviewed.files[path].added) for path in files) < FEWEST_LINES
+    ):
+        return False
+    said = entry.evidence
+    for place in resolved.places:
+        said = said.replace(place.path, " ")
+    words = subjects.sharing(rule, files)
+    return not words & _spoken(entry, resolved, reviewed, words) and not shares_word(rule, said)
 
 
 def _spoken(entry: SopEntry, resolved: Resolved, reviewed: Reviewed, lines: Lines) -> Lines:

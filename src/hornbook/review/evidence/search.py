@@ -309,6 +309,27 @@ class SearchResult:
     supports: bool = False
 
 
+def finder(pattern: str) -> Callable[[str], bool]:
+    """Whether the pattern would find a piece of forbidden code, however it is written."""
+    compiled = regex.compile(pattern, regex.MULTILINE)
+
+    # What is tied to the end of a line must find code that has something behind it.
+    ends = re.search(r"(?<!\\)\$", pattern) is not None
+    named = set() if ends else set(re.findall(r"\w+", _ESCAPE.sub(" ", pattern)))
+
+    def finds(code: str) -> bool:
+        if code in named:
+            return True
+        try:
+            ways = (way for way in ways_to_write(code) if not ends or way.endswith("x"))
+            found = (compiled.search(way, timeout=EXAMPLE_SECONDS) for way in ways)
+            return any(each is not None for each in found)
+        except TimeoutError:
+            return False
+
+    return finds
+
+
 class Searches:
     """Runs the searches of one review; after one that takes too long it runs no other.
 
@@ -335,7 +356,7 @@ class Searches:
         wrong = next(self._wrong(search, rule, chosen, forbidden), None)
         if wrong is not None:
             return SearchResult((wrong,))
-        proves = any(map(self._finds(search.pattern), forbidden))
+        proves = any(map(finder(search.pattern), forbidden))
         doubtful = list(self._misses(search, chosen, forbidden) if proves else ())
         doubtful += self._doubtful(search, rule, chosen, forbidden, proves=proves)
         supports = not forbidden and not doubtful and forbids(text)
@@ -345,7 +366,7 @@ class Searches:
         self, search: Search, chosen: Sequence[str], forbidden: Sequence[str]
     ) -> Iterator[tuple[str, str]]:
         """What the rule forbids, stands in the code all the same, and the pattern does not find."""
-        about = filter(self._finds(search.pattern), forbidden)
+        about = filter(finder(search.pattern), forbidden)
         for code in about:
             for path in chosen:
                 for number, line in enumerate(self._changed[path].split("\n"), 1):
@@ -353,27 +374,6 @@ class Searches:
                         said = f"the search for {search.pattern!r} does not find `{code}`, which "
                         yield "narrow_search", f"{said}the rule forbids and {path}:{number} has."
                         return
-
-    @staticmethod
-    def _finds(pattern: str) -> Callable[[str], bool]:
-        """Whether the pattern would find a piece of forbidden code, however it is written."""
-        compiled = regex.compile(pattern, regex.MULTILINE)
-
-        # What is tied to the end of a line must find code that has something behind it.
-        ends = re.search(r"(?<!\\)\$", pattern) is not None
-        named = set() if ends else set(re.findall(r"\w+", _ESCAPE.sub(" ", pattern)))
-
-        def finds(code: str) -> bool:
-            if code in named:
-                return True
-            try:
-                ways = (way for way in ways_to_write(code) if not ends or way.endswith("x"))
-                found = (compiled.search(way, timeout=EXAMPLE_SECONDS) for way in ways)
-                return any(each is not None for each in found)
-            except TimeoutError:
-                return False
-
-        return finds
 
     def _chosen(self, paths: Sequence[str]) -> list[str]:
         globs = parse_set(paths) if paths else None
@@ -408,7 +408,7 @@ class Searches:
         if sum(letter.isalnum() for letter in plain) >= FEWEST_LETTERS:
             return ""
         try:
-            finds = self._finds(pattern)
+            finds = finder(pattern)
             if not finds("") and any(map(finds, forbidden)):
                 return ""
         except regex.error as problem:

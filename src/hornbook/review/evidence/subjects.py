@@ -10,7 +10,7 @@ about was not written with them in view.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from unicodedata import normalize
@@ -20,6 +20,7 @@ from hornbook.review.evidence.ban_phrases import PLAINLY
 from hornbook.review.evidence.changed_files import Reviewed
 from hornbook.review.evidence.file_kinds import words_of
 from hornbook.review.evidence.marked_text import Passage, passages
+from hornbook.review.evidence.prohibitions import forbids
 
 _SHORTEST_CODE = 3
 _SHORTEST_STEM = 4
@@ -30,6 +31,8 @@ _RARE = 4
 _TELLING, _MOST, _HALF = 1.0, 0.5, 0.5
 """A sentence tells which line is meant if one line alone has some word of it, and if no other
 sentence says much more. The lines with half as much of it as the first are meant too."""
+_PLAINLY_TELLING = 1.5
+"""The same beside a search, which has looked at every line for something."""
 _PIECE, _OVERLAP = 1000, 200
 """Letters of a line that a form is looked for in at once: some take time with their square."""
 _LONGEST = 600
@@ -316,6 +319,13 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _PARTS = re.compile(r"[A-Z]?[a-zà-ÿ]{3,}|[A-Z]{3,}")
 _OWNER = re.compile(r"[\w$]+(?:\.|::|->)(?=\w)")
 """Whose a name is: of `fmt.Println` the `fmt`, which says nothing of what is forbidden."""
+_ASKS = re.compile(
+    r"\b(?:must|shall|should|needs?|each|every|all|always|only|has|have|is|are|comes?|goes|gets?|"
+    r"carr(?:y|ies)|holds?|takes?|returns?|uses?)\b",
+    re.IGNORECASE,
+)
+_BRITISH = re.compile(r"(?<=\w\w)our(?=\w{0,3}$)")
+_NAMES = re.compile(r"[^\W\d]\w+")
 _PLURAL = re.compile(r"(?<=\w\w)ies$")
 _ENDING = re.compile(r"(?:ations?|ations|ings?|ers?|ed|es|s|e|en|er)$")
 
@@ -334,6 +344,7 @@ class Order:
     removes: bool = False
     title: bool = False
     words: frozenset[str] = frozenset()
+    asks: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -352,6 +363,23 @@ def orders(text: str) -> tuple[Order, ...]:
     return tuple(dict.fromkeys(each for each in found if each.is_known))
 
 
+def shares_word(rule: str, text: str) -> bool:
+    """Whether a text has a word that stands in a rule.
+
+    What keeps a rule that only forbids has nothing of it, so that nobody can tell; nor of a rule
+    that asks for nothing in words that are known.
+    """
+    if not any(each.asks for each in orders(rule)):
+        return True
+    stems = {*_stems(text, _WORD), *_stems(text, _PARTS)}
+    named = any(code in text for each in orders(rule) for code in each.codes)
+    return named or not stems.isdisjoint(_own_words(rule))
+
+
+def _own_words(rule: str) -> set[str]:
+    return {word for each in orders(rule) for word in each.words | each.stems}
+
+
 def _order(passage: Passage) -> Order:
     said, codes = passage.text[:_LONGEST], passage.codes
     numbers = [int(each) for each in re.findall("\ue000(\\d+)\ue001", said)]
@@ -362,13 +390,14 @@ def _order(passage: Passage) -> Order:
     stems = frozenset(_stems(words, _WORD))
     of_code = " ".join(_OWNER.sub("", codes[each]) for each in numbers)
     words_and_code = stems | frozenset(_stems(of_code, _PARTS))
-    return Order(named, subjects, stems, removes, passage.title, words_and_code)
+    asks = _ASKS.search(words) is not None and not (passage.title or forbids(words))
+    return Order(named, subjects, stems, removes, passage.title, words_and_code, asks)
 
 
 def _stems(text: str, form: re.Pattern[str]) -> Iterator[str]:
     for word in form.findall(_plain(text)):
         small = word.lower()
-        stem = _ENDING.sub("", _PLURAL.sub("y", small))
+        stem = _ENDING.sub("", _PLURAL.sub("y", _BRITISH.sub("or", small)))
         stem = stem if len(stem) >= _SHORTEST_STEM else small
         if small not in _FILLERS and len(stem) >= _SHORTEST_STEM:
             yield stem[:_PREFIX]
@@ -424,6 +453,16 @@ class Subjects:
             found |= self._common(order, known)
         return found
 
+    def sharing(self, text: str, paths: Iterable[str]) -> Lines:
+        """Every added line that has one word of a rule, however many others have it too."""
+        stems = _own_words(text)
+        return {
+            (path, number)
+            for path in paths
+            for stem in stems
+            for number in self._with_stem(stem, path)
+        }
+
     def _common(self, order: Order, paths: Iterable[str]) -> Lines:
         """The lines of those subjects of a sentence that nearly every change has."""
         names = [name for name in order.subjects if name in _COMMON]
@@ -445,20 +484,37 @@ class Subjects:
             return file is not None
         names = {name for each in about for name in each.subjects}
         kept = Counter(line.strip() for line in self._reviewed.lines(path, old=False))
-        return any(
-            any(_is_about(name, line) for name in names) and not kept[line] for line in file.removed
+        gone = [line for line in file.removed if line.strip() and not kept[line]]
+        return any(_is_about(name, line) for line in gone for name in names) or any(
+            not self._is_rewritten(line, path) for line in gone
         )
 
-    def closest(self, text: str, paths: Iterable[str]) -> Lines:
+    def _is_rewritten(self, line: str, path: str) -> bool:
+        """Whether an added line has most of the words of a removed one, or it has none."""
+        words = set(_NAMES.findall(line))
+        lines = self._reviewed.lines(path, old=False)
+        added = (lines[number - 1] for number in self._reviewed.files[path].added)
+        return not words or any(
+            2 * len(words.intersection(_NAMES.findall(each))) >= len(words) for each in added
+        )
+
+    def closest(
+        self, text: str, paths: Iterable[str], proved: Callable[[str], bool] | None = None
+    ) -> Lines:
         """The added lines that have most in common with a sentence of a rule.
 
         Code that a sentence names and words of it count, the more the fewer lines have them. Who
-        has looked for what the rule is about has come upon these lines first.
+        has looked for what the rule is about has come upon these lines first. Sentences with code
+        that is `proved` not to be there are left out.
         """
         known = list(paths)
-        weighed = [self._weights(each, known) for each in orders(text) if not each.title]
+        said = [each for each in orders(text) if not each.title]
+        if proved is not None:
+            said = [each for each in said if not any(map(proved, each.codes))]
+        weighed = [self._weights(each, known) for each in said]
         most = [max(each.values(), default=0.0) for each in weighed]
-        least = max(_TELLING, _MOST * max(most, default=0.0))
+        telling = _TELLING if proved is None else _PLAINLY_TELLING
+        least = max(telling, _MOST * max(most, default=0.0))
         return {
             line
             for weights, top in zip(weighed, most, strict=True)
