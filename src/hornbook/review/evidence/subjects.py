@@ -213,7 +213,7 @@ _SUBJECTS = {
     "checks of callers": _Subject(
         r"permissions?\b|authori[sz]\w+|authenticat\w+|callers?\b|access (?:control|check)\w*|"
         r"roles?\b|login\w*|berechtig\w*|autoris\w+|permisos?\b|权限|認可",
-        r"(?i:permission|authori|authent|\bauth|role|login|@router|@app\.|@(?:get|post|put|"
+        r"(?i:permission|authori|authent|\bauth|role|login|denied|\bdeny|admin|allowed|@router|@app\.|@(?:get|post|put|"
         r"delete|patch)\w*|require_|guard|middleware|\.(?:get|post|put|delete|"
         r"patch)\s*\(\s*[\"'/])",
     ),
@@ -325,7 +325,6 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _BRITISH = re.compile(r"(?<=\w\w)our(?=\w{0,3}$)")
-_NAMES = re.compile(r"[^\W\d]\w+")
 _PLURAL = re.compile(r"(?<=\w\w)ies$")
 _ENDING = re.compile(r"(?:ations?|ations|ings?|ers?|ed|es|s|e|en|er)$")
 
@@ -484,18 +483,8 @@ class Subjects:
             return file is not None
         names = {name for each in about for name in each.subjects}
         kept = Counter(line.strip() for line in self._reviewed.lines(path, old=False))
-        gone = [line for line in file.removed if line.strip() and not kept[line]]
-        return any(_is_about(name, line) for line in gone for name in names) or any(
-            not self._is_rewritten(line, path) for line in gone
-        )
-
-    def _is_rewritten(self, line: str, path: str) -> bool:
-        """Whether an added line has most of the words of a removed one, or it has none."""
-        words = set(_NAMES.findall(line))
-        lines = self._reviewed.lines(path, old=False)
-        added = (lines[number - 1] for number in self._reviewed.files[path].added)
-        return not words or any(
-            2 * len(words.intersection(_NAMES.findall(each))) >= len(words) for each in added
+        return any(
+            any(_is_about(name, line) for name in names) and not kept[line] for line in file.removed
         )
 
     def closest(
@@ -575,9 +564,11 @@ class Subjects:
         """The added lines of a file that have a word which begins so."""
         if path not in self._stems:
             found: dict[str, set[int]] = {}
-            lines = self._reviewed.code_of(path).told
+            lines = self._reviewed.code_of(path)
             for number in self._reviewed.files[path].added:
-                for each in _stems(lines[number - 1], _PARTS) if number <= len(lines) else ():
+                if number > len(lines.told) or _ONLY_TEXT.match(lines.code[number - 1]):
+                    continue
+                for each in _stems(lines.told[number - 1], _PARTS):
                     found.setdefault(each, set()).add(number)
             self._stems[path] = {stem: frozenset(lines) for stem, lines in found.items()}
         return self._stems[path].get(stem, frozenset())
