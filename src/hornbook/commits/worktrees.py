@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.commits.change import Touched, touched
-from hornbook.commits.git import commit
+from hornbook.commits.content import SUBMODULE
+from hornbook.commits.git import commit, entries_of
 from hornbook.commits.git_tampering import Seal, seal
 from hornbook.commits.trees import DEPENDENCIES, KEPT_BESIDE, link_dependencies, top_of
 from hornbook.commits.writer import common_folder, write
@@ -188,12 +189,17 @@ def change_set(
         environment = {**worktree.environment, "GIT_INDEX_FILE": str(place / "index")}
         write(worktree.path, "read-tree", start, environment=environment)
         outside = [f":(top,exclude,glob)**/{name}{end}" for name in HIDDEN for end in ("", "/**")]
-        submodules = _submodules(worktree, environment)
-        outside += [f":(top,exclude,literal){os.fsdecode(each)}" for each in submodules]
+        submodules = _submodules(worktree, start)
+        outside += [f":(top,exclude,literal){each}" for each in submodules]
         write(worktree.path, "add", "-u", "--", ":(top)", *outside, environment=environment)
         if submodules:
             moved = ("update-index", "-z", "--remove", "--stdin")
-            write(worktree.path, *moved, stdin=b"\0".join(submodules), environment=environment)
+            write(
+                worktree.path,
+                *moved,
+                stdin=b"\0".join(map(os.fsencode, submodules)),
+                environment=environment,
+            )
         untracked = _untracked(worktree, environment)
         nested = tuple(path.rstrip("/") for path in untracked if path.endswith("/"))
         wanted = [path for path in untracked if _is_work(worktree, path, made_by_gates)]
@@ -207,15 +213,13 @@ def change_set(
     return ChangeSet(start, tree, files, _intruding(worktree.path), nested)
 
 
-def _submodules(worktree: Worktree, environment: dict[str, str]) -> list[bytes]:
-    """The submodules of the index, which must not be looked into.
+def _submodules(worktree: Worktree, start: str) -> list[str]:
+    """The submodules of a commit, which must not be looked into.
 
     To see whether one is changed, `git add` asks the repository inside of it, and that one may
     have been put there to have git run its filters and monitors.
     """
-    printed = write(worktree.path, "ls-files", "-z", "--stage", environment=environment)
-    entries = (each for each in printed.split(b"\0") if each.startswith(b"160000 "))
-    return [each.partition(b"\t")[2] for each in entries]
+    return [each.path for each in entries_of(worktree.root, start) if each.mode == SUBMODULE]
 
 
 def _untracked(worktree: Worktree, environment: dict[str, str]) -> list[str]:
