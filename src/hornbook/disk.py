@@ -70,6 +70,11 @@ def temporary_folder(what: str, inside: Path | None = None) -> Iterator[Path]:
         yield Path(made).resolve()
 
 
+def is_temporary(path: Path) -> bool:
+    """Whether a path is a temporary folder of ours, by its name."""
+    return path.match(f"{PREFIX}*-*-*")
+
+
 def sweep(folder: Path, older_than: float = STALE) -> None:
     """Remove temporary folders of ours whose process died before it could."""
     import shutil  # noqa: PLC0415  # start-up: most commands make no folder

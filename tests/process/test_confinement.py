@@ -2,8 +2,10 @@
 
 import os
 import shlex
+import shutil
 import socket
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 from hornbook.agents.assignment import Role
 from hornbook.agents.command import AgentSurroundings, confinement_of
+from hornbook.disk import temporary_folder
 from hornbook.errors import UsageError
 from hornbook.gates.gate import Gate, GateStatus
 from hornbook.gates.gate_confinement import GateShell
@@ -232,7 +235,7 @@ def test_gates_run_confined_by_the_shell_that_they_are_given(
     assert (tree(root) / "ok").exists()
     assert (root / "app.py").read_text() == "print('app')\n"
     warnings = shell.warnings({"PATH": os.environ["PATH"]})
-    told = [True, False] if machine.bubblewrap is None else []
+    told = [True, False, False] if machine.bubblewrap is None else []
     assert ["unix sockets" in each for each in warnings] == told
 
 
@@ -337,7 +340,6 @@ def test_landlock_reads_everything_but_what_is_hidden(root: Path) -> None:
     for path in hidden:
         assert str(path) not in read
         assert not any(path.is_relative_to(each) for each in read)
-    assert landlock(Confinement(root), root, apart=True).keys() == {"write", "network", "apart"}
 
 
 def test_landlock_allows_nothing_through_a_link_beside_what_is_hidden(root: Path) -> None:
@@ -356,13 +358,18 @@ def test_a_machine_that_confines_nothing_says_so(tmp_path: Path) -> None:
     assert "nothing confines commands on this machine" in confined.warnings[0]
 
 
-@pytest.mark.parametrize(("version", "word"), [(3, "cannot take"), (4, "not UDP")])
-def test_landlock_says_what_it_cannot_hold(tmp_path: Path, version: int, word: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "word", "count"), [(2, "cannot take", 5), (3, "cannot take", 4), (4, "not UDP", 4)]
+)
+def test_landlock_says_what_it_cannot_hold(
+    tmp_path: Path, version: int, word: str, count: int
+) -> None:
     machine = Machine(None, version, apart=False)
     confinement = Confinement(tmp_path, network=False)
     confined = confine(["true"], confinement, scratch=tmp_path, machine=machine)
     assert confined.means is Means.LANDLOCK
-    assert [word in warning for warning in confined.warnings] == [False, False, True]
+    assert [word in warning for warning in confined.warnings] == [*(False,) * (count - 1), True]
+    assert any("being ended" in warning for warning in confined.warnings)
     assert confined.reach is Reach.HOST
 
 
@@ -436,6 +443,33 @@ def test_a_socket_outside_of_run_and_tmp_is_shut_by_bubblewrap(root: Path, tmp_p
         confinement = Confinement(tree(root), hidden=(place,))
         ended = run([PYTHON, "-c", code], confinement, machine, tmp_path)
     assert ended.code == 1
+
+
+def test_temporary_files_of_others_are_hidden_wherever_they_lie(
+    root: Path, tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = Path(tempfile.mkdtemp(prefix="elsewhere-", dir="/var/tmp"))
+    try:
+        monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+        write(temporary, {"hornbook-agent-1-x/prompt.md": "Errors MUST say what failed.\n"})
+        confinement = confinement_of(Role.DEVELOPER, tree(root), around(root))
+        read = ("cat", str(temporary / "hornbook-agent-1-x/prompt.md"))
+        assert run(read, confinement, machine, tmp_path).code != 0
+        assert run(("cat", str(tree(root) / "app.py")), confinement, machine, tmp_path).code == 0
+    finally:
+        shutil.rmtree(temporary)
+
+
+def test_gates_do_not_read_the_temporary_files_of_agents(
+    root: Path, tmp_path: Path, machine: Machine
+) -> None:
+    (tmp_path / "scratch").mkdir()
+    shell = GateShell(tree(root), tmp_path / "scratch", machine, shown=(root,))
+    with temporary_folder("agent") as other:
+        (other / "prompt.md").write_text("Errors MUST say what failed.\n", encoding="utf-8")
+        gates = [Gate("read", f"cat {other}/prompt.md"), Gate("tree", "cat app.py")]
+        report = run_gates(gates, tree(root), logs=tmp_path / "logs", wrap=shell)
+    assert [each.status for each in report.gates] == [GateStatus.FAILED, GateStatus.PASSED]
 
 
 def test_a_home_of_its_own_shows_what_was_asked_for(

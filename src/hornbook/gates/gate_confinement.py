@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hornbook.disk import temporary_folder
+from hornbook.disk import is_temporary, temporary_folder
 from hornbook.errors import UsageError
 from hornbook.gates.gate import Gate, GateReport, GateStatus
 from hornbook.gates.gate_list import GateList
@@ -137,7 +137,7 @@ class GateShell:
             network=network,
             home=self.home,
             temporary=temporary,
-            seen=self._seen(environment) if wrapped else (),
+            seen=self._seen(environment),
             variables=self._variables(gate, environment, TMP if wrapped else str(temporary)),
         )
         return confine(argv, confinement, scratch=temporary, machine=self.machine)
@@ -163,12 +163,12 @@ class GateShell:
         """What lies in the real /tmp: tools, repositories and virtualenvs may be among it.
 
         Where there is very much, those alone that the environment or we name. A folder in which a
-        server listens is no tool.
+        server listens is no tool, nor is one of ours: prompts and log-ins of agents lie there.
         """
         serving = {str(parent) for each in listening_sockets() for parent in each.parents}
         with os.scandir(TMP) as entries:  # as text: there may be thousands
             found = sorted(each.path for each in filter(_is_plain, entries))
-        found = [each for each in found if each not in serving]
+        found = [each for each in found if each not in serving and not is_temporary(Path(each))]
         if len(found) > _MOST_SEEN:
             needed = _named_paths(environment)
             needed += [each.resolve() for each in (self.tree, *self.shown, *needed)]

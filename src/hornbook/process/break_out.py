@@ -3,7 +3,8 @@
 Its argument is JSON with what it may try itself at, all of it made for this and harmless: `etc` a
 file to make, `home` one to read, `git` one to write, `mode` one that can be read, `port` a server
 on loopback, `socket` and `abstract` two more, `process` one that sleeps, `memory` the number of
-what it shares. It prints one JSON object, true for each way out.
+what is shared, `key` that of a key, `terminal` one, `other` a file of another call. It
+prints one JSON object, true for each way out.
 """
 
 import ctypes
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 REMOUNT = 32
 ATTACH, DETACH = 16, 17
 WAIT = 5
+KEYCTL = {"x86_64": 250, "aarch64": 219}.get(os.uname().machine, -1)
+READ_KEY = 11
+VIRTUAL_MACHINES = 40
 
 
 def main(argument: str) -> None:
@@ -36,6 +40,12 @@ def main(argument: str) -> None:
         "ptrace": lambda: _traced(given["process"]),
         "kill_outside": lambda: os.kill(given["process"], 0),
         "shared_memory": lambda: _checked(min(0, _libc().shmget(given["memory"], 0, 0))),
+        "read_key": lambda: _checked(
+            min(0, _libc().syscall(KEYCTL, READ_KEY, given["key"], None, 0))
+        ),
+        "vm_socket": lambda: socket.socket(VIRTUAL_MACHINES, socket.SOCK_STREAM).close(),
+        "terminal": lambda: os.close(os.open(given["terminal"], os.O_RDONLY | os.O_NOCTTY)),
+        "other_calls": lambda: open(given["other"]).close(),  # noqa: PTH123  # as above
         "change_mode": lambda: os.chmod(given["mode"], 0o640),  # noqa: PTH101  # pathlib would have to be found inside
         "git_write": lambda: open(given["git"], "a").close(),  # noqa: PTH123  # as above
     }

@@ -30,6 +30,9 @@ from hornbook.process.shell_command import run_command
 BREAK_OUT = Path(__file__).with_name("break_out.py")
 _SECONDS = 300
 _MAKE, _REMOVE = 0o1000, 0
+_ADD_KEY = {"x86_64": 248, "aarch64": 217}
+_KEYCTL = {"x86_64": 250, "aarch64": 219}
+_USER, _REVOKE, _SET_RIGHTS, _FOR_THE_USER = -4, 3, 5, 0x3F3F0000
 PROBES = {
     "remount": "make the file system writable",
     "write_etc": "write in /etc",
@@ -41,6 +44,10 @@ PROBES = {
     "ptrace": "look into another process",
     "kill_outside": "end another process",
     "shared_memory": "reach memory that others share",
+    "read_key": "read a key that the kernel keeps for you",
+    "vm_socket": "make a socket to the host of a virtual machine",
+    "terminal": "read your terminals",
+    "other_calls": "read the prompts and log-ins of other agents",
     "change_mode": "change the mode of a file that it only reads",
     "git_write": "write the worktree's .git",
 }
@@ -154,7 +161,11 @@ def _targets(place: Path) -> Iterator[dict[str, object]]:
         socket.socket(socket.AF_UNIX) as in_folder,
         socket.socket(socket.AF_UNIX) as nameless,
         _shared_memory() as memory,
+        _key() as key,
+        _terminal() as terminal,
+        temporary_folder("other") as elsewhere,
     ):
+        (elsewhere / "prompt").write_text("a rule\n", encoding="utf-8")
         for listener, name in ((in_folder, str(place / "s")), (nameless, f"\0{abstract}")):
             listener.bind(name)
             listener.listen()
@@ -168,6 +179,9 @@ def _targets(place: Path) -> Iterator[dict[str, object]]:
                 "process": sleeper.pid,
                 "mode": str(mode),
                 "memory": memory,
+                "key": key,
+                "terminal": terminal,
+                "other": str(elsewhere / "prompt"),
             }
         finally:
             sleeper.send_signal(signal.SIGKILL)
@@ -184,6 +198,34 @@ def _shared_memory() -> Iterator[int]:
         yield number
     finally:
         library.shmctl(piece, _REMOVE, None)
+
+
+@contextmanager
+def _key() -> Iterator[int]:
+    """The number of a key that all processes of this user may read; negative if there are none."""
+    library, machine = ctypes.CDLL(None), os.uname().machine
+    if machine not in _KEYCTL:
+        yield -1
+        return
+    name = f"hornbook-probe-{os.getpid()}".encode()
+    ring = ctypes.c_long(_USER)
+    found = int(library.syscall(_ADD_KEY[machine], b"user", name, b"a rule", 6, ring))
+    library.syscall(_KEYCTL[machine], _SET_RIGHTS, found, _FOR_THE_USER)
+    try:
+        yield found
+    finally:
+        library.syscall(_KEYCTL[machine], _REVOKE, found)
+
+
+@contextmanager
+def _terminal() -> Iterator[str]:
+    """The name of a terminal of ours."""
+    here, there = os.openpty()
+    try:
+        yield os.ttyname(there)
+    finally:
+        os.close(here)
+        os.close(there)
 
 
 def _user() -> str:

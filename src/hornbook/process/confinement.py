@@ -9,7 +9,9 @@ runs as: root without one is an ordinary user that owns many files. Each means i
 once, because a kernel that has it may still forbid it.
 
 The network is the machine's, or one of its own with nothing but loopback. From there a `Route`
-leads to listed hosts: a unix socket at which `egress` answers.
+leads to listed hosts: a unix socket at which `egress` answers. A filter of system calls takes away
+what no namespace and no right does: keys of the kernel, and sockets to the host of a virtual
+machine, which belong to no network.
 """
 
 import json
@@ -17,6 +19,7 @@ import os
 import shlex
 import shutil
 import stat
+import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +42,7 @@ _NEEDED_OF_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
 _KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi")
 CONFINED = "HORNBOOK_CONFINED"
 """Is set for every confined command, so that Hornbook inside of it knows that no person acts."""
-_TCP_FROM = 4
+_CUTTING_FROM, _TCP_FROM, _SIGNALS_FROM = 3, 4, 6
 _PROBE_SECONDS = 120
 _USERS = ("--unshare-user", "--disable-userns")
 _NETWORK = "--unshare-net"
@@ -53,6 +56,65 @@ _LADDER = (
     _USERS[:1],
     (),
 )
+
+
+# For each machine the architectures that its programs may have: the kernel's number of each, how
+# its calls are numbered (add_key, request_key, keyctl; socket) and calls that hide their arguments.
+_CALLS = {
+    "x86_64": (
+        (0xC000003E, (248, 249, 250), 41, ()),
+        (0x40000003, (286, 287, 288), 359, (102,)),
+    ),
+    "aarch64": (
+        (0xC00000B7, (217, 218, 219), 198, ()),
+        (0x40000028, (309, 310, 311), 281, (102,)),
+    ),
+}
+_MAKE_RING = 425  # sockets could be made by it, past any filter; its number is the same everywhere
+_VIRTUAL_MACHINES = 40
+_OTHER_NUMBERS = 0x40000000  # the same calls once more, for programs that nobody has
+_LOAD, _IS, _IS_AT_LEAST, _ANSWER = 0x20, 0x15, 0x35, 0x06
+_ALLOW, _NO_SUCH_CALL, _NO_SUCH_FAMILY = 0x7FFF0000, 0x00050000 | 38, 0x00050000 | 97
+
+
+def syscall_filter(machine: str) -> bytes:
+    """The kernel's program that refuses those calls; empty for a machine that nobody looked up."""
+    found: list[tuple[int, int, int, int]] = []
+    for architecture, keys, make_socket, hidden in _CALLS.get(machine, ()):
+        refused = (*keys, *hidden, _MAKE_RING)
+        # Each block judges its own architecture, and jumps over itself for another.
+        own = [
+            (_LOAD, 0, 0, 0),
+            (_IS_AT_LEAST, 0, 1, _OTHER_NUMBERS),
+            (_ANSWER, 0, 0, _NO_SUCH_CALL),
+        ]
+        for number in refused:
+            own += [(_IS, 0, 1, number), (_ANSWER, 0, 0, _NO_SUCH_CALL)]
+        own += [(_IS, 0, 3, make_socket), (_LOAD, 0, 0, 16), (_IS, 0, 1, _VIRTUAL_MACHINES)]
+        own += [(_ANSWER, 0, 0, _NO_SUCH_FAMILY), (_ANSWER, 0, 0, _ALLOW)]
+        found += [(_LOAD, 0, 0, 4), (_IS, 0, len(own), architecture), *own]
+    whole = [*found, (_ANSWER, 0, 0, _NO_SUCH_CALL)] if found else []
+    return b"".join(struct.pack("=HBBI", *each) for each in whole)
+
+
+@cache
+def _filter_file(process: int) -> str:
+    """The filter as a file that our children can open, in no folder; empty where there is none."""
+    filtering = syscall_filter(os.uname().machine)
+    if not filtering:
+        return ""
+    held = os.memfd_create("hornbook-filter")
+    os.write(held, filtering)
+    return f"/proc/{process}/fd/{held}"
+
+
+def _filtered(wrapped: Sequence[str]) -> tuple[str, ...]:
+    """The command of bubblewrap, with the filter in a file that is opened for it."""
+    file = _filter_file(os.getpid())
+    if not file:
+        return tuple(wrapped)
+    opened = f'exec "$0" --seccomp 9 "$@" 9<{file}'
+    return ("/bin/sh", "-c", opened, *wrapped)
 
 
 class Means(StrEnum):
@@ -205,10 +267,11 @@ def confine(
         confinement = replace(confinement, route=None, network=True)
     inner = (*_through(confinement.route), *command)
     if machine.bubblewrap is not None:
-        wrapped = (*bubblewrap(machine, confinement), *inner)
+        wrapped = _filtered((*bubblewrap(machine, confinement), *inner))
         return Confined(wrapped, Means.BUBBLEWRAP, reach, tuple(_host_warning(reach)))
     if machine.landlock:
         order = landlock(confinement, scratch, apart=machine.apart)
+        order["filter"] = syscall_filter(os.uname().machine).hex()
         launcher = (sys.executable, "-I", "-S", str(LANDLOCK), json.dumps(order, sort_keys=True))
         own = (
             (CONFINED, "1"),
@@ -307,7 +370,7 @@ def _mounts(confinement: Confinement) -> list[tuple[str, tuple[str, str]]]:
     home = confinement.home
     seen = (*confinement.kept, folder, *(home.shown if home else ()))
     kinds = (
-        ("hidden", (*_sockets(seen), *confinement.hidden)),
+        ("hidden", (*_temporary_elsewhere(home), *_sockets(seen), *confinement.hidden)),
         ("kept", () if home is None else home.shown),
         ("kept", (*shown, *_needs_of(confinement.route), *confinement.kept)),
         ("writable", confinement.writable),
@@ -324,6 +387,16 @@ def _mounts(confinement: Confinement) -> list[tuple[str, tuple[str, str]]]:
                 found[str(real)] = (kind, str(real))
     # A file that is kept inside of a writable folder is deeper than that folder.
     return sorted(found.items(), key=lambda each: (len(Path(each[0]).parts), each[0]))
+
+
+def _temporary_elsewhere(home: OwnHome | None) -> Iterator[Path]:
+    """Where temporary files lie if not in /tmp: other calls have their prompts and homes there."""
+    from tempfile import gettempdir  # noqa: PLC0415  # start-up: most commands confine nothing
+
+    place = Path(gettempdir()).resolve()
+    above_home = home is not None and home.place.resolve().is_relative_to(place)
+    if not place.is_relative_to(TMP) and place != Path("/") and not above_home:
+        yield place
 
 
 def _sockets(seen: Sequence[Path]) -> Iterator[Path]:
@@ -374,9 +447,12 @@ def _is_socket(path: Path) -> bool:
 def landlock(confinement: Confinement, scratch: Path, *, apart: bool) -> dict[str, object]:
     """The order for the launcher; what is hidden is left out of what may be read."""
     home = confinement.home
-    hidden = [path.resolve() for path in confinement.hidden if path.exists()]
+    # Under bubblewrap there are other ones in their place: terminals, memory and prompts of others.
+    others = [Path("/dev"), Path(TMP), *_temporary_elsewhere(home)]
+    hidden = [path.resolve() for path in (*confinement.hidden, *others) if path.exists()]
     writable = [path.resolve() for path in (*confinement.writable, scratch)]
-    kept = [confinement.folder, *_needs_of(confinement.route), *confinement.kept]
+    seen = [path for path in confinement.seen if path.exists()]
+    kept = [confinement.folder, *_needs_of(confinement.route), *confinement.kept, *seen]
     if home is not None:
         writable.append(home.folder.resolve())
         hidden += [home.place.resolve()] if _can_lie_over(home) else []
@@ -429,9 +505,15 @@ def _landlock_lacks(confinement: Confinement, machine: Machine, reach: Reach) ->
         yield f"Landlock cannot keep {kept} from being written inside of a writable folder."
     yield "Landlock does not shut unix sockets that lie in folders: install bubblewrap."
     yield (
-        "Landlock does not keep the modes, times and attributes of files that you own: "
-        "install bubblewrap."
+        "Landlock does not keep the modes, times and attributes of files that you own, nor the "
+        "command lines and priorities of your processes: install bubblewrap."
     )
+    if Path("/dev/pts") in confinement.writable:
+        yield "Landlock does not keep your terminals and /dev/shm: install bubblewrap."
+    if machine.landlock < _SIGNALS_FROM:
+        yield "this kernel's Landlock does not keep your processes from being ended (Linux 6.12)."
+    if machine.landlock < _CUTTING_FROM:
+        yield "this kernel's Landlock does not keep files from being cut (Linux 6.2)."
     if confinement.network or machine.apart:
         yield from _host_warning(reach)
         return
@@ -442,7 +524,7 @@ def _landlock_lacks(confinement: Confinement, machine: Machine, reach: Reach) ->
 
 
 def _works(machine: Machine) -> bool:
-    tried = bubblewrap(machine, Confinement(Path("/"), network=False))
+    tried = _filtered(bubblewrap(machine, Confinement(Path("/"), network=False)))
     return _output_of([*tried, "echo", "confined"]).strip() == "confined"
 
 

@@ -10,8 +10,9 @@ given up too, for good: root with none of them is held by the same rules as ever
 
 Its first argument is JSON: `write` has the paths that may be written, `read` those that may be
 read or is null for all of them, and `network` is false to take the network away, by a network of
-its own if `apart` is true. With `--probe` alone it prints what this machine can do. What it was
-told to do and cannot do ends it with 126: it never runs a command less confined than it was told.
+its own if `apart` is true; `filter` is a program for the kernel that refuses system calls, in hex.
+With `--probe` alone it prints what this machine can do. What it was told to do and cannot do ends
+it with 126: it never runs a command less confined than it was told.
 """
 
 import ctypes
@@ -25,6 +26,7 @@ import sys
 
 CREATE, ADD, RESTRICT = 444, 445, 446
 NO_NEW_PRIVILEGES = 38
+FILTER_CALLS, BY_PROGRAM, INSTRUCTION = 22, 2, 8
 DROP_BOUND, AMBIENT, CLEAR_ALL = 24, 47, 4
 CAPABILITY_VERSION = 0x20080522
 HIGHEST_CAPABILITY = 63
@@ -73,6 +75,16 @@ def confine(order: dict[str, object]) -> None:
     give_up_capabilities()
     _checked(_libc().syscall(RESTRICT, ruleset, 0), "restrict itself")
     os.close(ruleset)
+    filter_calls(bytes.fromhex(str(order.get("filter") or "")))
+
+
+def filter_calls(program: bytes) -> None:
+    """Have the kernel judge each system call by a program; none judges nothing."""
+    if not program:
+        return
+    kept = ctypes.create_string_buffer(program, len(program))
+    given = struct.pack("@HP", len(program) // INSTRUCTION, ctypes.addressof(kept))
+    _checked(_libc().prctl(FILTER_CALLS, BY_PROGRAM, given, 0, 0), "filter system calls")
 
 
 def give_up_capabilities() -> None:
