@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import unified_diff
+from difflib import SequenceMatcher, unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -153,14 +153,20 @@ def worlds() -> list[World]:
 
 
 def _change(old: Files, new: Files) -> Change:
-    """What git would tell of two trees; a file whose text is found elsewhere was renamed."""
+    """What git would tell of two trees; a file most of which is found elsewhere was renamed."""
     found: list[FileChange] = []
-    moved = {text: path for path, text in old.items() if path not in new}
+    gone = [path for path in sorted(old) if path not in new]
+    moved = {
+        path: before
+        for path in sorted(new.keys() - old)
+        for before in gone
+        if SequenceMatcher(None, old[before].split("\n"), new[path].split("\n")).ratio() >= 0.5
+    }
     for path in sorted({*old, *new}):
-        if path not in new and old[path] not in new.values():
+        if path not in new and path not in moved.values():
             found.append(FileChange(path, "D"))
         elif path in new and path not in old:
-            before = moved.get(new[path])
+            before = moved.get(path)
             found.append(FileChange(path, "R" if before else "A", before))
         elif path in new and old[path] != new[path]:
             found.append(FileChange(path, "M"))

@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from hornbook.review.evidence.bearing import (
     MOST_LISTED,
     added_forbidden,
+    as_bound,
     bears,
     is_foreign,
     is_unrelated,
@@ -183,9 +184,8 @@ class IntegrityCheck:
     ) -> Iterator[ReviewProblem]:
         # A rejection rests on what it says is violated, and on its feedback.
         weighed = verdict is Verdict.APPROVED or entry.status is Status.VIOLATED
-        resolved = resolve(
-            entry, rule, self._reviewed, self._searches, self._rule_files, weighed=weighed
-        )
+        seen = as_bound(rule, self._reviewed)
+        resolved = resolve(entry, rule, seen, self._searches, self._rule_files, weighed=weighed)
         answer = Answer(entry, rule, resolved)
         self.answers.append(answer)
         self.warnings += [ReviewProblem(code, rule.id, said) for code, said in resolved.warnings]
@@ -281,7 +281,7 @@ class IntegrityCheck:
             return False
         if nothing_to_cite(unit.bound, self._reviewed):
             return False
-        return not bears(entry, answer.resolved, unit, self._reviewed)
+        return not bears(entry, answer.resolved, unit, as_bound(unit, self._reviewed))
 
     def _status(
         self, entry: SopEntry, rule: JudgedUnit, verdict: Verdict

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hornbook.gates.gate import GateReport, GateResult, GateStatus
 from hornbook.review.canary import Canary, finds, missed, told
-from hornbook.review.evidence.bearing import covered, said_uncovered, to_cover
+from hornbook.review.evidence.bearing import as_bound, covered, said_uncovered, to_cover
 from hornbook.review.evidence.changed_files import Reviewed
 from hornbook.review.evidence.resolution import shown
 from hornbook.review.evidence.stamps import Answer, shared, stamped_over_passes, waved_away
@@ -244,7 +244,10 @@ def _uncovered(case: Case, rounds: Sequence[Sequence[CheckedReview]]) -> Iterato
         for answers in approving:
             of_rule = [each for each in answers if each.unit.sop_id == rule.id]
             if of_rule and not any(each.resolved.problems for each in of_rule):
-                seen = (covered(e.entry, e.resolved, rule.files, case.reviewed) for e in of_rule)
+                seen = (
+                    covered(e.entry, e.resolved, rule.files, as_bound(e.unit, case.reviewed))
+                    for e in of_rule
+                )
                 missed |= wanted.difference(*seen)
         if missed:
             yield ReviewProblem("uncovered_files", rule.id, said_uncovered(sorted(missed)))

@@ -179,6 +179,16 @@ def _moved_in(unit: JudgedUnit, reviewed: Reviewed) -> Iterator[str]:
             yield path
 
 
+def as_bound(unit: JudgedUnit, reviewed: Reviewed) -> Reviewed:
+    """The change as a rule sees it: of a file that it binds since it was renamed, all is new."""
+    whole = {
+        path: replace(file, new=((1, len(lines)),))
+        for path in _moved_in(unit, reviewed)
+        for file, lines in ((reviewed.files[path], reviewed.lines(path, old=False)),)
+    }
+    return replace(reviewed, files={**reviewed.files, **whole}) if whole else reviewed
+
+
 def _new_to(unit: JudgedUnit, path: str, reviewed: Reviewed) -> Iterable[int]:
     """The lines of a file that a rule has not bound before."""
     if path in _moved_in(unit, reviewed):
