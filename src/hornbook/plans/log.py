@@ -17,7 +17,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hornbook.disk import append_whole, locked, write_whole
 from hornbook.errors import DatabaseAway, DatabaseFailed, EventLogError, KeyTaken
@@ -42,9 +41,6 @@ from hornbook.plans.events import (
 )
 from hornbook.plans.principal import Principal, at_command_line
 from hornbook.plans.state import PLAN_KINDS, PlanState, advance, project
-
-if TYPE_CHECKING:
-    from hornbook.plans.audit.dropped_logs import DroppedLog
 
 ATTEMPTS = 100
 EXPORT = "events.jsonl"
@@ -241,24 +237,13 @@ class EventLog:
         """
         stored = self.heads()
         exported = {path.parent.name for path in (self._state / "plans").glob(f"*/{EXPORT}")}
-        if stored.keys() - exported:  # another clone may have dropped their logs
-            from hornbook.plans.audit.dropped_logs import dropped_logs  # noqa: PLC0415  # rare
+        alone = stored.keys() - exported
+        if alone:  # another clone may have dropped their logs
+            from hornbook.plans.audit.dropped_claims import dropped_plans  # noqa: PLC0415  # rare
 
-            dropped = dropped_logs(self._state)
-            for plan in (stored.keys() - exported) & dropped.keys():
-                if self._is_gone(plan, dropped[plan]):
-                    del stored[plan]
+            for plan in dropped_plans(self._state, alone, self.events):
+                del stored[plan]
         return sorted(stored.keys() | exported)
-
-    def _is_gone(self, plan: str, listed: "Sequence[DroppedLog]") -> bool:
-        """Whether one of the lines about a plan that the table has can be true."""
-        from hornbook.plans.audit.dropped_claims import unfounded  # noqa: PLC0415  # rare
-
-        try:
-            events = self.events(plan)
-        except EventLogError:
-            return False  # whoever reads it is told what is wrong
-        return not all(unfounded(each, events) for each in listed)
 
     def heads(self) -> dict[str, int]:
         """The number of the newest event of each plan in the table; cheap enough to ask often."""

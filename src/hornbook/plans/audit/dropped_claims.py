@@ -4,11 +4,12 @@ Anybody who can write files can write such a line. A log that this clone's table
 git has, shows whether it was over, and whether it is the one that the line tells of.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hornbook.commits.history import last_versions
-from hornbook.plans.audit.dropped_logs import DroppedLog
+from hornbook.errors import EventLogError
+from hornbook.plans.audit.dropped_logs import DroppedLog, dropped_logs
 from hornbook.plans.audit.in_force import in_force
 from hornbook.plans.events import Event, read_lines, verify
 from hornbook.plans.state import project
@@ -25,6 +26,24 @@ def unfounded(entry: DroppedLog, events: Sequence[Event]) -> str:
         return f"{entry.principal} is no person, and only a person drops a log"
     state = project(events)
     return in_force(state, events) if state is not None else "it is no log of a plan"
+
+
+def dropped_plans(
+    state: Path, plans: Collection[str], events_of: Callable[[str], Sequence[Event]]
+) -> list[str]:
+    """Those of some plans that a line says are dropped, and that can be true of their logs."""
+    listed = {plan: lines for plan, lines in dropped_logs(state).items() if plan in plans}
+    return [plan for plan, lines in listed.items() if _can_be(lines, plan, events_of)]
+
+
+def _can_be(
+    lines: Sequence[DroppedLog], plan: str, events_of: Callable[[str], Sequence[Event]]
+) -> bool:
+    try:
+        events = events_of(plan)
+    except EventLogError:
+        return False  # whoever reads it is told what is wrong
+    return not all(unfounded(each, events) for each in lines)
 
 
 def refuted_by_git(root: Path, entries: Iterable[DroppedLog]) -> Mapping[DroppedLog, str]:
