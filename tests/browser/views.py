@@ -14,7 +14,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from hornbook import Workspace
+from hornbook.disk import now
+from hornbook.plans.log import EventLog
 from hornbook.plans.principal import Principal, PrincipalKind, Via
+from hornbook.plans.run_kinds import kinds_for
 from hornbook.serve.app import create_app
 from tests.browser.conftest import Watched
 from tests.kit.git import git
@@ -137,6 +140,42 @@ def test_without_javascript_pages_are_read_and_forms_sent(
         page.locator("textarea[name=reason]").fill("Enough.")
         page.get_by_role("button", name="Answer").click()
         expect(page.locator("h1 .tag")).to_have_text("stopped")
+
+
+def test_without_javascript_every_view_says_what_it_shows(browser: Browser, address: str) -> None:
+    with watched(browser, address, java_script_enabled=False) as found:
+        page = found.open("/")
+        for view in VIEWS:
+            answer = page.goto(f"{address}{view}")
+            assert answer is not None
+            assert answer.ok, view
+            expect(page.locator("main h1")).to_be_visible()
+
+
+def test_tokens_are_plotted_and_what_agents_print_is_shown_as_it_is_written(
+    browser: Browser, address: str, root: Path, tmp_path: Path
+) -> None:
+    printed = tmp_path / "call.out"
+    printed.write_text("reading <b>greet.py</b>\n")
+    with watched(browser, address) as found, Workspace.open(root) as work:
+        page = found.open(RUN)
+        expect(page.locator("#live-state")).to_have_class("state on")
+        expect(page.locator("#tokens")).to_have_count(0)
+        log = EventLog(work.places.state, now, kinds=kinds_for(()))
+        for step, tokens in enumerate((5200, 5400), 1):
+            told = {"key": f"s{step}", "step": step, "action": "edit", "tokens": tokens}
+            data = {"run": "run-1", "round": 1, "number": 1, "execution": 1}
+            data["told"] = {**told, "log": str(printed)}
+            log.append("hello", "agent.told", data, key=f"told-{step}")
+        log.close()
+        expect(page.locator("[data-part=tokens] circle")).to_have_count(2)
+        expect(page.locator("#log ~ pre")).to_contain_text("reading <b>greet.py</b>")
+        page.get_by_text("As a table").nth(1).click()
+        expect(page.get_by_role("cell", name="5,400")).to_be_visible()
+        with printed.open("a") as more:
+            more.write("writing greet.py\n")
+        expect(page.locator("#log ~ pre")).to_contain_text("writing greet.py")
+        expect(page.get_by_role("cell", name="5,400")).to_be_visible()
 
 
 def test_twelve_tabs_share_one_stream_and_the_thirteenth_loads(

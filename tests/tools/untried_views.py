@@ -19,6 +19,10 @@ VIEWS = (
     "/rules",
     "/rules/source.doc.sops.greetings",
     "/doctor",
+    "/changes",
+    "/replay",
+    "/map",
+    "/vocabulary",
     "/docs",
     "/login",
 )
