@@ -92,7 +92,7 @@ pictures: $(BROWSER)
 # Kills `execute` at every effect that it has once, on both databases, and a plan of five tasks 25 times
 # at random. HORNBOOK_KILLS=every: hours.
 test-kills: setup
-	HORNBOOK_KILLS=$${HORNBOOK_KILLS:-once} $(BIN)/pytest -n auto tests/loop/test_kills.py tests/loop/test_engine_kills.py tests/loop/test_routes.py
+	HORNBOOK_KILLS=$${HORNBOOK_KILLS:-once} $(BIN)/pytest -n auto tests/loop/test_kills.py tests/loop/test_engine_kills.py tests/loop/test_routes.py::test_a_run_that_is_killed_anywhere_comes_to_the_same_end
 
 # Five machines on one Postgres, killed, paused, cut off, with wrong clocks, in six storms.
 test-machines: setup
