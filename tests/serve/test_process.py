@@ -1,8 +1,11 @@
 """`hornbook serve` as a process: it starts, follows changes, logs, and stops cleanly."""
 
+import ctypes
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -121,3 +124,38 @@ def test_a_token_is_needed_and_never_logged(tmp_path: Path) -> None:
         _, logged = process.communicate(timeout=SAFETY)
         assert '"caller": "ci"' in logged
         assert READER not in logged
+
+
+ARENAS = """
+import ctypes, os, threading
+from hornbook.serve.service import keep_few_arenas
+
+keep_few_arenas()
+together = threading.Barrier(8)
+
+
+def take() -> None:
+    together.wait()
+    held = [bytearray(1000) for _ in range(1000)]
+    together.wait()
+
+
+threads = [threading.Thread(target=take) for _ in range(8)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+library = ctypes.CDLL(None)
+library.fdopen.restype = ctypes.c_void_p
+told = ctypes.c_void_p(library.fdopen(1, b"w"))
+library.malloc_info(0, told)
+library.fflush(told)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="this is no glibc")
+def test_threads_of_the_server_take_memory_from_two_places() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", ARENAS], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.count("<heap nr=") == 2
