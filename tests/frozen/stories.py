@@ -26,6 +26,7 @@ WHO = {
 _OURS = ("GIT_", "HORNBOOK_", "CLAUDE_", "CI", "GITHUB_", "COLUMNS", "NO_COLOR", "FORCE_COLOR")
 _SECONDS = re.compile(r"\b\d+\.\d+ ?(seconds|s)\b")
 _CONFINED = re.compile(r"\b(landlock|bubblewrap|bwrap|seatbelt)\b")
+_OF_THE_MACHINE = re.compile(r"(?:warning: )?(?:\w+: )?Landlock does not ")
 _SECONDS_XML = re.compile(r'\btime="[\d.]+"')
 _HASH = re.compile(r"\b[0-9a-f]{12,64}\b")
 _STEADY = {"tree", "prompt_sha256"}
@@ -153,7 +154,7 @@ class Story:
 
 def _is_of_the_machine(line: object) -> bool:
     """Whether a line only says what the confinement of this machine cannot hold."""
-    return isinstance(line, str) and line.startswith("Landlock does not ")
+    return isinstance(line, str) and _OF_THE_MACHINE.match(line) is not None
 
 
 def _read(text: str) -> Any:
