@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from hornbook.loop.plan_book import PlanBook
     from hornbook.loop.review_run import ReviewPlan, RunReview
     from hornbook.loop.runs.history import PastRun
+    from hornbook.loop.runs.overview import GivenAnswer
     from hornbook.loop.runs.run_book import RunBook
-    from hornbook.loop.runs.state import GivenAnswer
     from hornbook.loop.step_context import StepContext
     from hornbook.plans.plan import PlanDecision
     from hornbook.plans.principal import Principal

@@ -13,8 +13,8 @@ from hornbook.agents.assignment import Role
 from hornbook.commits import git as commits
 from hornbook.loop.loop import open_loop
 from hornbook.loop.protocol import Loop, StepKind, StepOutcome
+from hornbook.loop.runs.overview import GivenAnswer
 from hornbook.loop.runs.run_book import breaches
-from hornbook.loop.runs.state import GivenAnswer
 from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
 from hornbook.plans.run_kinds import kinds_for

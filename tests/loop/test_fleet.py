@@ -7,7 +7,7 @@ from hornbook.loop.engine.engine import Engine, EngineScope, Options
 from hornbook.loop.engine.engine_runs import EngineRuns, Request
 from hornbook.loop.engine.fleet import fleet_of
 from hornbook.loop.engine.workers import connect, database_url, disconnect
-from hornbook.loop.runs.state import Fleet
+from hornbook.loop.runs.overview import Fleet
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 from hornbook.settings.surroundings import EngineSettings

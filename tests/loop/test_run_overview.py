@@ -6,6 +6,7 @@ from pathlib import Path
 from hornbook import Workspace
 from hornbook.loop.runs.overview import (
     LogFile,
+    RunLine,
     RunRow,
     log_files,
     news,
@@ -13,7 +14,6 @@ from hornbook.loop.runs.overview import (
     read_lines,
     run_row,
 )
-from hornbook.loop.runs.state import RunLine
 from hornbook.plans.events import Event
 from hornbook.plans.principal import LOOP
 from hornbook.plans.run_kinds import DEVELOP, STEP_STARTED, TOLD

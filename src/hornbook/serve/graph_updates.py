@@ -23,8 +23,8 @@ from hornbook.workspace import Workspace
 
 if TYPE_CHECKING:  # it loads SQLAlchemy, which a query in process need not wait for
     from hornbook.loop.runs.log import Followed
+    from hornbook.loop.runs.overview import StoppedRun
     from hornbook.loop.runs.run_book import RunBook
-    from hornbook.loop.runs.state import StoppedRun
 
 FOLLOW_EVERY = 0.25
 READERS = 2
@@ -75,7 +75,7 @@ class Follower:
 
 if TYPE_CHECKING:  # they load agents, gates and Prometheus, which a query in process does without
     from hornbook.loop.engine.background_runs import Executions
-    from hornbook.loop.runs.state import GivenAnswer, RunLine
+    from hornbook.loop.runs.overview import GivenAnswer, RunLine
     from hornbook.plans.principal import Principal
     from hornbook.serve.http.metrics import Metrics
 

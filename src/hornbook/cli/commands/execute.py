@@ -27,7 +27,7 @@ from hornbook.cli.run_table import STYLES, GlancedRun, live_runs, run_table
 
 if TYPE_CHECKING:
     from hornbook.loop.engine.plan_engine import Execution, Look, ObservedRun, PlanEngine
-    from hornbook.loop.runs.state import Fleet
+    from hornbook.loop.runs.overview import Fleet
 
 agent_option = click.option("--agent", metavar="NAME", help="Who develops, by name.")
 

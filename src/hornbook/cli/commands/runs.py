@@ -24,9 +24,8 @@ from hornbook.cli.output import (
 from hornbook.cli.run_table import STYLES, GlancedRun, live_runs
 
 if TYPE_CHECKING:
-    from hornbook.loop.runs.overview import LogLine, RunRow
+    from hornbook.loop.runs.overview import LogLine, RunLine, RunRow
     from hornbook.loop.runs.run_book import Attempt, RunBook, RunReport
-    from hornbook.loop.runs.state import RunLine
     from hornbook.plans.events import Event
     from hornbook.plans.run_records import Spent
 

@@ -17,7 +17,7 @@ from hornbook.loop.engine.workers import (
     database_url,
     disconnect,
 )
-from hornbook.loop.runs.state import Fleet, FleetMachine, FleetWait, UntoldQuestion
+from hornbook.loop.runs.overview import Fleet, FleetMachine, FleetWait, UntoldQuestion
 from hornbook.plans.run_costs import CostBook, CostSum
 from hornbook.plans.workspace_log import open_log, repository_of
 from hornbook.settings.places import Places

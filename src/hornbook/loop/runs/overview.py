@@ -1,18 +1,110 @@
-"""All runs at a glance: what each is at, what it took, and whether it needs a person."""
+"""What is told of runs: a line or a row of each, what people said to them, who works on them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from hornbook.loop.runs.log import last_action
-from hornbook.loop.runs.state import RunLine
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event
+from hornbook.plans.principal import Principal
 from hornbook.plans.run_costs import CostSum, RunCost, paid_costs
-from hornbook.plans.run_records import open_question
 
 _GOES_ON = frozenset({"running", "waiting"})
+
+
+@dataclass(frozen=True, slots=True)
+class FleetMachine:
+    """A process that works on runs: where, with which version, seen when, and at which runs."""
+
+    id: str
+    host: str
+    place: str
+    repository: str
+    version: str
+    seen_at: str
+    alive: bool
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetWait:
+    """A run that nobody works on at the moment, why, and since when."""
+
+    run: str
+    repository: str
+    plan: str
+    phase: str
+    reason: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class UntoldQuestion:
+    """A question to a person that did not arrive at `notify.url`: why, and how often it was tried.
+
+    `failed` is whether it is not tried any more.
+    """
+
+    run: str
+    repository: str
+    question: int
+    attempts: int
+    failed: bool
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Who works on the runs of a database, what waits, and how much gets done.
+
+    `per_minute` are runs of tasks that ended, over the last ten minutes; `cost` is what agents told
+    of this repository's runs in the last day, None where `costs` are in several currencies.
+    """
+
+    machines: tuple[FleetMachine, ...] = ()
+    waiting: tuple[FleetWait, ...] = ()
+    per_minute: float = 0.0
+    cost: float | None = 0.0
+    currency: str | None = None
+    costs: tuple[RunCost, ...] = ()
+    untold: tuple[UntoldQuestion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A run in a line: what it is about, and how it stands."""
+
+    id: str
+    plan: str
+    task: str | None
+    workflow: str
+    status: str
+    step: str
+    attempt: int
+    message: str
+    started_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """What a person said to a run, and how the run stands since."""
+
+    run: str
+    status: str
+    message: str
+    action: str
+    principal: Principal
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedRun:
+    """How a run stands that was to be stopped; `ended` are the runs that this ended, if any."""
+
+    run: str
+    status: str
+    ended: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +143,9 @@ class RunRow:
 
 def run_row(line: RunLine, events: Sequence[Event], now: str) -> RunRow:
     """A run's line with what its own events add; one that goes on takes time until now."""
+    from hornbook.loop.runs.log import last_action  # noqa: PLC0415  # start-up of `query`
+    from hornbook.plans.run_records import open_question  # noqa: PLC0415  # the same
+
     until = now if line.status in _GOES_ON else line.updated_at
     took = datetime.fromisoformat(until) - datetime.fromisoformat(line.started_at)
     usages = [

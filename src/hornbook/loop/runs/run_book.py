@@ -12,17 +12,8 @@ from hornbook.errors import EventLogError, NotFound
 from hornbook.gates.gate import COPIED
 from hornbook.loop.runs.log import Followed, LazyEventLog
 from hornbook.loop.runs.lookup import find_run, spawned_by, workflows_of
-from hornbook.loop.runs.state import (
-    HOLDS,
-    GivenAnswer,
-    RunLine,
-    RunState,
-    StoppedRun,
-    base_told,
-    by_run,
-    gate_feedback,
-    project_run,
-)
+from hornbook.loop.runs.overview import GivenAnswer, RunLine, StoppedRun
+from hornbook.loop.runs.state import HOLDS, RunState, base_told, by_run, gate_feedback, project_run
 from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event

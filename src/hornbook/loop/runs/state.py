@@ -21,8 +21,6 @@ from hornbook.loop.workflow.interpreter import (
 from hornbook.plans import event_keys
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Data, Event
-from hornbook.plans.principal import Principal
-from hornbook.plans.run_costs import RunCost
 from hornbook.plans.run_kinds import DEVELOP, ERROR, ESCALATE
 
 ESCALATION = "escalation"
@@ -36,100 +34,6 @@ COST = "cost"
 """The same where agents cost as much as they may."""
 DECISIONS = frozenset({"accept", "overrule", "split", "stop"})
 """A person's words that the run carries out and ends by; all others begin its workflow anew."""
-
-
-@dataclass(frozen=True, slots=True)
-class FleetMachine:
-    """A process that works on runs: where, with which version, seen when, and at which runs."""
-
-    id: str
-    host: str
-    place: str
-    repository: str
-    version: str
-    seen_at: str
-    alive: bool
-    runs: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FleetWait:
-    """A run that nobody works on at the moment, why, and since when."""
-
-    run: str
-    repository: str
-    plan: str
-    phase: str
-    reason: str
-    since: str
-
-
-@dataclass(frozen=True, slots=True)
-class UntoldQuestion:
-    """A question to a person that did not arrive at `notify.url`: why, and how often it was tried.
-
-    `failed` is whether it is not tried any more.
-    """
-
-    run: str
-    repository: str
-    question: int
-    attempts: int
-    failed: bool
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fleet:
-    """Who works on the runs of a database, what waits, and how much gets done.
-
-    `per_minute` are runs of tasks that ended, over the last ten minutes; `cost` is what agents told
-    of this repository's runs in the last day, None where `costs` are in several currencies.
-    """
-
-    machines: tuple[FleetMachine, ...] = ()
-    waiting: tuple[FleetWait, ...] = ()
-    per_minute: float = 0.0
-    cost: float | None = 0.0
-    currency: str | None = None
-    costs: tuple[RunCost, ...] = ()
-    untold: tuple[UntoldQuestion, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """A run in a line: what it is about, and how it stands."""
-
-    id: str
-    plan: str
-    task: str | None
-    workflow: str
-    status: str
-    step: str
-    attempt: int
-    message: str
-    started_at: str
-    updated_at: str
-
-
-@dataclass(frozen=True, slots=True)
-class GivenAnswer:
-    """What a person said to a run, and how the run stands since."""
-
-    run: str
-    status: str
-    message: str
-    action: str
-    principal: Principal
-
-
-@dataclass(frozen=True, slots=True)
-class StoppedRun:
-    """How a run stands that was to be stopped; `ended` are the runs that this ended, if any."""
-
-    run: str
-    status: str
-    ended: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hornbook.errors import NotFound
 from hornbook.graph.catalog_view import FileAnswer
 from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples
-from hornbook.loop.runs.state import Fleet, RunLine
+from hornbook.loop.runs.overview import Fleet, RunLine
 from hornbook.plans.events import AuditPage
 from hornbook.review.review_history import PastReview, RuleRecord
 from hornbook.serve.answers import WholePlan, change_within, whole_plan, why_within

@@ -35,8 +35,8 @@ from hornbook.workspace import Workspace
 if TYPE_CHECKING:  # they load the readers, the log and the doctor, which most queries do without
     from hornbook.doctor.checks.owners import CodeOwners
     from hornbook.doctor.finding import Health
+    from hornbook.loop.runs.overview import RunLine
     from hornbook.loop.runs.run_book import RunBook
-    from hornbook.loop.runs.state import RunLine
     from hornbook.plans.events import Event
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from hornbook.gates.gate import GateResult, GateStatus, gate_result
-from hornbook.loop.runs.state import GivenAnswer, RunLine
+from hornbook.loop.runs.overview import GivenAnswer, RunLine
 from hornbook.plans import run_kinds
 from hornbook.plans.events import Event
 from hornbook.plans.principal import Principal

@@ -10,7 +10,7 @@ from strawberry.types import Info
 from hornbook.doctor.finding import Finding as HealthFinding
 from hornbook.errors import UsageError
 from hornbook.graph.ingest.report import IngestReport
-from hornbook.loop.runs.state import GivenAnswer, RunLine
+from hornbook.loop.runs.overview import GivenAnswer, RunLine
 from hornbook.review.judgement import Judgement
 from hornbook.serve.answers import (
     GraphVersion,

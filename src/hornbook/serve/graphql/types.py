@@ -23,7 +23,7 @@ from hornbook.graph.catalog_view import BoundRule, FileAnswer, NotEnforced
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.graph.selection import Filter
 from hornbook.graph.snapshot import EntityTriples
-from hornbook.loop.runs.state import Fleet, FleetMachine, FleetWait, UntoldQuestion
+from hornbook.loop.runs.overview import Fleet, FleetMachine, FleetWait, UntoldQuestion
 from hornbook.plans.events import AuditEvent, AuditPage
 from hornbook.plans.principal import Principal, PrincipalKind, Via
 from hornbook.plans.run_costs import RunCost

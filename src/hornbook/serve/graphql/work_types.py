@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hornbook.loop.runs.state import RunLine
+from hornbook.loop.runs.overview import RunLine
 from hornbook.plans.plan import Constraints, PlanDecision, Risk, TaskType
 from hornbook.plans.state import Amendment, PlanStatus
 from hornbook.review.judgement import (

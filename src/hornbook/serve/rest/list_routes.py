@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from fastapi import Path as InPath
 
 from hornbook.doctor.finding import Finding, NotJudged, order
-from hornbook.loop.runs.state import Fleet, FleetMachine
+from hornbook.loop.runs.overview import Fleet, FleetMachine
 from hornbook.plans.audit.audit_log import AuditFilter, AuditLog, since_of
 from hornbook.plans.events import AuditPage
 from hornbook.review.review_history import PastReview

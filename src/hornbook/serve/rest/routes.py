@@ -13,8 +13,7 @@ from hornbook.context.sizing import Sizing
 from hornbook.graph.change_answer import ChangeAnswer
 from hornbook.graph.ingest.report import IngestReport
 from hornbook.loop.runs.log import Followed
-from hornbook.loop.runs.overview import RunRow
-from hornbook.loop.runs.state import GivenAnswer, RunLine, StoppedRun
+from hornbook.loop.runs.overview import GivenAnswer, RunLine, RunRow, StoppedRun
 from hornbook.review.judgement import Judgement
 from hornbook.serve import answers
 from hornbook.serve.access.required_scope import needs
