@@ -9,6 +9,7 @@ import pytest
 from hornbook.gates.gate import Gate, GateStatus
 from hornbook.gates.gate_confinement import gate_shell
 from hornbook.gates.runner import run_gates
+from hornbook.process import keeper
 from hornbook.process.confinement import Means, this_machine
 from hornbook.process.shell_command import Finished, UseLimits, run_command
 from hornbook.settings.surroundings import LimitSettings
@@ -86,3 +87,14 @@ def test_a_gate_that_was_ended_says_nothing_of_the_change(tmp_path: Path) -> Non
         report = run_gates([bomb], tmp_path / "tree", logs=tmp_path / "logs", wrap=shell)
     assert [each.status for each in report.gates] == [GateStatus.REFUSED]
     assert "passed a limit (processes: " in report.gates[0].message
+
+def test_a_folder_that_is_no_control_group_is_not_taken_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As where only older groups are mounted, below a folder in memory that root may write.
+    monkeypatch.setattr(keeper, "GROUPS", str(tmp_path))
+    for folder, _ in keeper._control_groups():
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    group = keeper.ControlGroup(keeper.Limits(["1000000", "10", "0", "0"]))
+    assert group.folders == []
+    assert not list(tmp_path.rglob("hornbook-*"))

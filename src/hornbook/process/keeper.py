@@ -191,6 +191,9 @@ class ControlGroup:
             _remove(folder)
 
 
+GROUPS = "/sys/fs/cgroup"
+
+
 def _control_groups() -> "Iterator[tuple[str, tuple[tuple[str, str], ...]]]":
     """Where groups can be made, of version 2 first, and the files that hold limits there."""
     both = (("memory.max", "memory"), ("pids.max", "processes"))
@@ -205,15 +208,19 @@ def _control_groups() -> "Iterator[tuple[str, tuple[tuple[str, str], ...]]]":
         return
     for _, names, path in lines:
         if not names:
-            yield f"/sys/fs/cgroup{path.rstrip('/')}", both
+            yield f"{GROUPS}{path.rstrip('/')}", both
     for _, names, path in lines:
         if names in old:
-            yield f"/sys/fs/cgroup/{names}{path.rstrip('/')}", old[names]
+            yield f"{GROUPS}/{names}{path.rstrip('/')}", old[names]
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="ascii") as file:  # noqa: PTH123  # as above
-        file.write(text)
+    """Write to a file that the kernel has put there; where it has not, the folder is no group."""
+    file = os.open(path, os.O_WRONLY)
+    try:
+        os.write(file, text.encode("ascii"))
+    finally:
+        os.close(file)
 
 
 def _remove(folder: str) -> None:
