@@ -81,6 +81,40 @@ def test_each_representation_has_a_weak_tag_of_its_own(local: TestClient) -> Non
     assert local.get(path, headers={"if-none-match": 'W/"other"'}).status_code == 200
 
 
+SELECT = "/sparql?query=SELECT%20*%20%7B%3Fs%20source.doc%3Atitle%20%3Ft%7D"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/rules", "/api/v1/decisions", SELECT])
+def test_what_a_client_has_is_not_sent_again(local: TestClient, path: str) -> None:
+    for accept in ("application/json", "text/csv") if path == SELECT else ("application/json",):
+        first = local.get(path, headers={"accept": accept})
+        again = local.get(path, headers={"accept": accept, "if-none-match": first.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == first.headers["etag"]
+        assert not {"content-length", "content-type"} & set(again.headers)
+
+
+def test_the_forms_of_an_answer_have_weak_tags_of_their_own(local: TestClient) -> None:
+    forms = ("application/json", "text/csv", "application/sparql-results+xml")
+    tags = {local.get(SELECT, headers={"accept": form}).headers["etag"] for form in forms}
+    assert len(tags) == len(forms)
+    assert all(tag.startswith('W/"') for tag in tags)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/reviews", "/api/v1/problems", "/sparql?query=SELECT%20(RAND()%20AS%20%3Fr)%20%7B%7D"],
+)
+def test_what_the_graph_alone_does_not_tell_has_no_tag(local: TestClient, path: str) -> None:
+    assert "etag" not in local.get(path).headers
+
+
+def test_a_cache_is_told_that_answers_may_be_compressed(local: TestClient) -> None:
+    whole = local.get("/openapi.json", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in whole.headers
+    assert whole.headers["vary"] == "Accept-Encoding"
+
+
 def test_a_listed_origin_may_read_answers(local: TestClient) -> None:
     answer = local.get("/api/v1/plans", headers={"origin": OURS})
     assert answer.headers["access-control-allow-origin"] == OURS

@@ -184,7 +184,7 @@ def test_an_ingest_is_seen_by_the_next_query(tmp_path: Path) -> None:
             work.ingest()
             version = work.snapshot().version
         assert before[0] == "4"
-        assert titles() == ("5", f'"{version}"')
+        assert titles() == ("5", f'W/"{version}-json"')
 
 
 def test_before_anything_is_ingested_the_graph_is_empty(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """The way out of the gateway: what every answer carries, compressed or without a body if asked so.
 
 The head of an answer is held until its first piece is known. One that comes whole can be compressed
-and is another representation then, with a tag of its own; a stream goes out as it comes.
+and is another representation then, with a tag of its own; a stream goes out as it comes. Who has a
+tagged answer already gets its tag alone.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ _LEVEL = 1
 _TEXTS = (b"text/", b"application/json", b"application/problem+json", b"image/svg+xml")
 _STRUCTURED = (b"+json", b"+xml")
 _EXPOSED = b"etag, location, retry-after, www-authenticate, x-request-id"
-GZIPPED = "-gzip"
+GZIPPED = b"-gzip"
 """Behind the tag of a representation that is compressed."""
 
 Headers = Sequence[tuple[bytes, bytes]]
@@ -31,14 +32,17 @@ class AnswerWriter:
     """Sends an answer; remembers its status, and puts the request's name on it."""
 
     def __init__(
-        self, send: Send, request_id: str, *, headers: dict[bytes, bytes], head: bool = False
+        self, send: Send, request_id: str, *, headers: dict[bytes, bytes], method: str
     ) -> None:
         self._send = send
         self.request_id = request_id
         self.status: int | None = None
         self.origin: str | None = None
         """The page of another site that may read the answer."""
-        self._head = head
+        self._head = method == "HEAD"
+        had = headers.get(b"if-none-match", b"") if method in {"GET", "HEAD"} else b""
+        tags = [each.strip().removeprefix(b"W/") for each in had.split(b",")]
+        self._had: dict[bytes | None, bytes] = {_bare_tag(tag): b"W/" + tag for tag in tags if tag}
         self._gzip = takes_gzip(headers.get(b"accept-encoding", b"").decode("latin-1"))
         self._start: Message | None = None
 
@@ -54,8 +58,8 @@ class AnswerWriter:
         start, self._start = self._start, None
         body, more = message.get("body", b""), message.get("more_body", False)
         headers = [*start.get("headers", ()), *self._common()]
-        if not more and self._gzip and start["status"] == 200 and _shrinks(headers, body):
-            body, headers = await _compressed(headers, body)
+        if not more and start["status"] == 200:
+            start["status"], headers, body = await self._whole(headers, body)
         self.status = start["status"]
         await self._send({**start, "headers": headers})
         if self._head:
@@ -64,6 +68,21 @@ class AnswerWriter:
                 raise HeadAnswered
             return
         await self._send({**message, "body": body})
+
+    async def _whole(
+        self, headers: list[tuple[bytes, bytes]], body: bytes
+    ) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        """An answer that comes whole: nothing if the client has it, compressed where it pays."""
+        tag = next((_bare_tag(value) for name, value in headers if name.lower() == b"etag"), None)
+        if tag in self._had:
+            of_body = (b"etag", b"content-length", b"content-type")
+            kept = [each for each in headers if each[0].lower() not in of_body]
+            return 304, [*kept, (b"etag", self._had[tag])], b""
+        if _shrinks(headers, body):
+            headers.append((b"vary", b"Accept-Encoding"))
+            if self._gzip:
+                body, headers = await _compressed(headers, body)
+        return 200, headers, body
 
     def _common(self) -> Iterable[tuple[bytes, bytes]]:
         yield b"x-request-id", self.request_id.encode()
@@ -81,6 +100,11 @@ def takes_gzip(accepted: str) -> bool:
         if name.strip() == "gzip":
             return parameters.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
     return False
+
+
+def _bare_tag(tag: bytes) -> bytes:
+    """A tag as it is compared: weakly, and whatever its answer was compressed with."""
+    return tag.strip().removeprefix(b"W/").strip(b'"').removesuffix(GZIPPED)
 
 
 def _shrinks(headers: Headers, body: bytes) -> bool:
@@ -101,9 +125,8 @@ async def _compressed(headers: Headers, body: bytes) -> tuple[bytes, list[tuple[
     kept: list[tuple[bytes, bytes]] = []
     for name, value in headers:
         if name.lower() == b"etag":
-            kept.append((name, value.removesuffix(b'"') + GZIPPED.encode() + b'"'))
+            kept.append((name, value.removesuffix(b'"') + GZIPPED + b'"'))
         elif name.lower() != b"content-length":
             kept.append((name, value))
     length = str(len(small)).encode()
-    more = [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
-    return small, [*kept, *more, (b"content-length", length)]
+    return small, [*kept, (b"content-encoding", b"gzip"), (b"content-length", length)]

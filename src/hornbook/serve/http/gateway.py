@@ -193,7 +193,7 @@ class Gateway:
         request_context: RequestContext = scope[KEY]
         asked = scope["method"]
         name = request_context.request_id
-        answer = AnswerWriter(send, name, headers=headers, head=asked == "HEAD")
+        answer = AnswerWriter(send, name, headers=headers, method=asked)
         if asked == "HEAD":  # as GET, whose body is not sent
             scope["method"] = "GET"
         began = time.perf_counter()

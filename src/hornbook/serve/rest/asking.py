@@ -9,7 +9,6 @@ from hornbook.plans.principal import Principal
 from hornbook.serve.access.required_scope import needs
 from hornbook.serve.access.scopes import AccessScope
 from hornbook.serve.graph_updates import GraphUpdates
-from hornbook.serve.http.answer_writer import GZIPPED
 from hornbook.serve.http.request import request_context_of
 
 Described = dict[int | str, dict[str, Any]]  # as FastAPI types it
@@ -45,8 +44,11 @@ class Asking:
         return request_context_of(self.request.scope).principal
 
     def note(self, version: str) -> None:
-        """Say which version of the graph the answer comes from."""
-        self.response.headers["etag"] = tag_of(version)
+        """Say which version of the graph the answer comes from: it is the same while that is.
+
+        The tag is weak, since the bytes may be put otherwise.
+        """
+        self.response.headers["etag"] = f'W/"{version}"'
 
     def address(self, path: str) -> str:
         """Where something is found by whoever asks."""
@@ -76,15 +78,3 @@ Named = Annotated[Asking, Depends(_naming)]
 """A request that changes nothing and takes long: whoever sends it says who they are."""
 
 READS = needs(AccessScope.READ)
-
-
-def tag_of(version: str) -> str:
-    """A tag of what a version of the graph says, which is weak: its bytes may be put otherwise."""
-    return f'W/"{version}"'
-
-
-def known_tag(request: Request, version: str) -> str | None:
-    """The tag of what a client has of a version, in whatever representation; None if nothing."""
-    given = request.headers.get("if-none-match", "")
-    tags = [each.strip().removeprefix("W/").strip('"') for each in given.split(",")]
-    return next((tag_of(each) for each in tags if each.removesuffix(GZIPPED) == version), None)

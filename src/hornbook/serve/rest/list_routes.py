@@ -84,7 +84,6 @@ def reviews(
     Reviews whose records are not as they were written are left out; `hornbook verify` names them.
     """
     with asking.updates.leases.current() as work:
-        asking.note(work.snapshot().version)
         found = work.reviews(revision)
         told = lists.page("reviews", found, lambda e: (e.at, e.id), first, after, descending=True)
         return ReviewPage(told.items, told.next, told.total)
@@ -106,7 +105,6 @@ def problems(
 ) -> ProblemPage:
     """What is wrong with what was read, by path and line; of one `code` if one is named."""
     with asking.updates.leases.current() as work:
-        asking.note(work.snapshot().version)
         found = [each for each in work.problems() if code in {None, each.code}]
         told = lists.page("problems", found, lists.problem_key, first, after)
         return ProblemPage(told.items, told.next, told.total)

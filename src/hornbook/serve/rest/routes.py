@@ -45,7 +45,6 @@ from hornbook.serve.rest.asking import (
     Named,
     Reading,
     Writing,
-    known_tag,
 )
 from hornbook.serve.rest.bodies import (
     LAST,
@@ -145,13 +144,10 @@ def develop_context(body: DevelopBody, asking: Reading) -> Context:
 def entity(
     id: Annotated[str, InPath(min_length=1, max_length=1000)],  # noqa: A002  # the documented name
     asking: Reading,
-) -> EntityAnswer | Response:
+) -> EntityAnswer:
     """One entity, also a chunk, a revision or a removed document."""
     with asking.updates.leases.lease() as snapshot:
         thing = snapshot.thing(id)
-        known = known_tag(asking.request, snapshot.version)
-        if known is not None:
-            return Response(status_code=304, headers={"etag": known})
         asking.note(snapshot.version)
         return EntityAnswer(thing.id, statements(thing))
 
