@@ -88,6 +88,7 @@ def test_a_gate_that_was_ended_says_nothing_of_the_change(tmp_path: Path) -> Non
     assert [each.status for each in report.gates] == [GateStatus.REFUSED]
     assert "passed a limit (processes: " in report.gates[0].message
 
+
 def test_a_folder_that_is_no_control_group_is_not_taken_for_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
