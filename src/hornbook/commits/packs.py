@@ -121,3 +121,12 @@ def fetch_commit(root: Path, remote: str, name: str) -> None:
         UsageError: It cannot be reached, or has none such.
     """
     write(root, "fetch", "-q", "--no-tags", remote, f"+{name}:{name}")
+
+
+def drop_pushed(root: Path, remote: str, names: Sequence[str]) -> None:
+    """Have a remote let go of what was pushed to it under names of ours.
+
+    Raises:
+        UsageError: It cannot be reached, or refused that.
+    """
+    write(root, "push", "-q", "--no-verify", remote, *(f":{name}" for name in names))

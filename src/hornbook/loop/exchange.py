@@ -9,17 +9,18 @@ machines one is told that it was late.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from hornbook.commits import packs
 from hornbook.commits.git import has_commit
 from hornbook.commits.writer import keep_blob
 from hornbook.disk import write_whole
 from hornbook.errors import KeyTaken, UsageError
-from hornbook.plans.databases.database import Database, TableForm
+from hornbook.plans.databases.database import Database, TableForm, Transaction
 from hornbook.plans.log import open_database
 from hornbook.plans.workspace_log import repository_of
 from hornbook.settings.places import CANARIES, Places
@@ -32,6 +33,22 @@ FOLDERS = ("plans/", "records/", f"{CANARIES}/")
 BRANCH = "branch/"
 DAY = 24 * 3600.0
 PACK, PUSHED, FILE, BLOB = "pack", "pushed", "file", "blob"
+
+
+_ROW = "FROM hornbook_shared WHERE repository = ? AND plan = ? AND kind = ? AND name = ?"
+
+
+class _GivenUpError(Exception):
+    """A pack builds on a commit that was shared, and is no more."""
+
+
+class SharedCommit(NamedTuple):
+    """A commit that a plan shares, and what else a clone needs for it."""
+
+    plan: str
+    name: str
+    needs: tuple[str, ...]
+
 
 _SHARED = TableForm(
     "hornbook_shared",
@@ -146,22 +163,27 @@ class SharedExchange:
             packs.push_commit(self._root, self._remote, _name(plan, commit), commit)
             self._insert(plan, kind, commit, (), b"")
             return
-        here = packs.present(self._root, sorted(known)) or self._known_elsewhere()
-        pack = packs.pack_of(self._root, commit, here)
+        while not self._share_pack(plan, commit):
+            pass  # what it builds on was just given up: with that in it
+
+    def _share_pack(self, plan: str, commit: str) -> bool:
+        """Share what others lack of a commit; False if something that they had is gone by now."""
+        shared = packs.present(self._root, sorted(self._names(plan, PACK)))
+        pushed = [] if shared else packs.remote_tips(self._root, self._remote)
+        shared = shared or packs.present(self._root, self._names_of_all_plans())
+        pack = packs.pack_of(self._root, commit, [*pushed, *shared])
         if len(pack.data) > MOST_BYTES:
             raise UsageError(
                 f"commit {commit[:12]} has {len(pack.data)} bytes that "
                 f"{self._remote} has not: push what it builds on, or set `engine.exchange: git`."
             )
-        self._insert(plan, kind, commit, pack.needs, pack.data)
+        needs_of_ours = {*shared} & {*pack.needs}
+        return self._insert(plan, PACK, commit, pack.needs, pack.data, on=needs_of_ours)
 
-    def _known_elsewhere(self) -> list[str]:
-        """Commits that other machines have from the remote, or from plans before."""
+    def _names_of_all_plans(self) -> list[str]:
         asked = "SELECT DISTINCT name FROM hornbook_shared WHERE repository = ? AND kind = ?"
         with self._database.reading() as transaction:
-            rows = transaction.execute(asked, self._repository, PACK)
-        before = packs.present(self._root, [name for (name,) in rows]) if rows else []
-        return [*packs.remote_tips(self._root, self._remote), *before]
+            return [str(name) for (name,) in transaction.execute(asked, self._repository, PACK)]
 
     def need(self, plan: str, commit: str) -> None:
         """Take over a commit that is missing here.
@@ -231,7 +253,8 @@ class SharedExchange:
         if not has_commit(self._root, commit):
             raise UsageError(
                 f"commit {commit} is neither in the database nor on a branch of {self._remote}: "
-                "push what the plan was begun on, from the machine where that was."
+                "push what the plan was begun on, from the machine where that was; of a plan that "
+                "is over it may have been given up (`engine.keep_days`)."
             )
 
     # Files
@@ -270,10 +293,7 @@ class SharedExchange:
         return (self._repository, *values)
 
     def _row(self, plan: str, kind: str, name: str) -> tuple[str, bytes]:
-        asked = (
-            "SELECT needs, sha256, data FROM hornbook_shared "
-            "WHERE repository = ? AND plan = ? AND kind = ? AND name = ?"
-        )
+        asked = f"SELECT needs, sha256, data {_ROW}"
         with self._database.reading() as transaction:
             rows = transaction.execute(asked, *self._of(plan, kind, name))
         if not rows:
@@ -283,7 +303,17 @@ class SharedExchange:
             raise UsageError(f"{kind} {name} of plan {plan} is damaged in the database.")
         return str(needs), bytes(data)
 
-    def _insert(self, plan: str, kind: str, name: str, needs: tuple[str, ...], data: bytes) -> None:
+    def _insert(
+        self,
+        plan: str,
+        kind: str,
+        name: str,
+        needs: tuple[str, ...],
+        data: bytes,
+        *,
+        on: Collection[str] = (),
+    ) -> bool:
+        """Have a row; False, and nothing is kept, if commits that it builds `on` are gone."""
         digest = sha256(data).hexdigest()
         new = (
             "INSERT INTO hornbook_shared VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
@@ -292,8 +322,73 @@ class SharedExchange:
             "WHERE hornbook_shared.sha256 <> excluded.sha256"
         )
         values = (json.dumps(needs), digest, data, self._database.now())
-        with self._database.writing() as transaction:
-            transaction.execute(new, *self._of(plan, kind, name), *values)
+        try:
+            with self._database.writing() as transaction:
+                transaction.execute(new, *self._of(plan, kind, name), *values)
+                # `give_up` waits from here on until the row is there for it to see.
+                self._require(transaction, kind, on, name)
+        except _GivenUpError:
+            return False
+        return True
+
+    # Giving up
+
+    def _require(
+        self, transaction: Transaction, kind: str, commits: Collection[str], name: str
+    ) -> None:
+        """Raise if commits are not shared any more, but in the row of another one."""
+        asked = (
+            "SELECT 1 FROM hornbook_shared "
+            "WHERE repository = ? AND kind = ? AND name = ? AND name <> ?"
+        )
+        for each in commits:
+            if not transaction.execute(asked, self._repository, kind, each, name):
+                raise _GivenUpError
+
+    def time(self) -> float:
+        """The database's time, by which rows are dated."""
+        return self._database.now()
+
+    def untouched_since(self, before: float) -> list[str]:
+        """The plans of which nothing was shared since a time."""
+        asked = (
+            "SELECT plan FROM hornbook_shared WHERE repository = ? "
+            "GROUP BY plan HAVING max(at) < ? ORDER BY plan"
+        )
+        with self._database.reading() as transaction:
+            return [str(row[0]) for row in transaction.execute(asked, self._repository, before)]
+
+    def commits(self) -> list[SharedCommit]:
+        """The commits of all plans that are shared."""
+        with self._database.reading() as transaction:
+            return self._commits(transaction)
+
+    def _commits(self, transaction: Transaction) -> list[SharedCommit]:
+        asked = (
+            "SELECT plan, name, needs FROM hornbook_shared "
+            "WHERE repository = ? AND kind IN (?, ?) ORDER BY plan, name"
+        )
+        rows = transaction.execute(asked, self._repository, PACK, PUSHED)
+        return [SharedCommit(plan, name, tuple(json.loads(needs))) for plan, name, needs in rows]
+
+    def give_up(self, plan: str, kept: Collection[str], seen: Collection[SharedCommit]) -> int:
+        """Forget what is shared of a plan but for the commits that are kept; how much that was.
+
+        Nothing, if others shared commits that were not `seen` meanwhile: one may need what goes.
+        """
+        forgotten = f"DELETE {_ROW}"
+        listed = "SELECT kind, name FROM hornbook_shared WHERE repository = ? AND plan = ?"
+        with self._database.writing_alone("hornbook_shared") as transaction:
+            if not {*self._commits(transaction)} <= {*seen}:
+                return 0
+            rows = transaction.execute(listed, self._repository, plan)
+            gone = [(k, n) for k, n in rows if k not in {PACK, PUSHED} or n not in kept]
+            for kind, name in gone:
+                transaction.execute(forgotten, *self._of(plan, kind, name))
+        pushed = [_name(plan, name) for kind, name in gone if kind == PUSHED]
+        if pushed:
+            packs.drop_pushed(self._root, self._remote, pushed)
+        return len(gone)
 
 
 @contextmanager

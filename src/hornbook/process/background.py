@@ -66,3 +66,47 @@ class BackgroundProcess:
 
     def _wait(self) -> None:
         self._ended(self._process.wait())
+
+
+class SupervisedProcess:
+    """A process that hears by the end of its stdin that it is to come to its end.
+
+    So it also ends if this one is killed. `hear` is given its lines, from a thread.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, folder: Path, hear: Callable[[str], None]
+    ) -> None:
+        self._process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            start_new_session=True,  # a terminal's signals are for this process, which tells it
+        )
+        self._reader = threading.Thread(target=self._read, args=(hear,), name="lines", daemon=True)
+        self._reader.start()
+
+    def ask_to_end(self) -> None:
+        """Have it come to its end in its own time."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def kill(self) -> None:
+        """End it now."""
+        self._process.kill()
+
+    def wait(self) -> int:
+        """How it ended, once it has and all of its lines were heard."""
+        code = self._process.wait()
+        self._reader.join()
+        self.ask_to_end()
+        return code
+
+    def _read(self, hear: Callable[[str], None]) -> None:
+        if self._process.stdout is None:
+            raise TypeError("the process has no pipe")
+        with self._process.stdout as lines:
+            for line in lines:
+                hear(line.decode("utf-8", "replace").rstrip("\n"))

@@ -289,6 +289,11 @@ def _check_sharing(settings: Settings, reading: FileReading) -> None:
         valid=not database or "://" in database,
     )
     reading.check(
+        "engine.keep_days",
+        "`engine.keep_days` is a number of days: write 0 to keep for ever.",
+        valid=settings.engine.keep_days >= 0,
+    )
+    reading.check(
         "engine.exchange",
         f"`engine.exchange` is {exchange!r}: write database or git.",
         valid=exchange in {"database", "git"},

@@ -99,6 +99,13 @@ class EngineSettings:
         default=300,
         metadata={"meaning": "How long a database that is away is waited for; told once."},
     )
+    keep_days: int = field(
+        default=0,
+        metadata={
+            "meaning": "How many days shared commits and files of plans that are over are kept; "
+            "0: for ever."
+        },
+    )
     attempts: int = field(
         default=3,
         metadata={

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -138,25 +139,64 @@ def fix(root: str | None, finding: str, agent: str | None, *, as_json: bool) -> 
 
 
 @click.command()
+@click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--repository",
+    metavar="GLOB",
+    help="Work for all repositories of such names that have a checkout in FOLDER.",
+)
+@click.option("--until-stdin-ends", is_flag=True, help="Come to an end also when stdin does.")
 @root_of
-def worker(root: str | None) -> None:
+def worker(
+    root: str | None, folders: tuple[Path, ...], repository: str | None, *, until_stdin_ends: bool
+) -> None:
     """Work on the runs of all plans, beside other workers.
 
     It works until it is stopped. SIGTERM or ^C lets the steps that were begun come to their end;
-    a second one does not.
+    a second one does not. With --repository there is a process for each checkout that FOLDER is
+    or has directly in it; without a FOLDER that is the current one.
     """
+    if repository is not None or folders:
+        _work_for_many(folders or (Path(root or "."),), repository or "*")
+        return
+    until = _told_to_end(lambda: None)
+    if until_stdin_ends:
+        threading.Thread(target=_set_at_end_of_stdin, args=(until,), daemon=True).start()
+    with _engine(root) as engine:
+        engine.work(until, only_changes(note))
+    _leave(0)
+
+
+def _work_for_many(folders: Sequence[Path], pattern: str) -> None:
+    from hornbook.errors import UsageError
+    from hornbook.loop.engine.many_repositories import Workers, checkouts
+
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is no folder: name one that checkouts lie in.")
+    workers = Workers(checkouts(folders, pattern, note), note)
+    workers.work(_told_to_end(workers.kill))
+
+
+def _told_to_end(at_once: Callable[[], None]) -> threading.Event:
+    """What is set by the first signal to end; the second ends this process."""
     until = threading.Event()
 
     def ends(_number: int, _frame: object) -> None:
         if until.is_set():
+            at_once()
             _leave(1)
         until.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, ends)
-    with _engine(root) as engine:
-        engine.work(until, only_changes(note))
-    _leave(0)
+    return until
+
+
+def _set_at_end_of_stdin(until: threading.Event) -> None:
+    while os.read(0, 512):
+        pass
+    until.set()
 
 
 FLEET_SECONDS = 2.0

@@ -258,7 +258,11 @@ class PlanEngine:
         with (
             git.operation(self._work.root) if scope is not EVERYTHING else nullcontext(),
             Engine(
-                self._open_loop(self._work), options, scope, tell=heard, follow=self._follower()
+                self._open_loop(self._work),
+                options,
+                scope,
+                tell=heard,
+                follow=self._follower(scope, heard),
             ) as engine,
         ):
             yield engine
@@ -273,13 +277,28 @@ class PlanEngine:
         here = sha256(f"{gethostname()}:{root.resolve()}".encode()).hexdigest()
         return known_name(root, self._work.settings) or f"local-{here[:12]}"
 
-    def _follower(self) -> Callable[[], None]:
-        """What brings the branches of plans here, where other checkouts move them too."""
-        if not self._work.settings.engine.database:
+    def _follower(self, scope: EngineScope, tell: Tell) -> Callable[[], None]:
+        """What brings the branches of plans here, where other checkouts move them too.
+
+        A worker also gives up what is past its time.
+        """
+        places, settings = self._work.places, self._work.settings
+        if not settings.engine.database:
             return nothing
         from hornbook.loop.shared_worktrees import BranchFollower  # noqa: PLC0415  # start-up
 
-        return BranchFollower(self._work.places, self._work.settings)
+        follow = BranchFollower(places, settings)
+        if scope is not EVERYTHING or not settings.engine.keep_days:
+            return follow
+        from hornbook.loop.engine.pruning import Pruner  # noqa: PLC0415  # as above
+
+        prune = Pruner(places, settings, tell)
+
+        def keep_up() -> None:
+            follow()
+            prune()
+
+        return keep_up
 
     def _ended(
         self, engine: Engine, log: LazyEventLog, root: str, shown: tuple[ObservedRun, ...]

@@ -74,6 +74,9 @@ class Database(Protocol):
     def writing(self) -> AbstractContextManager[Transaction]:
         """A transaction that keeps what it wrote, or nothing of it if it raises."""
 
+    def writing_alone(self, table: str) -> AbstractContextManager[Transaction]:
+        """A transaction that waits for those who write into a table, and that they wait for."""
+
     def make_table(self, table: TableForm, repository: str) -> None:
         """Make a table that may not be there yet, whoever else does so at the same time.
 
@@ -103,6 +106,11 @@ class SqliteDatabase:
     def writing(self) -> AbstractContextManager[Transaction]:
         """A transaction that nobody else writes beside."""
         return self._transaction("BEGIN IMMEDIATE")
+
+    def writing_alone(self, table: str) -> AbstractContextManager[Transaction]:
+        """A transaction that nobody else writes beside, whatever the table."""
+        del table
+        return self.writing()
 
     def make_table(self, table: TableForm, repository: str) -> None:
         """Make a table, or give one that knows no repositories the form that it has now."""

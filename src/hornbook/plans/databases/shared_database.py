@@ -434,6 +434,13 @@ class PostgresDatabase:
         """A transaction that keeps what it wrote; two that write one row exclude each other."""
         return self._transaction()
 
+    @contextmanager
+    def writing_alone(self, table: str) -> Iterator[Transaction]:
+        """A transaction beside which a table is read alone."""
+        with self._transaction() as transaction:
+            transaction.execute(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
+            yield transaction
+
     def make_table(self, table: TableForm, repository: str) -> None:
         """Make a table, or take over that of an earlier release; several machines take turns."""
         with _translated(), made_once(self._engine, table.name) as missing:
