@@ -338,6 +338,30 @@ def test_git_of_another_repository_is_never_run_on_our_worktree(root: Path, tmp_
     assert not (tmp_path / "ran").exists()
 
 
+def test_filters_of_the_user_run_nothing_that_lies_in_our_worktree(
+    root: Path, tmp_path: Path
+) -> None:
+    """Such as nbstripout's, which is `python -m nbstripout`: that looks in the folder first."""
+    ran = tmp_path / "ran"
+    write(root, {".gitattributes": "* filter=run\n", "a.py": "x = 1\n"})
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "filtered")
+    for kind in ("clean", "smudge"):
+        git(root, "config", f"filter.run.{kind}", "./run.sh")
+    git(root, "config", "filter.run.required", "true")
+    tree = start(root)
+    script = tree.path / "run.sh"
+    script.write_text(f"#!/bin/sh\ntouch {ran}\ncat\n")
+    script.chmod(0o755)
+    write(tree.path, {"a.py": "x = 2\n", "new.py": "y = 1\n"})
+    changes = change_set(tree, "HEAD")
+    assert changes.paths == ("a.py", "new.py", "run.sh")
+    assert git(root, "cat-file", "blob", f"{changes.tree}:a.py") == "x = 2"
+    reset(tree, git(root, "rev-parse", "HEAD"))
+    assert (tree.path / "a.py").read_text() == "x = 1\n"
+    assert not ran.exists()
+
+
 def test_hooks_do_not_run_when_we_write(root: Path, tmp_path: Path) -> None:
     for name in ("post-checkout", "reference-transaction", "post-index-change"):
         hook = root / ".git/hooks" / name

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hornbook.commits.commit import commit_at
 from hornbook.commits.git import require_success, run, whereabouts
+from hornbook.commits.writer import configured
 from hornbook.disk import temporary_folder
 
 # What tools keep beside the sources: no part of a change unless it is tracked.
@@ -33,7 +34,16 @@ KEPT_BESIDE = (
     "node_modules/",
     "venv/",
 )
-_LARGE_FILES = frozenset({"git-lfs clean -- %f", "git-lfs filter-process"})
+_LARGE_FILES = frozenset(
+    f"git-lfs {each}"
+    for each in (
+        "clean -- %f",
+        "smudge -- %f",
+        "smudge --skip -- %f",
+        "filter-process",
+        "filter-process --skip",
+    )
+)
 DEPENDENCIES = frozenset({".venv", "venv", "node_modules", "vendor", ".tox", ".nox", ".yarn"})
 
 
@@ -66,11 +76,11 @@ def content(root: Path, made_by_gates: Callable[[str], bool]) -> Iterator[Conten
             "GIT_OBJECT_DIRECTORY": str(own),
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(whereabouts(root).objects),
             "GIT_LITERAL_PATHSPECS": "1",
+            **without_filters(root),
         }
-        plain = _without_filters(top)
         if run(top, "rev-parse", "--verify", "-q", "HEAD").returncode == 0:
             require_success(top, run(top, "read-tree", "HEAD", environment=environment))
-            require_success(top, run(top, *plain, "add", "-u", ".", environment=environment))
+            require_success(top, run(top, "add", "-u", ".", environment=environment))
         beside = [f"--exclude={pattern}" for pattern in KEPT_BESIDE]
         listed = ("ls-files", "-z", "--others", "--exclude-standard", *beside)
         untracked = require_success(top, run(top, *listed, environment=environment)).stdout.split(
@@ -78,26 +88,28 @@ def content(root: Path, made_by_gates: Callable[[str], bool]) -> Iterator[Conten
         )
         wanted = [name for name in untracked if name and not _made(name, prefix, made_by_gates)]
         if wanted:
-            add = (*plain, "add", "--pathspec-from-file=-", "--pathspec-file-nul")
+            add = ("add", "--pathspec-from-file=-", "--pathspec-file-nul")
             require_success(top, run(top, *add, stdin=b"\0".join(wanted), environment=environment))
         tree = require_success(top, run(top, "write-tree", environment=environment)).stdout
         yield Content(tree.decode("ascii").strip(), environment)
 
 
-def _without_filters(top: Path) -> tuple[str, ...]:
-    """Options with which git hashes files as they are: a filter could pass off others as them.
+def without_filters(root: Path) -> Mapping[str, str]:
+    """An environment in which git takes and makes files as they are.
 
-    Only large files are still hashed as the pointers that git holds in their place.
+    A filter could pass off other bytes as theirs, and one such as `python -m NAME` or `./NAME` runs
+    what lies in the very folder that git works in, also where git only writes its index. Only large
+    files still have theirs, which git holds pointers of.
     """
-    asked = ("config", "-z", "--get-regexp", r"^filter\..*\.(clean|process)$")
-    entries = [os.fsdecode(each) for each in run(top, *asked).stdout.split(b"\0") if each]
-    off = []
-    for entry in entries:
-        key, _, value = entry.partition("\n")
-        driver = key.rpartition(".")[0]
-        if value not in _LARGE_FILES:
-            off += ["-c", f"{key}=", "-c", f"{driver}.required=false"]
-    return tuple(off)
+    off = {}
+    for key, value in configured(root):
+        if key.startswith("filter.") and value not in _LARGE_FILES:
+            off[key] = ""
+            off[f"{key.rpartition('.')[0]}.required"] = "false"
+    found = {"GIT_CONFIG_COUNT": str(len(off))} if off else {}
+    for number, (key, value) in enumerate(off.items()):
+        found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return found
 
 
 def ignored_beside(root: Path, made_by_gates: Callable[[str], bool]) -> tuple[str, ...]:
@@ -187,7 +199,8 @@ def copy_of(
             shutil.copy(shallow, inside / "shallow")
         if commit is not None:
             _stand_at(folder, commit)
-        require_success(folder, run(folder, "read-tree", "--reset", "-u", tree))
+        make = ("read-tree", "--reset", "-u", tree)
+        require_success(folder, run(folder, *make, environment=without_filters(root)))
         link_dependencies(top, folder)
         start = folder / below
         start.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,13 @@ from hornbook.commits.change import Touched, touched
 from hornbook.commits.content import SUBMODULE
 from hornbook.commits.git import commit, entries_of
 from hornbook.commits.git_tampering import Seal, seal
-from hornbook.commits.trees import DEPENDENCIES, KEPT_BESIDE, link_dependencies, top_of
+from hornbook.commits.trees import (
+    DEPENDENCIES,
+    KEPT_BESIDE,
+    link_dependencies,
+    top_of,
+    without_filters,
+)
 from hornbook.commits.writer import common_folder, write
 from hornbook.disk import locked, temporary_folder
 from hornbook.errors import UsageError
@@ -43,6 +49,7 @@ class Worktree:
             "GIT_COMMON_DIR": str(self.administration.parents[1]),
             "GIT_WORK_TREE": str(self.path),
             "GIT_NO_REPLACE_OBJECTS": "1",
+            **without_filters(self.root),
         }
 
     def seal(self) -> Seal:

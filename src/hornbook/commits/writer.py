@@ -96,21 +96,42 @@ def committing_as(known: Mapping[str, str]) -> Iterator[None]:
 
 def identity(root: Path) -> Mapping[str, str]:
     """Who commits: whom somebody said, else whom the user configured, else Hornbook."""
-    return _COMMITTER.get() or once(root, "identity", lambda: _identity(root))
+    return _COMMITTER.get() or _identity(root)
 
 
 def _identity(root: Path) -> dict[str, str]:
-    printed = run(root, "config", "-z", "--get-regexp", r"^user\.(name|email)$").stdout
     said = {"name": NAME, "email": MAIL}
-    for entry in printed.decode("utf-8", "replace").split("\0"):
-        key, _, value = entry.partition("\n")
-        if value.strip():  # of several values the last one counts
+    for key, value in configured(root):
+        if key.startswith("user.") and value.strip():
             said[key.removeprefix("user.")] = value.strip()
     return {
         f"GIT_{part}_{key.upper()}": value
         for key, value in said.items()
         for part in ("AUTHOR", "COMMITTER")
     }
+
+
+_CONFIGURED = r"^(user\.(name|email)|filter\..*\.(clean|smudge|process))$"
+
+
+def configured(root: Path) -> tuple[tuple[str, str], ...]:
+    """Who the user is and which filters there are; of equal keys the last one counts."""
+    return once(root, ("configured", *_changed(root)), lambda: tuple(_asked(root)))
+
+
+def _asked(root: Path) -> Iterator[tuple[str, str]]:
+    for entry in run(root, "config", "-z", "--get-regexp", _CONFIGURED).stdout.split(b"\0"):
+        key, _, value = entry.decode("utf-8", "replace").partition("\n")
+        if key:
+            yield key, value
+
+
+def _changed(root: Path) -> Iterator[int]:
+    """When the files were last written that say so as a rule."""
+    everybodys = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    ours = whereabouts(root).common / "config"
+    for each in (ours, Path.home() / ".gitconfig", Path(everybodys, "git", "config")):
+        yield each.stat().st_mtime_ns if each.exists() else 0
 
 
 def keep_blob(root: Path, data: bytes) -> str:
