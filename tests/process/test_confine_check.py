@@ -90,6 +90,8 @@ PARTS = {
     "abstract_socket": without("--unshare-net"),
     "ptrace": lambda words: all_rights(without("--unshare-pid")(words)),
     "kill_outside": without("--unshare-pid"),
+    "change_limits": lambda words: without_filter(without("--unshare-pid")(words)),
+    "user_program": without_filter,
     "shared_memory": without("--unshare-ipc"),
     "read_key": without_filter,
     "vm_socket": without_filter,

@@ -1,10 +1,10 @@
 """Tries to get out of a confinement and prints what worked: run as a script, not imported.
 
 Its argument is JSON with what it may try itself at, all of it made for this and harmless: `etc` a
-file to make, `home` one to read, `git` one to write, `mode` one that can be read, `port` a server
-on loopback, `socket` and `abstract` two more, `process` one that sleeps, `memory` the number of
-what is shared, `key` that of a key, `terminal` one, `other` a file of another call. It
-prints one JSON object, true for each way out.
+file to make, `home` one to read, `git` one to write, `mode` one that can be read, `program` one to
+make where it may; `port` a server on loopback, `socket` and `abstract` two more, `process` one that
+sleeps, `memory` the number of what is shared, `key` that of a key, `terminal` one, `other` a file
+of another call. It prints one JSON object, true for each way out.
 """
 
 import ctypes
@@ -24,6 +24,7 @@ WAIT = 5
 KEYCTL = {"x86_64": 250, "aarch64": 219}.get(os.uname().machine, -1)
 READ_KEY = 11
 VIRTUAL_MACHINES = 40
+CORE_FILE = 4
 
 
 def main(argument: str) -> None:
@@ -39,6 +40,10 @@ def main(argument: str) -> None:
         "abstract_socket": lambda: _connected("\0" + given["abstract"]),
         "ptrace": lambda: _traced(given["process"]),
         "kill_outside": lambda: os.kill(given["process"], 0),
+        "change_limits": lambda: _checked(
+            _libc().prlimit(given["process"], CORE_FILE, bytes(16), None)
+        ),
+        "user_program": lambda: _user_program(given["program"]),
         "shared_memory": lambda: _checked(min(0, _libc().shmget(given["memory"], 0, 0))),
         "read_key": lambda: _checked(
             min(0, _libc().syscall(KEYCTL, READ_KEY, given["key"], None, 0))
@@ -76,6 +81,11 @@ def _remount() -> None:
 def _made(path: str) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     os.unlink(path)  # noqa: PTH108  # pathlib would have to be found inside
+
+
+def _user_program(path: str) -> None:
+    with open(path, "w") as file:  # noqa: PTH123  # as above
+        os.fchmod(file.fileno(), 0o4700)
 
 
 def _connected(path: str) -> None:

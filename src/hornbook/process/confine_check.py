@@ -43,6 +43,8 @@ PROBES = {
     "abstract_socket": "reach an abstract socket",
     "ptrace": "look into another process",
     "kill_outside": "end another process",
+    "change_limits": "change the limits of another process",
+    "user_program": "make a program that runs as you, whoever starts it",
     "shared_memory": "reach memory that others share",
     "read_key": "read a key that the kernel keeps for you",
     "vm_socket": "make a socket to the host of a virtual machine",
@@ -129,7 +131,7 @@ def tried(machine: Machine, alter: Alter = tuple) -> dict[str, Cell]:
             home=home,
         )
         python = str(Path(sys.executable).resolve())
-        order = json.dumps({**targets, "git": str(git)})
+        order = json.dumps({**targets, "git": str(git), "program": str(folder / "program")})
         attempt = (python, "-I", "-S", str(BREAK_OUT), order)
         confined = confine(attempt, confinement, scratch=scratch, machine=machine)
         ended = run_command(

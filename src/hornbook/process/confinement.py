@@ -9,9 +9,8 @@ runs as: root without one is an ordinary user that owns many files. Each means i
 once, because a kernel that has it may still forbid it.
 
 The network is the machine's, or one of its own with nothing but loopback. From there a `Route`
-leads to listed hosts: a unix socket at which `egress` answers. A filter of system calls takes away
-what no namespace and no right does: keys of the kernel, and sockets to the host of a virtual
-machine, which belong to no network.
+leads to listed hosts: a unix socket at which `egress` answers. A filter of system calls
+(`call_filter`) takes away what no namespace and no right does.
 """
 
 import json
@@ -19,7 +18,6 @@ import os
 import shlex
 import shutil
 import stat
-import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +26,7 @@ from functools import cache
 from pathlib import Path
 
 from hornbook.disk import temporary_folder
+from hornbook.process.call_filter import call_filter
 from hornbook.process.shell_command import UseLimits, run_command
 from hornbook.settings.surroundings import LimitSettings
 
@@ -58,49 +57,10 @@ _LADDER = (
 )
 
 
-# For each machine the architectures that its programs may have: the kernel's number of each, how
-# its calls are numbered (add_key, request_key, keyctl; socket) and calls that hide their arguments.
-_CALLS = {
-    "x86_64": (
-        (0xC000003E, (248, 249, 250), 41, ()),
-        (0x40000003, (286, 287, 288), 359, (102,)),
-    ),
-    "aarch64": (
-        (0xC00000B7, (217, 218, 219), 198, ()),
-        (0x40000028, (309, 310, 311), 281, (102,)),
-    ),
-}
-_MAKE_RING = 425  # sockets could be made by it, past any filter; its number is the same everywhere
-_VIRTUAL_MACHINES = 40
-_OTHER_NUMBERS = 0x40000000  # the same calls once more, for programs that nobody has
-_LOAD, _IS, _IS_AT_LEAST, _ANSWER = 0x20, 0x15, 0x35, 0x06
-_ALLOW, _NO_SUCH_CALL, _NO_SUCH_FAMILY = 0x7FFF0000, 0x00050000 | 38, 0x00050000 | 97
-
-
-def syscall_filter(machine: str) -> bytes:
-    """The kernel's program that refuses those calls; empty for a machine that nobody looked up."""
-    found: list[tuple[int, int, int, int]] = []
-    for architecture, keys, make_socket, hidden in _CALLS.get(machine, ()):
-        refused = (*keys, *hidden, _MAKE_RING)
-        # Each block judges its own architecture, and jumps over itself for another.
-        own = [
-            (_LOAD, 0, 0, 0),
-            (_IS_AT_LEAST, 0, 1, _OTHER_NUMBERS),
-            (_ANSWER, 0, 0, _NO_SUCH_CALL),
-        ]
-        for number in refused:
-            own += [(_IS, 0, 1, number), (_ANSWER, 0, 0, _NO_SUCH_CALL)]
-        own += [(_IS, 0, 3, make_socket), (_LOAD, 0, 0, 16), (_IS, 0, 1, _VIRTUAL_MACHINES)]
-        own += [(_ANSWER, 0, 0, _NO_SUCH_FAMILY), (_ANSWER, 0, 0, _ALLOW)]
-        found += [(_LOAD, 0, 0, 4), (_IS, 0, len(own), architecture), *own]
-    whole = [*found, (_ANSWER, 0, 0, _NO_SUCH_CALL)] if found else []
-    return b"".join(struct.pack("=HBBI", *each) for each in whole)
-
-
 @cache
 def _filter_file(process: int) -> str:
     """The filter as a file that our children can open, in no folder; empty where there is none."""
-    filtering = syscall_filter(os.uname().machine)
+    filtering = call_filter(os.uname().machine)
     if not filtering:
         return ""
     held = os.memfd_create("hornbook-filter")
@@ -271,7 +231,7 @@ def confine(
         return Confined(wrapped, Means.BUBBLEWRAP, reach, tuple(_host_warning(reach)))
     if machine.landlock:
         order = landlock(confinement, scratch, apart=machine.apart)
-        order["filter"] = syscall_filter(os.uname().machine).hex()
+        order["filter"] = call_filter(os.uname().machine).hex()
         launcher = (sys.executable, "-I", "-S", str(LANDLOCK), json.dumps(order, sort_keys=True))
         own = (
             (CONFINED, "1"),
