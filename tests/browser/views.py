@@ -178,6 +178,89 @@ def test_tokens_are_plotted_and_what_agents_print_is_shown_as_it_is_written(
         expect(page.get_by_role("cell", name="5,400")).to_be_visible()
 
 
+def test_each_view_does_what_it_offers_a_person(browser: Browser, address: str, root: Path) -> None:
+    rule = "source.doc.sops.greetings"
+    (root / "AGENTS.md").write_text("---\napplyTo: gone/**\n---\nIt MUST be.\n")
+    (root / "src/app.py").write_text("print('the app greets Ann')\n")
+    git(root, "commit", "-qam", "Greet Ann")
+    with watched(browser, address) as found:
+        found.sign_in(root)
+        page = found.open("/files")
+        page.locator("input[name=path]").fill("src/new.py")
+        page.locator("input[name=path]").press("Enter")
+        expect(page.get_by_text("not there")).to_be_visible()
+
+        page.goto(f"{address}/rules/{rule}")
+        page.locator("textarea[name=glob]").fill("docs/**")
+        page.get_by_role("button", name="What would they bind?").click()
+        expect(page.get_by_role("status")).to_contain_text("It would bind")
+        page.get_by_text("Another text").click()
+        text = page.locator("textarea[name=text]")
+        text.fill(f"{text.input_value()}\nIt MUST be short.\n")
+        page.get_by_role("button", name="What would it do?").click()
+        expect(page.locator("#other-text tr.added", has_text="It MUST be short.")).to_be_visible()
+
+        page.goto(f"{address}/map")
+        page.locator("input[name=rule]").fill(rule)
+        page.get_by_role("button", name="Show").click()
+        page.locator("svg.drawing a", has_text="src/").click()
+        expect(page.locator("#items")).to_contain_text("src/app.py")
+        assert f"rule={rule}" in page.url
+
+        page.goto(f"{address}/replay")
+        page.select_option("select[name=draft]", "1")
+        page.get_by_role("button", name="Replay").click()
+        expect(page.get_by_text("Would be judged otherwise")).to_be_visible()
+
+        page.goto(f"{address}/changes/HEAD~1..HEAD")
+        expect(page.get_by_role("heading", name="Greet Ann")).to_be_visible()
+        with page.expect_download() as packet:
+            page.get_by_role("link", name="Download the packet").click()
+        assert packet.value.suggested_filename == "packet.zip"
+        page.get_by_role("button", name="Keep its receipt here").click()
+        expect(page.get_by_role("status")).to_contain_text("receipt is kept")
+
+        page.goto(f"{address}/doctor")
+        page.get_by_text("Accept until a day").first.click()
+        page.locator("input[name=reason]").first.fill("It comes back in May.")
+        page.get_by_role("button", name="Accept").first.click()
+        expect(page.get_by_role("status")).to_contain_text("It is accepted")
+        expect(page.locator("tr.added", has_text="It comes back in May.")).to_be_visible()
+
+        page.goto(f"{address}/plans/later")
+        page.get_by_text("Amend it").click()
+        page.locator("textarea[name=sections]").fill("## Situation\nNobody is greeted yet.\n")
+        page.get_by_role("button", name="Amend").click()
+        expect(page.get_by_text("Nobody is greeted yet.")).to_be_visible()
+        page.get_by_role("button", name="Promote").click()
+        expect(page.locator("h1 .tag")).to_have_text("committed")
+
+        page.goto(f"{address}/graph/plan.hello")
+        page.locator("svg.drawing a", has_text="run.run-1").click()
+        expect(page.get_by_role("heading", name="run.run-1")).to_be_visible()
+        page.get_by_role("link", name="in SPARQL").click()
+        expect(page.locator("td", has_text="asking").first).to_be_visible()
+
+
+def test_the_editor_of_sparql_completes_terms_and_keeps_what_was_asked(
+    browser: Browser, address: str
+) -> None:
+    with watched(browser, address) as found:
+        page = found.open("/sparql")
+        query = page.locator("#query")
+        query.fill("SELECT ?title { ?rule source.doc:titl")
+        query.press("Control+Space")
+        expect(query).to_have_value("SELECT ?title { ?rule source.doc:title")
+        query.press_sequentially(" ?tit")
+        query.press("Control+Space")
+        query.press_sequentially(" }")
+        query.press("Control+Enter")
+        expect(page.locator("main td", has_text="Greetings").first).to_be_visible()
+        page.get_by_role("link", name="patterns", exact=True).click()
+        expect(page.locator("thead th", has_text="pattern")).to_be_visible()
+        expect(page.locator("#history option")).to_have_count(2)
+
+
 def test_twelve_tabs_share_one_stream_and_the_thirteenth_loads(
     browser: Browser, address: str
 ) -> None:

@@ -73,7 +73,7 @@ def test_a_page_says_from_which_version_of_the_graph_it_is_and_since_when(
     version = local.get("/readyz").json()["version"]
     page = page_of(local, "/")
     assert version in page.answer.text
-    assert re.search(r'since <time datetime="20\d\d-[^"]+Z">', page.answer.text)
+    assert re.search(r'published <time datetime="20\d\d-[^"]+Z">', page.answer.text)
 
 
 def test_names_and_texts_of_a_repository_are_shown_and_never_run(tmp_path: Path) -> None:

@@ -224,7 +224,7 @@ def test_another_pattern_is_tried_without_writing_it(browser: TestClient, root: 
     assert (root / SOPS / "error-handling.md").read_bytes() == before
     wrong = page_of(browser, "/rules/source.doc.sops.error-handling?glob=a[")
     assert "It would bind" not in wrong.text
-    assert "`[`" in wrong.text
+    assert "<code>[</code>" in wrong.answer.text
 
 
 ERRORS_PAGE = "/rules/source.doc.sops.error-handling"

@@ -9,8 +9,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from hornbook import Workspace
+from hornbook.loop.engine.engine_runs import EngineRuns, Request
+from hornbook.loop.engine.workers import connect, database_url, disconnect
 from hornbook.loop.runs.timeline import Lane, timeline
 from hornbook.plans.principal import Principal, PrincipalKind, Via
+from hornbook.plans.workspace_log import repository_of
 from hornbook.serve.console.layers import layers_of
 from hornbook.serve.console.live import _Look
 from hornbook.serve.console.run_drawings import time_scale
@@ -54,6 +57,7 @@ def test_the_inbox_shows_what_is_asked_with_the_evidence_at_hand(browser: TestCl
     assert "broken: src/greet.py" in page.text
     assert "gate check" in page.text
     assert PAGE in page.links()
+    assert any(re.match(r"/changes/[0-9a-f]{40}\.\.[0-9a-f]{40}$", each) for each in page.links())
     assert "Sign in as a person to answer" in page.text
     assert "<textarea" not in page.answer.text
 
@@ -100,6 +104,25 @@ def test_an_answer_to_what_changed_meanwhile_is_refused_with_both_states(tmp_pat
         ("human:ann", "session"),
         ("human:ann", "session"),
     ]
+
+
+def test_a_run_that_was_answered_and_that_nobody_takes_up_is_told_as_that(
+    asking: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(asking, tmp_path / "root"))
+    with Workspace.open(root) as work:
+        work.answer(RUN, "return", text="Mend the greeting.")
+        places, settings = work.places, work.settings
+    name = repository_of(places, settings)
+    with client(root, named=False) as browser:
+        assert "Nobody works on it now" not in page_of(browser, PAGE).text
+        engine = connect(database_url(places.state, ""), name)
+        EngineRuns(engine, name).add([Request(RUN, "hello", "task.hello.1")])
+        disconnect(engine)
+        for place in (PAGE, "/", "/runs", "/plans/hello"):
+            page = page_of(browser, place)
+            assert "Nobody works on it now: no machine works for its repository" in page.text
+            assert "/plans/hello" in page.links()
 
 
 def test_a_run_is_shown_over_time_with_attempts_and_contexts(approved: Path) -> None:

@@ -44,7 +44,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 def test_trends_count_reviews_rules_reviewers_and_plans(local: TestClient) -> None:
     page = page_of(local, "/trends?days=30")
     assert "How reviews ended 1" in page.text
-    assert "Reviews of 1 weeks by outcome" in page.answer.text
+    assert "Reviews of 1 week by outcome" in page.answer.text
     assert f"/rules/{RULE}" in page.links()
     assert "/plans/hello" in page.links()
     assert local.get("/trends?days=0").status_code == 422
@@ -54,7 +54,17 @@ def test_totals_count_what_their_heading_names(local: TestClient) -> None:
     page = page_of(local, "/trends?days=30")
     assert f"How reviews ended {len(page.answer.text.split('/changes/')) - 1} " in page.text
     (row,) = csv.DictReader(io.StringIO(local.get("/trends.csv?table=plans").text))
-    assert f'href="/plans/hello#runs">{int(row["tokens"]):,}<' in page.answer.text
+    assert f'href="/plans/hello#runs">{int(row["runs"]):,}<' in page.answer.text
+
+
+def test_a_number_leads_to_the_reviews_that_it_counts(local: TestClient) -> None:
+    page = page_of(local, "/trends?days=30")
+    (lead,) = {each for each in page.links() if "outcome=approved" in each}
+    assert "Only those with week" in page_of(local, f"/trends{lead}").text
+    assert "The reviews 1" in page_of(local, f"/trends{lead}").text
+    assert "The reviews 0" in page_of(local, "/trends?days=30&outcome=rejected").text
+    (lead,) = {each for each in page.links() if "reviewer=" in each}
+    assert "The reviews 1" in page_of(local, f"/trends{lead}").text
 
 
 def test_each_table_is_had_as_csv(local: TestClient) -> None:

@@ -26,7 +26,7 @@ from tests.kit.waiting import until
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMES = ("light", "dark")
-WIDTHS = (360, 1280, 2560)
+WIDTHS = (360, 1280, 3840)
 SIZE = {"width": 1120, "height": 880}
 ANN = Principal("human:ann", PrincipalKind.HUMAN, Via.CLI)
 VIEWS = {

@@ -95,7 +95,7 @@ def create_app(
             page=console.query_page if introspection else None,
             callers=callers,
         ),
-        "/sparql": SparqlEndpoint(sparql, settings, console.page),
+        "/sparql": SparqlEndpoint(sparql, settings, console.sparql_page),
         # A mount would answer a POST with a redirect.
         MCP: agents,
         f"{MCP}/": agents,

@@ -44,6 +44,20 @@ class ChangeReview:
         return (self.record.get("gates") or {}).get("gates") or ()
 
 
+def last_outcomes(work: Workspace) -> dict[tuple[str, str], str]:
+    """How the newest recorded review of each change ended, by the two commits of the change."""
+    broken = {each.id for each in work.bad_records()}
+    records = [
+        record
+        for name, record in read_records(work.places).items()
+        if record is not None and name not in broken and "canary" not in record
+    ]
+    return {
+        (str(each.get("base")), str(each.get("head"))): str(each.get("outcome"))
+        for each in sorted(records, key=lambda each: str(each.get("at")))
+    }
+
+
 def reviews_of(
     work: Workspace, base: str, head: str, changed: Sequence[str]
 ) -> tuple[ChangeReview, ...]:

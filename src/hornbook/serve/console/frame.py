@@ -20,6 +20,7 @@ from markupsafe import Markup, escape
 from starlette.types import Receive, Scope, Send
 
 from hornbook import resources
+from hornbook.graph.ontology import terms
 from hornbook.plans.run_costs import CostSum
 from hornbook.rules.html import as_html
 from hornbook.serve.access.callers import NOBODY
@@ -112,8 +113,17 @@ class Console:
 
     async def query_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The editor of GraphQL, which `/graphql` is for a browser that opens it."""
-        page = self.page(Request(scope), "graphql.html", examples=_examples())
+        page = self.page(Request(scope), "graphql.html", examples=_examples("graphql"))
         await page(scope, receive, send)
+
+    def sparql_page(
+        self, request: Request, template: str, *, status: int = 200, **facts: object
+    ) -> HTMLResponse:
+        """The editor of SPARQL, with what was asked in it."""
+        # What has a parameter is no query yet.
+        examples = [each for each in _examples("sparql") if "$" not in each.text]
+        facts = {**facts, "examples": examples, "terms": _sparql_terms()}
+        return self.page(request, template, status=status, **facts)
 
     def page_of(self, scope: Scope, refusal: HttpRefusal) -> Response | None:
         """A refusal as a page, if a browser asked for one; who may not read is led to sign in."""
@@ -252,16 +262,27 @@ def changes(scope: AccessScope) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ExampleQuery:
-    """A document of `queries/graphql`, for whoever asks for the first time."""
+    """A document of `queries/`, for whoever asks for the first time."""
 
     name: str
     text: str
 
 
 @cache
-def _examples() -> tuple[ExampleQuery, ...]:
-    files = sorted((resources.folder("queries") / "graphql").glob("*.graphql"))
+def _examples(language: str) -> tuple[ExampleQuery, ...]:
+    files = sorted((resources.folder("queries") / language).iterdir())
     return tuple(ExampleQuery(each.stem, each.read_text(encoding="utf-8")) for each in files)
+
+
+@cache
+def _sparql_terms() -> tuple[tuple[str, str], ...]:
+    """Every class and property as a query names it, and what it says."""
+    found = []
+    for each in terms():
+        prefix, _, last = each.name.rpartition(".")
+        if each.kind == "Class" or (each.kind.endswith("Property") and each.domain):
+            found.append((f"{prefix or 'hb'}:{last}", each.comment))
+    return tuple(found)
 
 
 def _templates() -> Environment:
@@ -277,12 +298,14 @@ def _templates() -> Environment:
     made.globals["asset"] = asset_path
     made.filters.update(
         address=_address,
+        cost=_cost,
         count=_count,
         duration=_duration,
         markdown=_markdown,
         moment=_moment,
         money=_money,
         short=_short,
+        worded=_worded,
     )
     return made
 
@@ -301,6 +324,15 @@ def _address(path: str) -> str:
 
 def _markdown(text: str) -> Markup:
     return Markup(as_html(text))  # noqa: S704  # made without raw HTML
+
+
+def _worded(text: object) -> Markup:
+    """A message as people read it: what it quotes between backticks is shown as code."""
+    pieces = visible(str(text)).split("`")
+    if len(pieces) % 2 == 0:
+        return escape("`".join(pieces))
+    code = Markup("<code>{}</code>")
+    return Markup("").join(code.format(each) if at % 2 else each for at, each in enumerate(pieces))
 
 
 def _count(number: float) -> str:
@@ -335,6 +367,11 @@ def _moment(text: str | None) -> Markup:
 def _money(spent: CostSum) -> str:
     """A cost; a dash where none was told, which is not the same as nothing."""
     return str(spent) or "–"
+
+
+def _cost(spent: CostSum) -> str:
+    """The same in a sentence."""
+    return str(spent) or "cost not told"
 
 
 def _short(text: str, most: int = 12) -> str:

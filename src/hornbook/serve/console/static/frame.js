@@ -2,7 +2,7 @@
 import { follow } from './live.js';
 
 const UNITS = [['year', 31536000], ['month', 2592000], ['day', 86400], ['hour', 3600], ['minute', 60]];
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
 
 const ago = moment => {
   const seconds = (moment - Date.now()) / 1000;
@@ -80,6 +80,14 @@ document.addEventListener('click', async event => {
   if (!button) return;
   await navigator.clipboard.writeText(button.dataset.copy);
   button.textContent = 'Copied';
+});
+
+// An answer that says why by a reason needs one, and one that says what to do needs words.
+document.addEventListener('change', event => {
+  const form = event.target.closest('.answer');
+  if (!form || event.target.name !== 'action') return;
+  for (const name of ['text', 'reason'])
+    form.querySelector(`textarea[name="${name}"]`).required = name in event.target.dataset;
 });
 
 tellTimes(document);

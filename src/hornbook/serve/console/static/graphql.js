@@ -1,10 +1,12 @@
-const at = id => document.getElementById(id);
+import { at, completing, onRun, remembering } from './editor.js';
+
 const prefix = document.body.dataset.prefix;
 const csrf = document.body.dataset.csrf;
 // What can stand where the cursor is. The text before it is read as names and brackets: each open
 // brace is in the type of the field before it, and each open parenthesis among its arguments.
 const TOKENS = /"(?:[^"\\]|\\.)*"?|#[^\n]*|\.\.\.|[A-Za-z_]\w*|\$\w*|@\w*|[{}():[\]!=,]/g;
 let known = new Map();
+const remember = remembering('hornbook-queries');
 const named = type => type && (type.ofType ? named(type.ofType) : type.name);
 const ROOTS = { query: 'Query', mutation: 'Mutation', subscription: 'Subscription' };
 const choicesAt = (text, known) => {
@@ -35,44 +37,10 @@ const choicesAt = (text, known) => {
   const top = stack.at(-1);
   const offered = !top ? Object.keys(ROOTS).map(name => ({ name }))
     : top.kind === 'arguments' ? top.args || [] : top.of?.fields || [];
-  const found = offered.filter(each => each.name.startsWith(before) && each.name !== before);
+  const found = offered.filter(each => each.name.startsWith(before) && each.name !== before)
+    .map(each => ({ ...each, shown: each.name + (each.type ? ': ' + shown(each.type) : '') }));
   return { before, found };
 };
-const insert = (choice, before) => {
-  const box = at('query');
-  box.setRangeText(choice, box.selectionStart - before.length, box.selectionStart, 'end');
-  at('choices').hidden = true;
-  box.focus();
-};
-const complete = () => {
-  const box = at('query');
-  const { before, found } = choicesAt(box.value.slice(0, box.selectionStart), known);
-  const list = at('choices');
-  list.replaceChildren(...found.slice(0, 60).map(each => {
-    const item = document.createElement('li');
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.textContent = each.name + (each.type ? ': ' + shown(each.type) : '');
-    button.title = each.description || '';
-    button.addEventListener('click', () => insert(each.name, before));
-    item.append(button);
-    return item;
-  }));
-  list.hidden = !found.length;
-  if (found.length === 1) insert(found[0].name, before);
-  else list.querySelector('button')?.focus();
-};
-at('query').addEventListener('keydown', event => {
-  if (event.key === ' ' && event.ctrlKey) { event.preventDefault(); complete(); }
-});
-at('choices').addEventListener('keydown', event => {
-  const buttons = [...at('choices').querySelectorAll('button')];
-  const here = buttons.indexOf(document.activeElement);
-  const to = { ArrowDown: here + 1, ArrowUp: here - 1 }[event.key];
-  if (to !== undefined) { event.preventDefault(); buttons[Math.max(0, Math.min(to, buttons.length - 1))].focus(); }
-  if (event.key === 'Escape') { at('choices').hidden = true; at('query').focus(); }
-});
-
 // The first list of plain objects in an answer, as a table.
 const rowsIn = value => {
   if (Array.isArray(value)) return value.length && value.every(each => each && typeof each === 'object') ? value : null;
@@ -83,36 +51,24 @@ const rowsIn = value => {
   return null;
 };
 const cell = value => value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+const MOST_ROWS = 500;
 const asTable = rows => {
   const heads = [...new Set(rows.flatMap(Object.keys))];
   const table = document.createElement('table');
   const first = table.createTHead().insertRow();
   for (const head of heads) { const made = document.createElement('th'); made.textContent = head; first.append(made); }
   const body = table.createTBody();
-  for (const row of rows.slice(0, 500)) {
+  for (const row of rows.slice(0, MOST_ROWS)) {
     const line = body.insertRow();
     for (const head of heads) line.insertCell().textContent = cell(row[head]);
   }
   const wide = document.createElement('div');
   wide.className = 'wide';
+  if (rows.length > MOST_ROWS)
+    wide.append(words('p', `The first ${MOST_ROWS} of ${rows.length} rows; all of them are below.`, 'warn'));
   wide.append(table);
   return wide;
 };
-
-// What was asked before, in this browser alone.
-const HISTORY = 'hornbook-queries';
-const past = () => { try { return JSON.parse(localStorage.getItem(HISTORY)) || []; } catch { return []; } };
-const remember = query => {
-  localStorage.setItem(HISTORY, JSON.stringify([query, ...past().filter(each => each !== query)].slice(0, 20)));
-  tellHistory();
-};
-const tellHistory = () => at('history').replaceChildren(new Option('choose one', ''),
-  ...past().map(each => new Option(each.replace(/\s+/g, ' ').slice(0, 60), each)));
-for (const name of ['example', 'history'])
-  at(name).addEventListener('change', event => {
-    if (event.target.value) at('query').value = event.target.value;
-    event.target.value = '';
-  });
 
 const ask = async (query, variables) => {
   const headers = { 'content-type': 'application/json',
@@ -187,10 +143,9 @@ const describe = async () => {
 };
 at('run').addEventListener('click', run);
 at('load').addEventListener('click', describe);
-document.addEventListener('keydown', event => {
-  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) run(); });
+onRun(run);
+completing(text => choicesAt(text, known));
 const asked = new URLSearchParams(location.hash.slice(1));
 if (asked.get("query")) at("query").value = asked.get("query");
 if (asked.get("variables")) at("variables").value = asked.get("variables");
-tellHistory();
 describe();

@@ -12,14 +12,17 @@ from markupsafe import Markup
 
 from hornbook.commits import git
 from hornbook.commits.change import Change, change
+from hornbook.commits.commit import commit_at
 from hornbook.commits.history import steps
 from hornbook.context.prompt import Context, Outcome
+from hornbook.disk import to_seconds
 from hornbook.errors import UsageError
 from hornbook.review.judgement import Citation
 from hornbook.serve.access.scopes import AccessScope
 from hornbook.serve.console.change_reviews import (
     ChangeReview,
     RuleEntry,
+    last_outcomes,
     reviews_of,
     unrecorded,
 )
@@ -65,7 +68,8 @@ def recent(view: Viewing) -> Response:
         found = steps(view.work.root, last=RECENT)[::-1]
     except UsageError as said:
         found, problem = (), str(said)
-    return view.page("changes.html", steps=found, problem=problem)
+    outcomes = last_outcomes(view.work)
+    return view.page("changes.html", steps=found, outcomes=outcomes, problem=problem)
 
 
 @router.get("/changes/{span:path}")
@@ -147,6 +151,7 @@ def _page(
     diff = _Diff(found, view.query)
     rules = _rules(answers)
     recorded = reviews_of(view.work, found.base, found.head, found.paths)
+    head = commit_at(view.work.root, found.head)
     return view.page(
         "change.html",
         status=422 if problem else 200,
@@ -154,6 +159,8 @@ def _page(
         problem=problem,
         span=span,
         change=found,
+        head=head,
+        committed=to_seconds(datetime.fromtimestamp(head.seconds, UTC)),
         states={each.path: _STATUS.get(each.status, "modified") for each in found.files},
         files=part_of(answers, view.query, FILES, "files"),
         rules=part_of(rules, view.query, RULES, "rules"),
@@ -185,7 +192,8 @@ class ShownReview:
 
 
 def _shown(view: View, name: str, review: ChangeReview) -> ShownReview:
-    findings = review.record.get("findings") or ()
+    told = review.record.get("findings") or ()
+    findings = sorted(told, key=lambda each: each.get("status") != "violated")
     return ShownReview(
         review,
         part_of(findings, view.query, LISTED, f"findings{name}"),

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
-from hornbook.commits.history import FileCommit, commits_of
+from hornbook.commits.history import commits_of
 from hornbook.rules.document import Unread
 from hornbook.serve.console.frame import View, ViewingFiles
 from hornbook.serve.console.list_pages import part_of
@@ -16,7 +16,7 @@ from hornbook.serve.console.svg import box, drawing, line
 from hornbook.serve.paths import inside
 
 ROWS = 100
-RECENT = 12
+RECENT, FINDINGS = 12, 20
 MOST_DRAWN = 200
 """Rules that have a part of a drawing to themselves."""
 
@@ -30,6 +30,13 @@ _WHY = """query File($path: String!) {
     }
     notEnforced { id path activation reason }
     leftOut { id path reason }
+  }
+  file(path: $path) {
+    owner
+    reviews(first: 20) {
+      totalCount
+      nodes { at outcome base head canary findings { sopId path line severity status message } }
+    }
   }
 }"""
 
@@ -102,7 +109,8 @@ def trail(path: str) -> list[TrailStep]:
 
 
 def _file(view: View, path: str) -> HTMLResponse:
-    (answer,) = view.ask(_WHY, path=path)["why"]
+    found = view.ask(_WHY, path=path)
+    (answer,), reviewed = found["why"], found["file"]["reviews"]
     there = view.work.root / path
     return view.page(
         "file.html",
@@ -119,7 +127,11 @@ def _file(view: View, path: str) -> HTMLResponse:
         reserve_from=RESERVE_FROM,
         because=UNREAD,
         bar=rules_bar(answer["rules"], answer["tokens"], answer["reserve"]),
-        commits=_history(view, path),
+        commits=commits_of(view.work.root, path, RECENT),
+        titles={each["id"]: each["title"] for each in answer["rules"]},
+        owner=found["file"]["owner"],
+        reviews=reviewed,
+        findings=part_of(_findings(reviewed["nodes"], path), view.query, FINDINGS, "findings"),
     )
 
 
@@ -128,8 +140,18 @@ def unread(answer: Mapping[str, Any], *, meant: bool) -> list[Mapping[str, Any]]
     return [each for each in answer["leftOut"] if Unread(each["reason"]).is_meant is meant]
 
 
-def _history(view: View, path: str) -> Sequence[FileCommit]:
-    return commits_of(view.work.root, path, RECENT)
+def _findings(
+    reviews: Sequence[Mapping[str, Any]], path: str
+) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """What reviews of real changes found in a file, each with its review, violations first."""
+    found = [
+        (review, finding)
+        for review in reviews
+        if not review["canary"]
+        for finding in review["findings"]
+        if finding["path"] == path
+    ]
+    return sorted(found, key=lambda each: each[1]["status"] != "violated")
 
 
 def reason_of(rule: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The neighbourhood of an entity: what it says, what it leads to, and what leads to it."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from math import ceil
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -45,6 +46,7 @@ def graph(
         live="graph",
         entity=found,
         edges=shown,
+        known={name for edge in edges for name in (edge["source"], edge["target"])},
         total=len(edges),
         most=MOST,
         predicate=predicate,
@@ -59,21 +61,32 @@ def neighbourhood(start: str, edges: Sequence[Mapping[str, Any]], prefix: str) -
     """What leads to an entity on the left, what it leads to on the right."""
     before = [edge for edge in edges if edge["target"] == start]
     after = [edge for edge in edges if edge["source"] == start]
-    rows = max(len(before), len(after), 1)
-    height = rows * (_HIGH + _DOWN) + 10
+    left, right = _by_predicate(before), _by_predicate(after)
+    height = max(len(left), len(right), 1) * (_HIGH + _DOWN) + 10
     middle = height / 2
     x1, x2 = _WIDE + _ACROSS, 2 * (_WIDE + _ACROSS)
     parts: list[Markup] = []
-    for place, edge in enumerate(before):
-        y = _row(place, len(before), height)
-        parts += [_curve(_WIDE, y, x1, middle), _box(0, y, edge, "source", prefix)]
-    for place, edge in enumerate(after):
-        y = _row(place, len(after), height)
-        parts += [_curve(x1 + _WIDE, middle, x2, y), _box(x2, y, edge, "target", prefix)]
+    for x, end, rows in ((0.0, "source", left), (x2, "target", right)):
+        for place, edge in enumerate(rows):
+            y = _row(place, len(rows), height)
+            if isinstance(edge, str):
+                parts.append(words(x, y + _HIGH / 2 - 4, edge, class_="soft"))
+                continue
+            way = (x1 + _WIDE, middle, x, y) if x else (_WIDE, y, x1, middle)
+            parts += [_curve(*way), _box(x, y, edge, end, prefix)]
     parts.append(box(x1, middle - 18, _WIDE, 36, class_="node start", rx=5))
     parts.append(words(x1 + 10, middle + 5, _cut(start)))
     title = f"{start}: {len(before)} links lead to it, {len(after)} away from it"
     return drawing(x2 + _WIDE + 2, ceil(height), title, *parts, leads=True)
+
+
+def _by_predicate(edges: Sequence[Mapping[str, Any]]) -> list[str | Mapping[str, Any]]:
+    """Edges in order, behind the name of each predicate those that have it."""
+    found: list[str | Mapping[str, Any]] = []
+    ordered = sorted(edges, key=lambda each: str(each["predicate"]))
+    for predicate, some in groupby(ordered, key=lambda each: str(each["predicate"])):
+        found += [predicate, *some]
+    return found
 
 
 def _row(place: int, of: int, height: float) -> float:

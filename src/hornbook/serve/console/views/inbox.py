@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse
 from hornbook.rules.document import Problem
 from hornbook.serve.console.frame import View, Viewing
 from hornbook.serve.console.list_pages import part_of
-from hornbook.serve.console.views.runs import questions, titles
+from hornbook.serve.console.views.runs import idle, questions, titles
 
 LISTED = 50
 _RANK = {"error": 0, "warning": 1, "info": 2}
@@ -40,6 +40,7 @@ def inbox(view: Viewing) -> HTMLResponse:
         live="runs graph",
         asking=asking,
         running=running,
+        idle=idle(view, running),
         titles=titles(view, [*(row for row, _ in asking), *running]),
         broken=part_of(broken, view.query, LISTED, "broken"),
         lesser=part_of(problems[len(broken) :], view.query, LISTED, "lesser"),

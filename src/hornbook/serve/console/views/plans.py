@@ -14,6 +14,7 @@ from hornbook.loop.runs.overview import RunRow
 from hornbook.serve.access.scopes import AccessScope
 from hornbook.serve.console.frame import Form, View, Viewing, changes
 from hornbook.serve.console.layers import LayerNode, layered
+from hornbook.serve.console.views.runs import idle
 from hornbook.serve.http.problems import HttpRefusal
 
 _FIELDS = """
@@ -103,6 +104,8 @@ def plan(slug: str, view: Viewing, said: str = "") -> HTMLResponse:
         columns=[(name, [each for each in tasks if each.column == name]) for name in COLUMNS],
         drawing=_drawing(view, found, tasks) if len(tasks) > 1 else None,
         rows=rows,
+        idle=idle(view, rows),
+        titles={each["id"]: each["title"] for each in found["tasks"]},
         sections=SECTIONS,
         going=going or [row for row in rows if row.status in {"running", "waiting"}],
     )

@@ -116,6 +116,14 @@ def _page(view: View, rule_id: str, form: Mapping[str, str] | None) -> HTMLRespo
         revisions=_revisions(view, found["history"]),
         answers=_answers(view, found, said),
         record=Counter(status for each in said.values() for status in set(each)),
+        last_violation=next(
+            (
+                each
+                for each in found["reviews"]["nodes"]
+                if "violated" in said.get(each["id"], ()) and not each["canary"]
+            ),
+            None,
+        ),
         last_answer=next((each["at"] for each in found["reviews"]["nodes"]), None),
         draft=pattern_draft(view, entry, files),
         other=None if form is None else text_draft(view, entry, files, form),

@@ -19,6 +19,7 @@ from hornbook.loop.runs.timeline import SeenContext, timeline
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event
 from hornbook.plans.run_records import question_text
+from hornbook.plans.workspace_log import repository_of
 from hornbook.serve.access.scopes import AccessScope
 from hornbook.serve.console.frame import Form, View, Viewing, changes
 from hornbook.serve.console.list_pages import part_of
@@ -37,6 +38,9 @@ mutation answer($id: ID!, $action: String!, $text: String!, $reason: String!) {
 }
 """
 
+_FLEET = """{ fleet {
+  machines { repository alive host seenAt runs } waiting { repository run reason }
+} }"""
 _TITLES = "query titles($slug: String!) { plan(slug: $slug) { tasks { id title } } }"
 
 router = APIRouter(include_in_schema=False)
@@ -47,7 +51,14 @@ def runs(view: Viewing) -> HTMLResponse:
     """All runs, those that need a person first."""
     with view.work.run_book() as book:
         rows = people_first(book.rows())
-    return view.page("runs.html", live="runs", rows=part_of(rows, view.query, ROWS))
+    part = part_of(rows, view.query, ROWS)
+    return view.page(
+        "runs.html",
+        live="runs",
+        rows=part,
+        titles=titles(view, part.shown),
+        idle=idle(view, part.shown),
+    )
 
 
 @router.get("/runs/{run_id}")
@@ -64,6 +75,8 @@ def run(run_id: str, view: Viewing, said: str = "") -> HTMLResponse:
         row=row,
         title_of_task=titles(view, [row]).get(row.task or "", ""),
         report=report,
+        idle=idle(view, [row]).get(row.id, ""),
+        spans=_spans(events),
         question=question,
         lanes=lanes(over.stretches, now()) if over.stretches else None,
         stretches=over.stretches,
@@ -77,8 +90,14 @@ def run(run_id: str, view: Viewing, said: str = "") -> HTMLResponse:
     )
 
 
+def _spans(events: Sequence[Event]) -> list[str]:
+    """What each attempt changed, as addresses name it; "" where it changed nothing."""
+    works = (kinds.attempt(event) for event in events if event.kind == kinds.DEVELOP)
+    return [f"{each['base']}..{each['commit']}" if each["files"] else "" for each in works]
+
+
 _SAID = {
-    "answered": "Your answer is noted, and whoever carries the plan out goes on with it.",
+    "answered": "Your answer is noted: whoever carries the plan out goes on with it.",
     "stopped": "The run is stopped: a step that is under way comes to its end, and none follows.",
 }
 
@@ -213,6 +232,24 @@ def _last_lines(path: Path) -> list[str]:
     with path.open("rb") as opened:
         opened.seek(max(0, path.stat().st_size - TAIL))
         return opened.read().decode("utf-8", "replace").splitlines()
+
+
+def idle(view: View, rows: Iterable[RunRow]) -> dict[str, str]:
+    """Why nobody works on runs that go on as far as their log tells, by their ids.
+
+    Such a run was answered, say, when whoever carried its plan out had gone already.
+    """
+    going = {row.id for row in rows if row.status in OPEN - {"asking"}}
+    if not going:
+        return {}
+    ours = repository_of(view.work.places, view.work.settings)
+    fleet = view.ask(_FLEET)["fleet"]
+    found = {each["run"]: each["reason"] for each in fleet["waiting"] if each["repository"] == ours}
+    for each in fleet["machines"]:
+        if not each["alive"] and each["repository"] == ours:
+            silent = f"{each['host']}, which worked on it, is silent since {each['seenAt']}"
+            found.update(dict.fromkeys(each["runs"], silent))
+    return {run: why for run, why in found.items() if run in going}
 
 
 def titles(view: View, rows: Iterable[RunRow]) -> dict[str, str]:

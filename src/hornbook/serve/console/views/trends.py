@@ -3,10 +3,12 @@
 import csv
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Annotated, Any
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, Response
@@ -14,6 +16,7 @@ from markupsafe import Markup
 
 from hornbook.loop.runs.overview import RunRow
 from hornbook.plans.run_costs import cost_sum
+from hornbook.review.reviewers import reviewer_name
 from hornbook.serve.console.frame import PAGE_HEADERS, View, Viewing
 from hornbook.serve.console.list_pages import part_of
 from hornbook.serve.console.svg import box, drawing, line, ticks, words
@@ -24,7 +27,7 @@ query trends($days: Int!, $first: Int!, $after: String) {
   ruleRecords(days: $days) { id violated passed notApplicable doubted last }
   reviewsConnection(first: $first, after: $after) {
     totalCount pageInfo { hasNextPage endCursor }
-    nodes { id at outcome rejectionType route base head reviewer }
+    nodes { id at outcome rejectionType route base head reviewer reviewers canary }
   }
 }
 """
@@ -52,15 +55,57 @@ def trends(view: Viewing, days: Days = 90) -> HTMLResponse:
     tables, reviews = _tables(view, days)
     weeks = tables["weeks"].rows
     totals = {name: len(each.rows) for name, each in tables.items()} | {"weeks": len(reviews)}
+    wanted = {name: view.query[name] for name in _CHOICES if view.query.get(name)}
+    chosen = [each for each in reviews if _is_chosen(each, wanted)]
     return view.page(
         "trends.html",
         live="graph",
         days=days,
         tables=tables,
         totals=totals,
-        reviews=part_of(reviews, view.query, LISTED, "reviews"),
+        classes=_CLASSES,
+        wanted=wanted,
+        lead=partial(_lead, view.asked_by.prefix, days),
+        reviews=part_of(chosen, view.query, LISTED, "reviews"),
         drawing=_drawing(weeks) if weeks else None,
     )
+
+
+def _facts(review: Mapping[str, Any]) -> dict[str, Collection[str]]:
+    """What the tables tell a review apart by."""
+    names = [
+        reviewer_name(name, in_run=way) for name in review["reviewers"] for way in (True, False)
+    ]
+    return {
+        "week": (_monday(review),),
+        "outcome": (review["outcome"].lower(),),
+        "route": (_named(review["route"]),),
+        "rejection": (_named(review["rejectionType"]),),
+        "reviewer": names,
+    }
+
+
+_CHOICES = ("week", "outcome", "route", "rejection", "reviewer")
+
+
+def _is_chosen(review: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
+    facts = _facts(review) if wanted else {}
+    return all(value in facts[name] for name, value in wanted.items())
+
+
+def _lead(prefix: str, days: int, table: str, row: Sequence[object], head: str) -> str:
+    """Where a number of a table leads: to what it counts."""
+    name = str(row[0])
+    if table == "rules":
+        return f"{prefix}/rules/{quote(name)}#reviews"
+    if table == "plans":
+        return f"{prefix}/plans/{quote(name)}#runs"
+    chosen = {"weeks": {"week": name}, "reviewers": {"reviewer": name}}.get(table)
+    if chosen is None:
+        chosen = {"route": name, "rejection": str(row[1])}
+    elif head in OUTCOMES:
+        chosen = {**chosen, "outcome": head}
+    return f"?{urlencode({'days': days, **chosen})}#reviews"
 
 
 @router.get("/trends.csv")
@@ -104,7 +149,7 @@ def _tables(view: View, days: int) -> tuple[Mapping[str, TrendTable], list[Any]]
 
 
 def _asked(view: View, days: int, since: datetime) -> tuple[list[Any], list[Any]]:
-    """How rules were answered, and the reviews since a time, page by page."""
+    """How rules were answered, and the reviews of real changes since a time, page by page."""
     reviews: list[Any] = []
     after: str | None = None
     while True:
@@ -114,16 +159,18 @@ def _asked(view: View, days: int, since: datetime) -> tuple[list[Any], list[Any]
         after = page["pageInfo"]["endCursor"]
         if not page["pageInfo"]["hasNextPage"]:
             break
-    recent = [each for each in reviews if datetime.fromisoformat(each["at"]) >= since]
+    recent = [
+        each
+        for each in reviews
+        if not each["canary"] and datetime.fromisoformat(each["at"]) >= since
+    ]
     return data["ruleRecords"], recent
 
 
 def _weeks(reviews: Sequence[Mapping[str, Any]]) -> TrendTable:
     counted: dict[str, Counter[str]] = defaultdict(Counter)
     for each in reviews:
-        at = datetime.fromisoformat(each["at"])
-        monday = (at - timedelta(days=at.weekday())).date().isoformat()
-        counted[monday][each["outcome"].lower()] += 1
+        counted[_monday(each)][each["outcome"].lower()] += 1
     rows = tuple(
         (week, *(counts[name] for name in OUTCOMES), counts.total())
         for week, counts in sorted(counted.items())
@@ -131,10 +178,19 @@ def _weeks(reviews: Sequence[Mapping[str, Any]]) -> TrendTable:
     return TrendTable("weeks", ("week of", *OUTCOMES, "reviews"), rows)
 
 
+def _monday(review: Mapping[str, Any]) -> str:
+    at = datetime.fromisoformat(review["at"])
+    return (at - timedelta(days=at.weekday())).date().isoformat()
+
+
+def _named(value: object) -> str:
+    return str(value or "none").lower()
+
+
 def _routes(reviews: Sequence[Mapping[str, Any]]) -> TrendTable:
     """Where work went that was not approved."""
     counted = Counter(
-        (str(each["route"] or "none").lower(), str(each["rejectionType"] or "none").lower())
+        (_named(each["route"]), _named(each["rejectionType"]))
         for each in reviews
         if each["outcome"].lower() != "approved"
     )
@@ -216,7 +272,8 @@ def _drawing(weeks: Sequence[tuple[object, ...]]) -> Markup:
         parts += _bars(row, x, bottom, min(across * 0.7, 60.0), tall / top[-1])
         if len(weeks) <= 16 or not place % (len(weeks) // 8):
             parts.append(words(x, bottom + 16, str(row[0])[5:], class_="soft"))
-    return drawing(width, bottom + 24, f"Reviews of {len(weeks)} weeks by outcome", *parts)
+    told = "1 week" if len(weeks) == 1 else f"{len(weeks)} weeks"
+    return drawing(width, bottom + 24, f"Reviews of {told} by outcome", *parts)
 
 
 def _bars(
