@@ -18,9 +18,12 @@ from hornbook.disk import now
 from hornbook.plans.log import EventLog
 from hornbook.plans.principal import Principal, PrincipalKind, Via
 from hornbook.plans.run_kinds import kinds_for
+from hornbook.serve.access.scopes import ALL
+from hornbook.serve.access.tokens import Token, make_token, revoke_token
 from hornbook.serve.app import create_app
 from tests.browser.conftest import Watched
 from tests.kit.git import git
+from tests.kit.servers import on_a_port
 from tests.kit.waiting import SAFETY, until
 from tests.tools.untried_views import VIEWS
 
@@ -240,6 +243,25 @@ def test_each_view_does_what_it_offers_a_person(browser: Browser, address: str, 
         expect(page.get_by_role("heading", name="run.run-1")).to_be_visible()
         page.get_by_role("link", name="in SPARQL").click()
         expect(page.locator("td", has_text="asking").first).to_be_visible()
+
+
+def test_a_token_signs_in_by_the_form_and_its_session_ends_when_it_is_revoked(
+    browser: Browser, root: Path
+) -> None:
+    tokens = root / ".hornbook/tokens"
+    token = make_token(tokens, Token("ann", ALL, b"", acts_for="human:ann"))
+    with on_a_port(root) as address, watched(browser, str(address)) as found:
+        found.expected += ["401", "403"]
+        page = found.open(RUN)
+        for given in ("wrong", token):
+            page.locator("input[name=token]").fill(given)
+            page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("heading", name="It asks")).to_be_visible()
+        expect(page.locator("#live-state")).to_have_class("state on")
+        revoke_token(tokens, "ann")
+        expect(page.locator("#live-state")).to_have_class("state off", timeout=PATIENCE)
+        page.reload()
+        expect(page.locator("input[name=token]")).to_be_visible()
 
 
 def test_the_editor_of_sparql_completes_terms_and_keeps_what_was_asked(

@@ -15,8 +15,9 @@ from hornbook.serve.http.request import request_context_of
 
 LOGIN, LOGOUT = "/login", "/logout"
 _REFUSED = 403
-# Nothing of these pages is kept, and where one came from is told nobody.
-_HEADERS = {**PAGE_HEADERS, "cache-control": "no-store", "referrer-policy": "no-referrer"}
+# Nothing of these pages is kept. A browser tells other sites nothing of where one came from; with
+# `no-referrer` it would send the forms as from no origin, and they are refused then.
+_HEADERS = {**PAGE_HEADERS, "cache-control": "no-store"}
 
 
 class SigningIn:
@@ -58,7 +59,7 @@ class SigningIn:
         caller = self._callers.caller(f"Bearer {token}", address_of(request.scope))
         if caller is None:
             said = "The server does not know this token."
-            return self._page(request, wrong=said)
+            return self._page(request, wrong=said, next_page=given.get("next", ""))
         return _begun(request, self._sessions.open(caller), _local(given.get("next", "")))
 
     async def sign_out(self, request: Request) -> Response:
@@ -76,14 +77,14 @@ class SigningIn:
                 403, "tls", "a session needs TLS beyond this machine: put a proxy with TLS before."
             )
 
-    def _page(self, request: Request, *, wrong: str = "") -> HTMLResponse:
+    def _page(self, request: Request, *, wrong: str = "", next_page: str = "") -> HTMLResponse:
         """Who is signed in and how to leave, or how to come in."""
         answer = self._console.page(
             request,
             "login.html",
             status=_REFUSED if wrong else 200,
             wrong=wrong,
-            next=_local(request.query_params.get("next", "")),
+            next=_local(next_page or request.query_params.get("next", "")),
         )
         answer.headers.update(_HEADERS)
         return answer
