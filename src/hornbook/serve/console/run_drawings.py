@@ -95,7 +95,7 @@ def lanes(stretches: Sequence[Stretch], now: str) -> Markup:
         parts += [_bar(each, top, scale, now) for each in stretches if each.lane is lane]
     for place in scale.waits:
         x = _LEFT + place * (WIDTH - _LEFT)
-        parts.append(words(x, height - 22, "⋯", class_="soft", text_anchor="middle"))
+        parts.append(words(x, height - 6, "⋯", class_="soft", text_anchor="middle"))
     begun = min(each.begun for each in stretches)
     ended = max(each.ended or now for each in stretches)
     parts.append(words(_LEFT, height - 4, f"{begun[:16].replace('T', ' ')} UTC", class_="soft"))

@@ -234,6 +234,10 @@ def _last_lines(path: Path) -> list[str]:
         return opened.read().decode("utf-8", "replace").splitlines()
 
 
+# What the engine has of a run whose question was answered, and of which it was not told yet.
+_UNTAKEN = "the answer was not taken up yet"
+
+
 def idle(view: View, rows: Iterable[RunRow]) -> dict[str, str]:
     """Why nobody works on runs that go on as far as their log tells, by their ids.
 
@@ -244,7 +248,13 @@ def idle(view: View, rows: Iterable[RunRow]) -> dict[str, str]:
         return {}
     ours = repository_of(view.work.places, view.work.settings)
     fleet = view.ask(_FLEET)["fleet"]
-    found = {each["run"]: each["reason"] for each in fleet["waiting"] if each["repository"] == ours}
+    found = {
+        each["run"]: _UNTAKEN
+        if each["reason"].startswith("a person has to answer")
+        else each["reason"]
+        for each in fleet["waiting"]
+        if each["repository"] == ours
+    }
     for each in fleet["machines"]:
         if not each["alive"] and each["repository"] == ours:
             silent = f"{each['host']}, which worked on it, is silent since {each['seenAt']}"
