@@ -62,6 +62,15 @@ def test_the_inbox_shows_what_is_asked_with_the_evidence_at_hand(browser: TestCl
     assert "<textarea" not in page.answer.text
 
 
+def test_a_red_base_is_shown_with_what_its_gates_printed(tmp_path: Path) -> None:
+    red = {"src__old.py": "print('BROKEN already')\n"}
+    assert Stage(repository(tmp_path, **red)).go(task=None).status == "asking"
+    with client(tmp_path, named=False) as browser:
+        page = page_of(browser, "/")
+    assert "these gates are red: check" in page.text
+    assert "broken: src/old.py" in page.text
+
+
 def test_only_a_person_answers_and_the_answer_is_theirs(asking: Path, browser: TestClient) -> None:
     sign_in(browser, asking, BOT)
     fields = {**page_of(browser, PAGE).fields(f"{PAGE}/answer"), "action": "return", "text": "No."}

@@ -1,6 +1,6 @@
 """What a run asks a person, with the evidence at hand and the words that fit."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hornbook.loop.runs.state import RunState
@@ -55,7 +55,7 @@ def question_of(run: RunState) -> RunQuestion | None:
     """What a run asks; None if it asks nothing."""
     if not run.is_asking or run.asked is None:
         return None
-    work, said, gated = run.work(), judged(run), run.newest(kinds.GATED)
+    work, said = run.work(), judged(run)
     checked = None if said is None else said.checked
     return RunQuestion(
         run=run.id,
@@ -71,7 +71,7 @@ def question_of(run: RunState) -> RunQuestion | None:
         explanation=() if checked is None else tuple(checked.get("explanation") or ()),
         problems=() if checked is None else tuple(checked["problems"]),
         findings=() if checked is None else tuple(checked["findings"]),
-        gates=() if gated is None else tuple(_failed(kinds.gates(gated))),
+        gates=tuple(_failed(_gated(run))),
         record=kinds.signal(run.asked)["record"],
     )
 
@@ -84,9 +84,17 @@ def _fitting(run: RunState, payload: Data) -> list[FittingAnswer]:
     ]
 
 
-def _failed(report: kinds.GatesData) -> list[FailedGate]:
+def _gated(run: RunState) -> list[kinds.GateResultData]:
+    """What the gates last said to the work, or before there is any to what it begins with."""
+    gated, base = run.newest(kinds.GATED), run.newest(kinds.BASE_GATED)
+    if gated is not None:
+        return kinds.gates(gated)["gates"]
+    return [] if base is None else kinds.base_gates(base)["gates"]
+
+
+def _failed(results: Sequence[kinds.GateResultData]) -> list[FailedGate]:
     return [
         FailedGate(gate["name"], gate["status"], gate["message"], gate["output"])
-        for gate in report["gates"]
+        for gate in results
         if gate["status"] in {"failed", "refused"}
     ]

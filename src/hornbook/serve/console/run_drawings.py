@@ -100,7 +100,7 @@ def lanes(stretches: Sequence[Stretch], now: str) -> Markup:
     ended = max(each.ended or now for each in stretches)
     parts.append(words(_LEFT, height - 4, f"{begun[:16].replace('T', ' ')} UTC", class_="soft"))
     parts.append(words(WIDTH, height - 4, ended[11:19], class_="soft", text_anchor="end"))
-    title = f"Who worked when, in {len(stretches)} stretches; the table below tells the same"
+    title = "Who worked when; the table below tells the same"
     return drawing(WIDTH, height, title, *parts)
 
 
