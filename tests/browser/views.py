@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import uvicorn
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from hornbook import Workspace
 from hornbook.disk import now
@@ -86,6 +86,21 @@ def test_a_run_is_shown_as_it_goes_on_without_loading_the_page(
         expect(page.locator("h1 .tag")).to_have_text("stopped", timeout=PATIENCE)
         expect(page.get_by_text("It asks")).to_have_count(0)
         assert page.evaluate("window.kept")
+
+
+def test_what_happens_while_a_page_is_loaded_is_shown_too(
+    browser: Browser, address: str, root: Path
+) -> None:
+    def stop(route: Route) -> None:
+        with Workspace.open(root) as work:
+            work.answer("run-1", "stop", reason="Before the stream was there.")
+        route.continue_()
+
+    with watched(browser, address) as found:
+        page = found.context.new_page()
+        page.route("**/live", stop)
+        page.goto(f"{address}{RUN}")
+        expect(page.locator("h1 .tag")).to_have_text("stopped", timeout=PATIENCE)
 
 
 def test_an_escalation_is_answered_from_the_inbox_by_keyboard(

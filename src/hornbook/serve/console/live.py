@@ -36,9 +36,14 @@ class LiveFeed:
         self._pool = ThreadPoolExecutor(1, "live")
         self._followers: set[asyncio.Queue[Message | None]] = set()
         self._tasks: tuple[asyncio.Task[None], ...] = ()
+        self._follows = asyncio.Event()
+        """Whether what happens from now on is told: what was known before is read by then."""
 
     async def messages(self) -> AsyncIterator[Message]:
-        """What happens from now on, until the server stops."""
+        """What happens from now on, until the server stops; the first says that now is.
+
+        A page that is asked for again when it is told `open` misses nothing.
+        """
         waiting: asyncio.Queue[Message | None] = asyncio.Queue(MOST_WAITING)
         self._followers.add(waiting)
         if not self._tasks:
@@ -47,6 +52,8 @@ class LiveFeed:
                 asyncio.create_task(self._follow_graph()),
             )
         try:
+            await self._follows.wait()
+            yield {"kind": "open"}
             while (message := await waiting.get()) is not None:
                 yield message
         finally:
@@ -56,6 +63,7 @@ class LiveFeed:
 
     async def _rest(self) -> None:
         tasks, self._tasks = self._tasks, ()
+        self._follows.clear()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -73,6 +81,7 @@ class LiveFeed:
         loop = asyncio.get_running_loop()
         closing = self.updates.closing
         await loop.run_in_executor(self._pool, self._look.begin)
+        self._follows.set()
         while not closing.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(closing.wait(), LOOK_EVERY)

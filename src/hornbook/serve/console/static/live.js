@@ -9,22 +9,27 @@ const SOON = 250;
 const SELDOM = 1000;
 
 const told = new Set();
-channel.addEventListener('message', event => { for (const each of told) each(event.data); });
+channel.addEventListener('message', event => {
+  if (event.data.kind !== 'joined') for (const each of told) each(event.data);
+});
 const tell = message => {
   channel.postMessage(message);
   for (const each of told) each(message);
 };
 
-// Holds the stream until the tab is hidden; the next visible tab has the lock then.
+// Holds the stream until the tab is hidden; the next visible tab has the lock then. Whatever happened
+// before the server says `open` is on no page yet, nor what a tab that joins later has not heard.
 const hold = () => new Promise(release => {
   const stream = new EventSource(`${prefix}/live`);
-  let lost = false;
-  stream.addEventListener('message', event => tell(JSON.parse(event.data)));
-  stream.addEventListener('open', () => { tell({ kind: 'open', again: lost }); lost = false; });
-  stream.addEventListener('error', () => { lost = true; tell({ kind: 'lost' }); });
+  let open = false;
+  stream.addEventListener('message', event => { open = true; tell(JSON.parse(event.data)); });
+  stream.addEventListener('error', () => { open = false; tell({ kind: 'lost' }); });
+  const join = event => { if (open && event.data.kind === 'joined') channel.postMessage({ kind: 'open' }); };
+  channel.addEventListener('message', join);
   const hide = () => {
     if (document.visibilityState !== 'hidden') return;
     document.removeEventListener('visibilitychange', hide);
+    channel.removeEventListener('message', join);
     stream.close();
     release();
   };
@@ -118,11 +123,12 @@ export const follow = (main, after) => {
   told.add(message => {
     if (message.kind === 'lost') shown('off', 'The server does not answer; trying again');
     else shown('on', 'Live');
-    if (message.kind === 'open' ? message.again : concerns(topics, message)) soon();
+    if (message.kind === 'open' || concerns(topics, message)) soon();
   });
   document.addEventListener('visibilitychange', () => {
     looked();
     soon();
   });
+  channel.postMessage({ kind: 'joined' });
   take();
 };
