@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 
 from hornbook.commits import git
@@ -23,8 +23,8 @@ class RepositoryFiles:
         listed = _listed(root)
         if listed is None:
             found = walk(root, "", lambda _path, _name: True)
-            listed = [each.path for each in found if each.kind is not FileKind.SHUT], []
-        self.files = frozenset(listed[0])
+            listed = frozenset(each.path for each in found if each.kind is not FileKind.SHUT), []
+        self.files = listed[0]
         self.submodules = tuple(f"{path}/" for path in listed[1])
 
     @cached_property
@@ -115,7 +115,7 @@ class RepositoryFiles:
         return git.ignored(self.root, sorted(paths))
 
 
-def _listed(root: Path) -> tuple[list[str], list[str]] | None:
+def _listed(root: Path) -> tuple[frozenset[str], list[str]] | None:
     """The files and the submodules that git lists; none where there is no repository."""
     asked = ("ls-files", "-z", "-t", "--cached", "--deleted", "--others", "--exclude-standard")
     try:
@@ -124,11 +124,16 @@ def _listed(root: Path) -> tuple[list[str], list[str]] | None:
         return None
     if answer.returncode:
         return None
-    tagged = [(each[:1], each[2:]) for each in _texts(answer.stdout)]
-    deleted = {path for tag, path in tagged if tag == "R"}
     submodules = _submodules(root)
-    gone = deleted.union(submodules)
-    return [path for _, path in tagged if path not in gone], submodules
+    return _files_in(answer.stdout, tuple(submodules)), submodules
+
+
+@lru_cache(maxsize=2)
+def _files_in(output: bytes, submodules: tuple[str, ...]) -> frozenset[str]:
+    """The files that git listed; a server asks every second, and mostly they are the same."""
+    tagged = [(each[:1], each[2:]) for each in _texts(output)]
+    gone = {path for tag, path in tagged if tag == "R"}.union(submodules)
+    return frozenset(path for _, path in tagged if path not in gone)
 
 
 def _submodules(root: Path) -> list[str]:

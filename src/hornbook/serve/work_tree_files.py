@@ -39,6 +39,7 @@ class WorkTreeFiles:
         self._root = root
         self._lock = threading.Lock()
         self._files: tuple[str, ...] = ()
+        self._among: frozenset[str] = frozenset()
         self._until = 0.0
         self._reading = threading.Lock()
         self._reviews: tuple[RecordedReview, ...] = ()
@@ -69,9 +70,9 @@ class WorkTreeFiles:
 
         with self._lock:
             if time.monotonic() >= self._until:
-                found = tuple(sorted(RepositoryFiles(self._root).files))
-                if found != self._files:
-                    self._files = found
+                found = RepositoryFiles(self._root).files
+                if found != self._among:
+                    self._among, self._files = found, tuple(sorted(found))
                 self._until = time.monotonic() + LOOK_EVERY
             return self._files
 
