@@ -319,7 +319,7 @@ def test_a_schema_is_passed_on_without_the_name_of_its_dialect(place: Path) -> N
 def test_an_error_on_stderr_is_told_where_no_json_was_printed(place: Path) -> None:
     install(place, "codex", "echo 'stream disconnected before completion' >&2; exit 1")
     answer = ask(agent(place, shipped("codex")), assignment(place))
-    assert answer.error == "it printed no JSON: stream disconnected before completion"
+    assert answer.error == "it printed no JSON (exit code 1): stream disconnected before completion"
     assert answer.retry_after == SERVER_DOWN
 
 
@@ -425,6 +425,8 @@ def test_a_command_that_dies_says_how(place: Path, body: str, error: str) -> Non
 def test_output_that_should_be_json_and_is_not_is_an_error(place: Path) -> None:
     answer = ask(own(place, "echo sorry", output="json", text="a"), assignment(place))
     assert answer.error == "it printed no JSON: sorry"
+    answer = ask(own(place, "kill -9 $$", output="json", text="a"), assignment(place))
+    assert answer.error == "it printed no JSON (ended by SIGKILL): nothing"
 
 
 @pytest.mark.parametrize(

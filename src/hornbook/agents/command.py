@@ -428,6 +428,7 @@ class _Call:
             self._log.read_text("utf-8", errors="replace"),
             str(self._folder),
             errors=self._printed_errors(),
+            ended="" if finished.code == 0 else _ended(finished),
         )
         failure = self._failure(finished, printed)
         if failure is not None:
@@ -459,9 +460,12 @@ class _Call:
             return printed.error
         if printed.text and not (self._profile.output is Output.TEXT and finished.code != 0):
             return None
-        ended = "its keeper was killed" if finished.code is None else ended_by(finished.code)
-        words = self._last_words(printed)
+        ended, words = _ended(finished), self._last_words(printed)
         return f"{ended}: {words}" if printed.text else f"it answered nothing ({ended}): {words}"
+
+
+def _ended(finished: Finished) -> str:
+    return "its keeper was killed" if finished.code is None else ended_by(finished.code)
 
 
 def _answered(printed: PrintedAnswer, forms: AnswerForms) -> Answer:

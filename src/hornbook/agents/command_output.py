@@ -40,19 +40,20 @@ def _dollars(costs: Sequence[float]) -> tuple[float | None, str | None]:
     return (sum(costs), "USD") if costs else (None, None)
 
 
-def read_printed(profile: Profile, printed: str, folder: str, *, errors: str = "") -> PrintedAnswer:
+def read_printed(
+    profile: Profile, printed: str, folder: str, *, errors: str = "", ended: str = ""
+) -> PrintedAnswer:
     """What a command's output says, by its profile; paths are made relative to the folder.
 
-    `errors` is what it printed on stderr, which tells why where there is no output.
+    `errors` is what it printed on stderr, and `ended` how it failed: they tell why there is no output.
     """
     if profile.output is Output.TEXT:
         return _plain(profile, printed)
     objects = list(_objects(printed, profile.output))
     if not objects:
         said = [tail(each) for each in (printed, errors) if each.strip()]
-        return PrintedAnswer(
-            "", f"it printed no JSON: {'; on stderr: '.join(said) or 'nothing'}", Usage(), None
-        )
+        why = f"it printed no JSON{f' ({ended})' if ended else ''}: "
+        return PrintedAnswer("", why + ("; on stderr: ".join(said) or "nothing"), Usage(), None)
     usage = _usage(profile, objects)
     named = [str(each) for reading in profile.files for each in _values_at(objects, reading)]
     # one that names no file claims nothing, which is not the same as claiming to change none
