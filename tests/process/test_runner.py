@@ -56,6 +56,12 @@ def living(mark: str) -> list[str]:
     return found
 
 
+def test_what_is_printed_is_in_the_log_at_once(tmp_path: Path) -> None:
+    waits = "echo begun; until grep -q begun logs/gate.log; do sleep 0.02; done; echo seen"
+    found = run(tmp_path, waits)
+    assert (found.output, found.code) == ("begun\nseen\n", 0)
+
+
 def test_output_code_folder_and_environment_are_those_of_the_command(tmp_path: Path) -> None:
     found = run(tmp_path, 'echo out; echo err >&2; pwd; echo "$COLOUR"; exit 3', COLOUR="green")
     assert found.code == 3

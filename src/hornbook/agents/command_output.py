@@ -45,7 +45,8 @@ def read_printed(
 ) -> PrintedAnswer:
     """What a command's output says, by its profile; paths are made relative to the folder.
 
-    `errors` is what it printed on stderr, and `ended` how it failed: they tell why there is no output.
+    `errors` is what it printed on stderr, and `ended` how it failed: both tell why there is no
+    output.
     """
     if profile.output is Output.TEXT:
         return _plain(profile, printed)

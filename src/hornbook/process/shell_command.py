@@ -279,6 +279,7 @@ class _Kept:
     def _add(self, piece: bytes) -> None:
         room = max(0, LOG - self.total)
         self._log.write(piece[:room])
+        self._log.flush()  # whoever follows the log sees it as it comes
         self.total += len(piece)
         for_head = piece[: max(0, HEAD - len(self._head))]
         self._head += for_head
