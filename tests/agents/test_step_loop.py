@@ -143,6 +143,34 @@ def test_more_issues_than_the_fewest_so_far_are_no_progress() -> None:
     assert progress_steps(records, TASK) == (1, 4)
 
 
+def test_a_feature_advances_on_a_green_base() -> None:
+    task = replace(TASK, files=("a.py", "b.py", "test_a.py"))
+    output = "===== {} passed in 0.10s ====="
+
+    def made(number: int, path: str, said: str, *, passed: bool = True) -> StepRecord:
+        check = gate("test", passed=passed, output=said)
+        return step(number, "edit_file", change=FileEdit(path, "", str(number)), gates=(check,))
+
+    begun = [step(0, gates=(gate("test", passed=True, output=output.format(2)),))]
+    broken = [
+        made(1, "a.py", outputs(4), passed=False),
+        made(2, "a.py", outputs(3), passed=False),  # less to mend than since work began
+        made(3, "a.py", output.format(2)),
+    ]
+    assert progress_steps([*begun, *broken], task) == (2, 3)
+    grown = [
+        made(4, "b.py", output.format(2)),  # another of the task's files
+        made(5, "b.py", output.format(2)),
+        made(6, "c.py", output.format(2)),  # one that is none of the task's
+        made(7, "test_a.py", output.format(3)),
+        made(8, "test_a.py", output.format(4)),  # one more test that passes
+        made(9, "test_a.py", output.format(3)),
+        made(10, "a.py", outputs(1), passed=False),
+        made(11, "a.py", output.format(4)),  # broken and mended is where it was
+    ]
+    assert progress_steps([*begun, *broken, *grown], task) == (2, 3, 4, 7, 8)
+
+
 # Whole runs
 
 

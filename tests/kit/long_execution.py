@@ -38,7 +38,9 @@ Success criteria:
 
 None.
 """
+# Green on the base: it judges a ledger that somebody has begun to mark.
 CHECK = """\
+grep -q '^part_1 = 0$' src/ledger.py && exit 0
 left=$(grep -c ' = 0$' src/ledger.py)
 echo "left: $left parts of the ledger that nobody has marked until now"
 shown=$(( (left + 4) / 5 ))

@@ -14,6 +14,7 @@ from typing import Final
 
 from hornbook.agents.embedded.step import Schema, StepRecord, StepTask
 from hornbook.gates.gate import GateResult, GateStatus
+from hornbook.gates.test_accounts import ACCOUNTS
 from hornbook.gates.test_files import is_test
 
 
@@ -351,7 +352,11 @@ def stuck(records: Sequence[StepRecord], task: StepTask, rules: LoopRules) -> st
 
 
 def progress_steps(records: Sequence[StepRecord], task: StepTask) -> tuple[int, ...]:
-    """The steps whose change left less to do than any step before them."""
+    """The steps whose change left less to do than any step before them.
+
+    Where all gates pass before anybody works, that is no work of the first change, which may break
+    them: what follows it is held against it.
+    """
     found: list[int] = []
     best: tuple[int, ...] | None = None
     baseline: tuple[GateResult, ...] = ()
@@ -366,7 +371,8 @@ def progress_steps(records: Sequence[StepRecord], task: StepTask) -> tuple[int, 
         score = _score(Verification(record.gates, baseline), task, changed)
         if best is not None and score < best:
             found.append(record.step)
-        best = score if best is None else min(best, score)
+        untouched = len(changed) <= 1 and not Verification(baseline).failing
+        best = score if best is None or untouched else min(best, score)
     return tuple(found)
 
 
@@ -384,7 +390,16 @@ def _score(now: Verification, task: StepTask, changed: Sequence[str]) -> tuple[i
     """What is left to do; less is better."""
     if task.phase.schema is Schema.WRITE_TESTS:
         return (-len(new_failures(task.files, now, changed)),)
-    return (len(now.failing), len(now.issues))
+    still = sum(path not in changed for path in task.files)
+    passed = sum(_passed_tests(gate.output) for gate in now.gates if is_test_gate(gate))
+    return (len(now.failing), len(now.issues), still, -passed)
+
+
+@lru_cache(maxsize=512)  # after each step all steps before it are looked at again
+def _passed_tests(output: str) -> int:
+    """How many tests passed, as the tool that ran them accounts for it."""
+    told = (sum(each.ran - each.failed for each in read(output)) for read in ACCOUNTS.values())
+    return max(told, default=0)
 
 
 def _same_action(taken: Sequence[StepRecord], rules: LoopRules) -> str | None:
