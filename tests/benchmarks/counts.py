@@ -1,8 +1,8 @@
 """`python -m tests.benchmarks.counts [--against DIR]`: what commands do, in counts and CPU ratios.
 
-With another checkout, which has a `.venv` of its own, one scripted task is executed and one review
-is checked in turns by this one and by that one, and the CPU time of all processes is compared. `why`, `plans` and `runs` are
-compared with `import typer` in the same run.
+With another checkout, which has a `.venv` of its own, one scripted task, a plan of nine tasks and one
+review are executed and checked in turns by this one and by that one, and the CPU time of all processes
+is compared. `why`, `plans` and `runs` are compared with `import typer` in the same run.
 """
 
 import argparse
@@ -11,9 +11,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
+from tests.frozen import repositories as given
 from tests.frozen.counting import counted, repository, table
 from tests.frozen.stories import environment
 from tests.frozen.test_budgets import BUDGETS
@@ -22,6 +24,7 @@ from tests.kit.git import commit, start
 from tests.kit.reviews import GOOD
 
 EXECUTE = ("execute", "add-tax", "--task", "1", "--agent", "scripted", "--json")
+TASKS = 9
 STARTED = {"why": ("why", "shop/price.py"), "plans": ("plans",), "runs": ("runs",)}
 
 
@@ -48,6 +51,26 @@ def executed(python: str) -> float:
         root = Path(name) / "repo"
         repository(root, python)
         return cpu([python, "-m", "hornbook", *EXECUTE], root)
+
+
+def plan_of(tasks: int) -> str:
+    """The plan of the budgets with so many tasks, each with files of its own."""
+    told = "".join(
+        f"{n}. Add tax {n}\n   - Files: `shop/tax{n}.py` (new), `tests/test_tax{n}.py` (new)\n"
+        f"   - Criteria: tax {n} of 100 is 19\n"
+        for n in range(1, tasks + 1)
+    )
+    before, _, rest = given.TAX_PLAN.partition("1. Add a tax function")
+    return f"{before}{told}\n## Constraints{rest.partition('## Constraints')[2]}"
+
+
+def planned(python: str, tasks: int) -> float:
+    """The processor time of a whole plan of so many scripted tasks."""
+    with tempfile.TemporaryDirectory(prefix="hornbook-plan-") as name:
+        root = Path(name) / "repo"
+        repository(root, python, plan_of(tasks))
+        whole = ("execute", "add-tax", "--agent", "scripted", "--json")
+        return cpu([python, "-m", "hornbook", *whole], root)
 
 
 def python_of(checkout: Path) -> str:
@@ -93,6 +116,24 @@ def show_execution(against: Path, rounds: int) -> None:
     print(f"| {against} | {found['there']:.2f} |\n| ratio | {found['here'] / found['there']:.2f} |")
 
 
+def show_plan(against: Path, rounds: int) -> None:
+    """Print what each further task of a plan costs here and there."""
+    sides = {"here": sys.executable, "there": python_of(against.resolve())}
+    measured = {
+        f"{side} {tasks}": partial(planned, python, tasks)
+        for side, python in sides.items()
+        for tasks in (1, TASKS)
+    }
+    found = in_turns(rounds, **measured)
+    each = {s: (found[f"{s} {TASKS}"] - found[f"{s} 1"]) / (TASKS - 1) for s in sides}
+    whole = found[f"here {TASKS}"] / found[f"there {TASKS}"]
+    print(
+        f"\n| `execute` of a plan | CPU s |\n|---|---|\n| a further task, here | {each['here']:.2f} |"
+    )
+    print(f"| a further task, {against} | {each['there']:.2f} |")
+    print(f"| ratio | {each['here'] / each['there']:.2f} |\n| {TASKS} tasks, ratio | {whole:.2f} |")
+
+
 def show_check(against: Path, rounds: int) -> None:
     """Print what checking one review costs here and there, each with a packet of its own."""
     with tempfile.TemporaryDirectory(prefix="hornbook-check-") as name:
@@ -120,12 +161,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.counts", description=__doc__)
     parser.add_argument("--against", type=Path, metavar="DIR", help="another checkout")
     parser.add_argument("--rounds", type=int, default=5, help="how often each is measured")
-    given = parser.parse_args()
+    options = parser.parse_args()
     show_counts()
-    show_start_up(given.rounds)
-    if given.against is not None:
-        show_execution(given.against, given.rounds)
-        show_check(given.against, given.rounds)
+    show_start_up(options.rounds)
+    if options.against is not None:
+        show_execution(options.against, options.rounds)
+        show_plan(options.against, options.rounds)
+        show_check(options.against, options.rounds)
 
 
 if __name__ == "__main__":

@@ -202,9 +202,9 @@ def counted(place: Path) -> dict[str, Counts]:
     }
 
 
-def repository(root: Path, python: str = sys.executable) -> None:
-    """A repository with a rule, a gate and a committed plan of two tasks, ingested."""
-    for path, text in {**given.TAX, "plan.md": given.TAX_PLAN}.items():
+def repository(root: Path, python: str = sys.executable, plan_text: str = given.TAX_PLAN) -> None:
+    """A repository with a rule, a gate and a committed plan, of two tasks if not said, ingested."""
+    for path, text in {**given.TAX, "plan.md": plan_text}.items():
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
