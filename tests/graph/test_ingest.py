@@ -302,6 +302,15 @@ def test_strict_tells_a_file_that_is_not_utf8_once(root: Path) -> None:
     assert [each.code for each in report.problems if each.path == "AGENTS.md"] == ["not_utf8"]
 
 
+def test_strict_knows_every_reason_why_an_include_is_not_read(root: Path) -> None:
+    texts = "# Rules\n\nNames MUST be short. See @.gitlab-ci.yml and @~/mine.md.\n"
+    write(root, {"AGENTS.md": texts, ".gitlab-ci.yml": "a: 1\n"})
+    with Workspace.open(root) as work:
+        assert not [each for each in work.ingest(strict=True).problems if each.code == "shape"]
+        (answer,) = work.why(["x.py"])
+    assert {each.reason for each in answer.left_out} == {"not_prose", "personal"}
+
+
 def test_strict_finds_nothing_wrong_with_what_we_write(root: Path) -> None:
     edit_everything(root)
     with Workspace.open(root) as work:

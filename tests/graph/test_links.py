@@ -9,6 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from hornbook import Workspace
+from hornbook.errors import UsageError
 from hornbook.graph.catalog_view import FileAnswer
 from hornbook.graph.commit_graph import graph_at
 from tests.kit.git import commit, git
@@ -231,3 +232,35 @@ def test_a_packet_holds_what_rules_include_and_says_what_is_missing(tmp_path: Pa
     missing = {(each.path, each.reason) for each in context.left_out if each.path}
     assert missing == {("gone.md", "broken_include"), (".claude/rules", "broken_link")}
     assert "These should bind the change and could not be read:" in context.text
+
+
+def test_a_rule_that_a_sparse_checkout_leaves_out_is_told(tmp_path: Path) -> None:
+    rules = {"AGENTS.md": MUST, "web/AGENTS.md": MUST, ".claude/rules/types.md": SCOPED}
+    lay(tmp_path, {**rules, "src/a.ts": "x\n", "web/b.ts": "x\n"}, {})
+    git(tmp_path, "sparse-checkout", "set", "src")
+    assert not (tmp_path / "web").exists()
+    with Workspace.open(tmp_path) as work:
+        here, there = work.why(["src/a.ts", "web/b.ts"])
+        assert [rule.path for rule in here.rules] == ["AGENTS.md"]
+        types = (".claude/rules/types.md", "not_written")
+        assert [(each.path, each.reason) for each in here.left_out] == [types]
+        web = ("web/AGENTS.md", "not_written")
+        assert [(each.path, each.reason) for each in there.left_out] == [web, types]
+        told = [(each.path, each.code) for each in work.ingest(strict=True).problems]
+        assert sorted(told) == [types, web]
+        git(tmp_path, "sparse-checkout", "disable")
+        assert work.why(["web/b.ts"]) == work.why(["web/b.ts"], at="HEAD")
+
+
+def test_what_lies_in_a_submodule_is_another_repository_s(tmp_path: Path) -> None:
+    for name in ("library", "root"):
+        (tmp_path / name).mkdir()
+    library = lay(tmp_path / "library", {"AGENTS.md": MUST, "CLAUDE.md": "@AGENTS.md\n"}, {})
+    root = lay(tmp_path / "root", {"AGENTS.md": "# Root\n\nNames MUST be short.\n"}, {})
+    add = ("submodule", "add", "-q", str(library), "library")
+    git(root, "-c", "protocol.file.allow=always", *add)
+    commit(root, {})
+    (answer,) = asked(root, ["library"])
+    assert list(bound(answer)) == ["AGENTS.md"]
+    with Workspace.open(root) as work, pytest.raises(UsageError, match="--root library"):
+        work.why(["library/a.go"])

@@ -7,7 +7,7 @@ from hornbook.commits import git
 from hornbook.doctor.baseline import PLACE, accepted, read_baseline
 from hornbook.doctor.checks.likeness import contradictions, duplicates
 from hornbook.doctor.checks.owners import PLACES, unowned
-from hornbook.doctor.checks.read_problems import read_problems
+from hornbook.doctor.checks.read_problems import not_written, read_problems
 from hornbook.doctor.checks.recorded import from_records
 from hornbook.doctor.checks.references import References
 from hornbook.doctor.checks.scopes import dead_scopes, no_rules, uncovered
@@ -55,7 +55,7 @@ def examine(places: Places, settings: Settings, *, baseline: Path | None, today:
         *(each for each in told if isinstance(each, Finding)),
     ]
     not_judged = [*references.not_judged(), *(e for e in told if isinstance(e, NotJudged))]
-    not_judged += _without_facts(places.root)
+    not_judged += [*_without_facts(places.root), *not_written(rules)]
     return Health(
         rules=len(rules.rules),
         findings=accepted(in_order(findings), entries, today),

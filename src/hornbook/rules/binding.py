@@ -27,7 +27,7 @@ EVERYTHING = frozenset({"*", "**", "**/*", "/**", "/**/*"})
 _REASONS = frozenset(
     {
         "broken_link", "excluded_from_review", "ignored_by_tool", "mode_only", "not_a_rule",
-        "other_case", "passed_over", "regex_not_read", "root_only", "rules_not_read",
+        "not_written", "other_case", "passed_over", "regex_not_read", "root_only", "rules_not_read",
         "tool_not_shown",
     }
 )  # fmt: skip
@@ -104,7 +104,8 @@ class RuleBook:
         self._always = [rule for rule in for_code if rule.activation is Activation.ALWAYS]
         by_pattern = [rule for rule in for_code if rule.activation is not Activation.ALWAYS]
         self._index = GlobIndex((rule, globs_of(rule)) for rule in by_pattern)
-        self._broken = tuple(filter(is_broken_link, self.not_enforced))
+        lost = ((rule, _lost_because(rule)) for rule in self.not_enforced)
+        self._lost = [(rule, why) for rule, why in lost if why is not None]
 
     def bind(self, path: str) -> list[Binding]:
         """The rules that bind a file, in id order, each text once."""
@@ -133,8 +134,8 @@ class RuleBook:
             if include.unread is not None
         }
         found |= {
-            UnreadRule(rule.id, rule.path, Unread.BROKEN_LINK)
-            for rule in self._broken
+            UnreadRule(rule.id, rule.path, why)
+            for rule, why in self._lost
             if not rule.patterns or globs_of(rule).match(path) is not None
         }
         return sorted(found, key=lambda each: (each.id, each.path, each.reason))
@@ -189,6 +190,12 @@ def is_rule(category: Category, tool: str) -> bool:
 def is_broken_link(rule: Entry) -> bool:
     """Whether a rule is a link that leads to nothing, so that nobody knows what it says."""
     return any(problem.code == Unread.BROKEN_LINK for problem in rule.problems)
+
+
+def _lost_because(rule: Entry) -> Unread | None:
+    """Why nobody knows what a rule says, if nobody does."""
+    codes = {problem.code for problem in rule.problems}
+    return next((why for why in (Unread.BROKEN_LINK, Unread.NOT_WRITTEN) if why in codes), None)
 
 
 def _each_text_once(bound: list[Binding]) -> list[Binding]:

@@ -56,6 +56,7 @@ class Unread(StrEnum):
 
     BROKEN_LINK = "broken_link"
     BROKEN_INCLUDE = "broken_include"
+    NOT_WRITTEN = "not_written"
     PERSONAL = "personal"
     NOT_PROSE = "not_prose"
 

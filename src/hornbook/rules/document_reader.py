@@ -158,6 +158,10 @@ def read_included(path: str, data: bytes) -> Reading:
     )
 
 
+NOT_WRITTEN = "this sparse checkout leaves it out"
+"""What is said of a rule file that git follows and the work tree does not hold."""
+
+
 def broken_link(why: str) -> bytes:
     """Return what stands for the text of a link that leads to nothing."""
     return f"broken link: {why}\n".encode()
@@ -169,7 +173,7 @@ def holds_rules(folder: str) -> bool:
 
 
 def read_broken_link(path: str, why: str) -> Reading:
-    """Return the document of a link that leads to nothing: it may bind whatever it could have.
+    """Return the document of a file that cannot be read: it may bind whatever it could have.
 
     Its patterns are those of the place, where the place alone decides what is bound.
     """
@@ -178,6 +182,10 @@ def read_broken_link(path: str, why: str) -> Reading:
     reading = read(like, b"")
     placed = reading.activation in {Activation.ALWAYS, Activation.DIR}
     message = f"is a link that cannot be read: {why}. Correct the link, or remove it."
+    problem = Problem(path, None, "broken_link", Level.ERROR, message)
+    if why == NOT_WRITTEN:
+        message = f"{why}, so that what it says is not known here: add its folder to the checkout."
+        problem = Problem(path, None, "not_written", Level.WARNING, message)
     return replace(
         reading,
         path=path,
@@ -188,5 +196,5 @@ def read_broken_link(path: str, why: str) -> Reading:
         patterns=reading.patterns if placed else (),
         summary="",
         inferred=(),
-        problems=(Problem(path, None, "broken_link", Level.ERROR, message),),
+        problems=(problem,),
     )

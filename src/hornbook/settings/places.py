@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from shutil import rmtree
 
 from hornbook.errors import ConfigError, UsageError
@@ -64,10 +64,11 @@ def relative_to_root(root: Path, file: str, start: Path | None = None) -> str:
 def refuse_folders(root: Path, paths: Iterable[str], at: str | None) -> None:
     """Go on only if no path is a folder's: rules bind files, and an answer would leave out theirs.
 
-    A submodule is a path that changes like a file; what a commit has there is not asked.
+    A submodule is a path that changes like a file, and what lies in it is another repository's.
+    What a commit has there is not asked.
 
     Raises:
-        UsageError: One is.
+        UsageError: One is, or lies in another repository.
     """
     for path in paths:
         place = f"{root}/{path}"
@@ -75,6 +76,19 @@ def refuse_folders(root: Path, paths: Iterable[str], at: str | None) -> None:
         if folder or path in {"", "."}:
             shown = path.strip(".") or "the root"
             raise UsageError(f"{shown} is a folder, and rules bind files: name files in it.")
+        other = other_repository(root, path) if at is None else ""
+        if other:
+            raise UsageError(
+                f"{path} lies in {other}, another repository, whose files and rules are not "
+                f"this one's: ask there, or with `--root {other}`."
+            )
+
+
+def other_repository(root: Path, path: str) -> str:
+    """The folder above a path that is a repository of its own (a submodule), "" if none is."""
+    above = PurePosixPath(path).parents
+    found = (each.as_posix() for each in above if os.path.lexists(root / each / ".git"))
+    return next((each for each in reversed(list(found)) if each != "."), "")
 
 
 def refuse_secret(root: Path, path: Path) -> None:

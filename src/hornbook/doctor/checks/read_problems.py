@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hornbook.doctor.finding import Edit, Finding
+from hornbook.doctor.finding import Edit, Finding, NotJudged
 from hornbook.doctor.rule_set import RuleSet
 from hornbook.rules.document import Document, Problem
 from hornbook.vocabulary.terms import ENFORCED, Level
@@ -32,6 +32,19 @@ def read_problems(rules: RuleSet) -> Iterator[Finding]:
             message = "The rule binds files and says nothing."
             remedy = "Write what it demands, or delete the file."
             yield Finding("empty_rule", rule.path, None, rule.id, message, remedy)
+
+
+def not_written(rules: RuleSet) -> list[NotJudged]:
+    """The rule files that a sparse checkout leaves out: what they say is not known."""
+    found = [
+        rule.path
+        for rule in rules.rules
+        if any(problem.code == "not_written" for problem in rule.document.problems)
+    ]
+    if not found:
+        return []
+    said = f"This sparse checkout leaves out {len(found)} rule files, as {found[0]}."
+    return [NotJudged("unreadable_rule", said)]
 
 
 def _says_nothing(document: Document) -> bool:

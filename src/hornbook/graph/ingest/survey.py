@@ -10,6 +10,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 from hornbook.commits import git
+from hornbook.commits.sparse_checkout import not_written
 from hornbook.disk import remedy_of
 from hornbook.errors import DiskFailed, NotFound, StoreError, UsageError
 from hornbook.graph.ingest.builder import too_large
@@ -29,10 +30,12 @@ from hornbook.rules.discover import (
     included_at,
     is_text,
     may_be_rule,
+    reached,
     walk,
 )
 from hornbook.rules.document import Problem
 from hornbook.rules.document_reader import (
+    NOT_WRITTEN,
     broken_link,
     included_text,
     is_rule_file,
@@ -52,7 +55,7 @@ from hornbook.rules.links import DiskTree, LinkedFile, Place, Wanted, follow, re
 from hornbook.rules.readers.protocol import Reading
 from hornbook.rules.tool_setup import ASKED, NO_SETUP, ToolSetup, present_among, tool_setup
 from hornbook.settings.load import CONFIG
-from hornbook.settings.places import Places
+from hornbook.settings.places import Places, other_repository
 from hornbook.settings.settings import Settings
 from hornbook.text.globs import Glob, parse
 from hornbook.text.tokens import counter
@@ -180,14 +183,36 @@ class Survey:
         wanted = _wanted(prefixes, code, self.setup, whole=whole)
         linked = _linked_folder(prefixes, whole=whole)
         found = list(walk(self._places.root, "", wanted, linked))
-        rules = [] if whole else [e for e in found if not e.path.startswith(prefixes)]
-        found = self._not_ignored(found, {each.path for each in rules})
+        found += self._not_written(found, wanted)
+        rules = set() if whole else {e.path for e in found if not e.path.startswith(prefixes)}
+        found = self._not_ignored(self._ours(found, rules), rules)
         for start in starts:
             if not _walked(start) or not (self._places.root / start).is_dir():
                 found += self._below(start)
         look = self._look(found, None)
         look.problems.extend(self._missing_sources())
         return look
+
+    def _not_written(
+        self, found: list[FoundFile], wanted: Callable[[str, str], bool]
+    ) -> Iterator[FoundFile]:
+        """The rules that a sparse checkout leaves out: nobody knows here what they say."""
+        there = {each.path for each in found}
+        for path in not_written(self._places.root):
+            if path not in there and reached(path) and wanted(path, path.rpartition("/")[2]):
+                yield found_at(self._places.root, LinkedFile(path, path, broken=NOT_WRITTEN))
+
+    def _ours(self, found: list[FoundFile], rules: set[str]) -> list[FoundFile]:
+        """The files without the rules that lie in another repository, such as a submodule.
+
+        No commit of ours has them, and they are not followed through links or includes either.
+        """
+        root = self._places.root
+        if git.surely_outside(root):
+            return found
+        folders = {each.path.rpartition("/")[0] for each in found if each.path in rules}
+        theirs = {folder for folder in folders if other_repository(root, f"{folder}/x")}
+        return [e for e in found if e.path not in rules or e.path.rpartition("/")[0] not in theirs]
 
     def _not_ignored(self, found: list[FoundFile], rules: set[str]) -> list[FoundFile]:
         """The files without the rules that git ignores, so that no commit has them.

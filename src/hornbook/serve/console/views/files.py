@@ -50,6 +50,7 @@ RESERVE_FROM = {
 UNREAD = {
     "broken_link": "a link that leads nowhere or out of the repository",
     "broken_include": "an included file that is not there",
+    "not_written": "a rule file that this sparse checkout leaves out",
     "not_prose": "an included file that is no text",
     "personal": "a file of one person's, outside of the repository",
 }
