@@ -173,7 +173,7 @@ def test_sarif_is_valid_by_the_published_schema(root: Path) -> None:
     [
         "Create `src/orders/refunds.ts` for refunds.",
         "For example, `src/orders/refund.ts` holds one.",
-        "`src/orders/<name>.ts`, `src/orders/*.vue`, `path/to/file.ts`, `foo/bar.ts`",
+        "`src/orders/<name>.ts`, `src/orders/*.vue`, `path/to/file.ts`, `src/orders/Xxx.ts`",
         "Bundles are in `dist/app.js`, secrets in `.env`, types in `src/generated/types.ts`.",
         "It imports `web/utils` and `@scope/pkg/file.ts`, from `https://example.org/a/b.ts`.",
         "Clients are in `db/client.ts`, orders in `orders/order`; see `order.ts:12`.",

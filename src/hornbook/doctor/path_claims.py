@@ -21,7 +21,7 @@ _PART = re.compile(r"[\w.@~+-]+")
 _ENDING = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,9})$")
 _DOMAIN = re.compile(r"[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|ai|sh|co|app|edu|gov|me|so)$")
 _PLACEHOLDER = re.compile(
-    r"(?:^|[/._-])(?:foo|bar|baz|qux|quux|x{2,}|yyy+|your\w*|placeholder|nnn+|yyyy\w*|path/to|some"
+    r"(?:^|[/._-])(?:foo|bar|baz|qux|quux|[xX]x+|yyy+|your\w*|placeholder|nnn+|yyyy\w*|path/to|some"
     r"|my(?=[A-Z_-])|namespace(?=\.)|v[NVXY](?=[._/-]|$)|example(?=[._-]|$)|new(?=[A-Z_-]))|YYYY|MM[_-]DD|NNN|[A-Z]{3,}_[A-Z_]+(?=/)"
 )
 _MADE_BY_TOOLS = frozenset(

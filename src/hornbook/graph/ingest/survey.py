@@ -10,7 +10,6 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 from hornbook.commits import git
-from hornbook.commits.sparse_checkout import not_written
 from hornbook.disk import remedy_of
 from hornbook.errors import DiskFailed, NotFound, StoreError, UsageError
 from hornbook.graph.ingest.builder import too_large
@@ -198,7 +197,7 @@ class Survey:
     ) -> Iterator[FoundFile]:
         """The rules that a sparse checkout leaves out: nobody knows here what they say."""
         there = {each.path for each in found}
-        for path in not_written(self._places.root):
+        for path in _not_written(self._places.root):
             if path not in there and reached(path) and wanted(path, path.rpartition("/")[2]):
                 yield found_at(self._places.root, LinkedFile(path, path, broken=NOT_WRITTEN))
 
@@ -355,6 +354,26 @@ class Survey:
             contents.read.add(found.path)
             taken(found.path, digest, data, whole)
         return digest
+
+
+def _not_written(root: Path) -> list[str]:
+    """The files below a folder that git follows and a sparse checkout leaves out."""
+    if not _is_sparse(root):
+        return []
+    listed = git.require_success(root, git.run(root, "ls-files", "-z", "-t")).stdout.split(b"\0")
+    return [os.fsdecode(each[2:]) for each in listed if each.startswith(b"S ")]
+
+
+def _is_sparse(root: Path) -> bool:
+    """Whether the work tree of a folder has, or once had, the patterns of a sparse checkout."""
+    for folder in (root, *root.parents):
+        place = folder / ".git"
+        if place.is_file():  # a worktree's or a submodule's: it says where its own things lie
+            said = place.read_text(encoding="utf-8", errors="surrogateescape")
+            place = folder / said.removeprefix("gitdir:").strip()
+        if place.is_dir():
+            return (place / "info" / "sparse-checkout").exists()
+    return False
 
 
 def _wanted(

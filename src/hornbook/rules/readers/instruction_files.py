@@ -14,7 +14,7 @@ from hornbook.rules.readers.imported import (
     problems_of,
     read_imported,
 )
-from hornbook.rules.readers.protocol import ReadBinding, Reading, SourceFile
+from hornbook.rules.readers.protocol import ReadBinding, Reader, Reading, SourceFile
 from hornbook.vocabulary.terms import Activation
 
 
@@ -53,31 +53,62 @@ GOOSE = FolderReader("goose", frozenset({".goosehints"}))
 
 
 @dataclass(frozen=True, slots=True)
-class OtherCaseReader:
-    """Lists files whose names are those of rule files but for the case.
+class MisnamedReader:
+    """Lists files that are rules but for their names; it is asked after all `formats`.
 
-    Most tools find them only where the file system ignores case. A name in small letters in a
-    folder of pages, as of `docs/agents.md`, is not taken for one.
+    Names of another case are found only where the file system ignores case; one in small letters
+    in a folder of pages, as of `docs/agents.md`, is not taken for a rule's. Texts in a tool's
+    folder of rules are passed over by the tool for their endings.
     """
 
+    formats: tuple[Reader, ...]
     tool: str = "misnamed"
 
     def claims(self, path: PurePosixPath) -> bool:
-        """Whether only the case of the name is that of no rule file."""
-        usual = _USUAL_NAMES.get(path.name.casefold())
-        if usual is None or usual == path.name:
-            return False
-        return path.name != path.name.lower() or not any(map(_holds_pages, path.parts[:-1]))
+        """Whether a file of another name would be a rule here."""
+        return bool(_usual_case(path) or self._usual_ending(path))
 
     def read(self, file: SourceFile) -> Reading:
         """Return a document that binds nothing and says so."""
         problems = problems_of(file)
-        usual = _USUAL_NAMES[file.path.name.casefold()]
-        message = f"Tools read `{usual}`; a file of this name is read only where case is ignored"
-        problems.info(1, "other_case", f"{message}, so it binds nothing: rename it to `{usual}`.")
+        usual = _usual_case(file.path)
+        if usual:
+            said = f"Tools read `{usual}`; a file of this name is read only where case is ignored"
+            problems.info(1, "other_case", f"{said}, so it binds nothing: rename it to `{usual}`.")
+        else:
+            usual = self._usual_ending(file.path)
+            said = "The tool of this folder passes over a file of this name, so it binds nothing"
+            problems.info(1, "ignored_by_tool", f"{said}: rename it to `{usual}`.")
         never = ReadBinding(Activation.NEVER)
         return read_imported(file, self.tool, beside(file.path), never, problems)
 
+    def _usual_ending(self, path: PurePosixPath) -> str:
+        """The name under which a text in a folder of rules would be read; empty if none is."""
+        folders = path.parts[:-1]
+        stem = _INSTRUCTIONS.sub("", path.name.removesuffix(path.suffix))
+        if path.suffix not in _TEXTS or stem.casefold() == "readme":
+            return ""
+        if _RULE_FOLDERS.isdisjoint(folders) or not any(each.startswith(".") for each in folders):
+            return ""
+        for name in (f"{stem}{ending}" for ending in _ENDINGS):
+            place = path.with_name(name)
+            if name != path.name and any(reader.claims(place) for reader in self.formats):
+                return name
+        return ""
+
+
+def _usual_case(path: PurePosixPath) -> str:
+    """The name of a rule file that a name is but for its case; empty if it is none."""
+    usual = _USUAL_NAMES.get(path.name.casefold(), "")
+    page = path.name == path.name.lower() and any(map(_holds_pages, path.parts[:-1]))
+    return "" if usual == path.name or page else usual
+
+
+_RULE_FOLDERS = frozenset({"rules", "steering", "guidelines", "instructions", ".clinerules"})
+_ENDINGS = (".mdc", ".md", ".instructions.md")
+_TEXTS = frozenset({".md", ".mdc", ".mdx", ".markdown", ".txt"})
+
+_INSTRUCTIONS = re.compile(r"\.instructions$", re.IGNORECASE)
 
 # Folders whose files are read by people, and those of tools, where a page may be about an agent.
 _PAGES = frozenset(

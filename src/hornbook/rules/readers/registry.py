@@ -38,7 +38,7 @@ from hornbook.rules.readers.instruction_files import (
     TABNINE,
     WARP,
     JunieReader,
-    OtherCaseReader,
+    MisnamedReader,
     SpecKitReader,
     ZedReader,
 )
@@ -70,7 +70,7 @@ from hornbook.rules.readers.windsurf_augment import (
     WINDSURF,
 )
 
-NATIVE: tuple[Reader, ...] = (
+_FORMATS: tuple[Reader, ...] = (
     ReceiptReader(),
     ReviewReader(),
     RunReader(),
@@ -118,7 +118,6 @@ NATIVE: tuple[Reader, ...] = (
     DUO,
     FIREBASE,
     REPLIT,
-    OtherCaseReader(),
     ZedReader(),
     QODO,
     GreptileReader(),
@@ -133,6 +132,7 @@ NATIVE: tuple[Reader, ...] = (
     # Of every other folder a `rules.md` is that of its own tool.
     ColocatedReader(),
 )
+NATIVE: tuple[Reader, ...] = (*_FORMATS, MisnamedReader(_FORMATS))
 """The readers whose files are found anywhere in a repository, by path."""
 
 READERS: tuple[Reader, ...] = (*NATIVE, CodeReader(), PlainReader())
