@@ -233,6 +233,20 @@ def test_an_edit_sends_its_document_and_the_difference_of_the_manifest(
     assert not [path for _, path, _ in proxy.requests[start:] if path.startswith("/store")]
 
 
+def test_the_past_of_a_document_is_not_sent_again(
+    tmp_path: Path, server: OxigraphServer, proxy: Proxy
+) -> None:
+    root = remote_workspace(tmp_path / "ws", proxy.url)
+    ingest(root)
+    sent = []
+    for number in range(4):
+        edit(root, f"\nEdit {number}.\n")
+        start = len(proxy.requests)
+        ingest(root)
+        sent.append(quads_sent(proxy, start))
+    assert sent[1:] == [sent[1]] * 3
+
+
 def test_an_ingest_without_a_change_sends_nothing(
     tmp_path: Path, server: OxigraphServer, proxy: Proxy
 ) -> None:

@@ -78,7 +78,8 @@ class Namespace:
         return f"{self.base}graph/{_encode_segment(self.repository)}/"
 
     @cached_property
-    def _histories(self) -> str:
+    def histories(self) -> str:
+        """What the names of all graphs begin with that hold a document's past."""
         return f"{self.base}history/{_encode_segment(self.repository)}/"
 
     def entity(self, entity_id: str) -> str:
@@ -91,7 +92,7 @@ class Namespace:
 
     def history(self, document_id: str) -> str:
         """The IRI of the named graph that holds a document's past."""
-        return self._histories + encode(document_id)
+        return self.histories + encode(document_id)
 
     @cached_property
     def meta_graph(self) -> str:
@@ -114,7 +115,7 @@ class Namespace:
 
     def document_path(self, graph: str) -> str | None:
         """The part of a named graph's IRI that says whose state or past it is, if it is ours."""
-        for start in (self._graphs, self._histories):
+        for start in (self._graphs, self.histories):
             if graph.startswith(start):
                 return graph[len(start) :]
         return None

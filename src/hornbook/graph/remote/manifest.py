@@ -12,8 +12,8 @@ in it is ever changed but one pointer:
 ```
 A hash is the sha256 of the graph's statements, sorted. Equal content has an equal name, so what is
 there need not be sent, a killed upload is simply sent again, and a manifest vouches for everything
-below it. About as many pages as each has members: an edit makes one page and the manifest anew, and
-of those only what differs is sent, since the store copies the rest itself.
+below it. About as many pages as each has members: an edit makes one page and the manifest anew. Of
+those, and of a document's past, only what differs is sent, since the store copies the rest itself.
 """
 
 import re

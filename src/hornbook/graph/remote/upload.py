@@ -91,7 +91,16 @@ class UploadingStore:
         waiting, self._waiting, self._size = self._waiting, [], 0
         if waiting:
             self._at_work()
-            self._send(waiting)
+            self._send(waiting, self._pasts(waiting))
+
+    def _pasts(self, graphs: Iterable[StoredGraph]) -> dict[str, StoredGraph]:
+        """What the store has of the same documents' past, which only grows."""
+        pasts = [each.of for each in graphs if each.of.startswith(self.names.histories)]
+        known = {f"{of}@{self._before[of]}": of for of in pasts if of in self._before}
+        if not known:
+            return {}
+        found = read_graphs(self._endpoint, known)
+        return {known[iri]: stored(known[iri], lines) for iri, lines in found.items()}
 
     def finish(self) -> Manifest:
         """Send what waits, then the pages, then the manifest, which is returned.
