@@ -65,8 +65,6 @@ class Endpoint:
         self._mask = SecretMask({settings.credentials: secret} if secret else {})
         self._lock = threading.Lock()
         self._idle: list[http.client.HTTPConnection] = []
-        self.bytes_sent = 0
-        """How many bytes of bodies were sent so far."""
 
     def select(self, query: str) -> list[tuple[Term, ...]]:
         """The rows of a SELECT.
@@ -186,7 +184,6 @@ class Endpoint:
             raise
         with self._lock:
             self._idle.append(connection)
-            self.bytes_sent += len(body)
         return _Answer(
             response.status,
             response.reason,
