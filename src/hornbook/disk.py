@@ -66,8 +66,56 @@ def temporary_folder(what: str, inside: Path | None = None) -> Iterator[Path]:
     place = Path(tempfile.gettempdir()) if inside is None else inside
     sweep(place)
     name = f"{PREFIX}{what}-{os.getpid()}-"
-    with tempfile.TemporaryDirectory(prefix=name, dir=place, ignore_cleanup_errors=True) as made:
-        yield Path(made).resolve()
+    made = Path(tempfile.mkdtemp(prefix=name, dir=place))
+    try:
+        yield made.resolve()
+    finally:
+        with suppress(OSError):  # what cannot be removed now is swept up later
+            remove_tree(made)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder that somebody else filled, however deep it is and whoever may enter it.
+
+    What lies too deep has no path that the kernel takes: folders are moved up until none holds
+    another. Links are removed, never followed.
+    """
+    import uuid  # noqa: PLC0415  # start-up: most commands remove no folder
+
+    folder.chmod(0o700)
+    top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    mark, number = uuid.uuid4().hex, 0
+    try:
+        while folders := _emptied(top):
+            for name in folders:
+                inner = _entered(name, top)
+                try:
+                    for below in _emptied(inner):
+                        number += 1
+                        os.close(_entered(below, inner))  # so that it may be moved
+                        os.rename(below, f"{mark}-{number}", src_dir_fd=inner, dst_dir_fd=top)
+                finally:
+                    os.close(inner)
+                os.rmdir(name, dir_fd=top)
+    finally:
+        os.close(top)
+    folder.rmdir()
+
+
+def _entered(name: str, above: int) -> int:
+    """A folder in another one, open, and its owner's to write."""
+    os.chmod(name, 0o700, dir_fd=above)  # pathlib knows no open folders
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+
+
+def _emptied(folder: int) -> list[str]:
+    """The folders in an open one, from which all else was removed."""
+    with os.scandir(folder) as entries:
+        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for name, is_folder in found:
+        if not is_folder:
+            os.unlink(name, dir_fd=folder)  # as above
+    return [name for name, is_folder in found if is_folder]
 
 
 def is_temporary(path: Path) -> bool:
@@ -77,8 +125,6 @@ def is_temporary(path: Path) -> bool:
 
 def sweep(folder: Path, older_than: float = STALE) -> None:
     """Remove temporary folders of ours whose process died before it could."""
-    import shutil  # noqa: PLC0415  # start-up: most commands make no folder
-
     for place in folder.glob(f"{PREFIX}*-*-*"):
         owner = place.name.split("-")[2]
         try:
@@ -88,7 +134,8 @@ def sweep(folder: Path, older_than: float = STALE) -> None:
         except OSError:
             continue  # others sweep too
         if old and mine and not _lives(owner):
-            shutil.rmtree(place, ignore_errors=True)
+            with suppress(OSError):
+                remove_tree(place)
 
 
 def draft_of(path: Path) -> Path:

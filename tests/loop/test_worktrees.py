@@ -338,6 +338,24 @@ def test_git_of_another_repository_is_never_run_on_our_worktree(root: Path, tmp_
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_worktree_is_put_back_however_deep_it_was_made(root: Path, ignored: bool) -> None:
+    """Deeper than any path may be long, and shut."""
+    tree = start(root)
+    write(tree.path, {".gitignore": "deep/\n"} if ignored else {})
+    deep = "; ".join(
+        ["mkdir -p " + "/".join(["deep"] * 200) + " && cd " + "/".join(["deep"] * 200)] * 6
+    )
+    subprocess.run(["sh", "-c", f"{deep}; touch x; cd ..; chmod 0 deep"], cwd=tree.path, check=True)
+    change_set(tree, "HEAD")
+    tree.path.chmod(0)
+    reset(tree, git(root, "rev-parse", "HEAD"))
+    assert not (tree.path / "deep").exists()
+    assert change_set(tree, "HEAD").paths == ()
+    discard(root, "auth", "1")
+    assert not tree.path.exists()
+
+
 def test_filters_of_the_user_run_nothing_that_lies_in_our_worktree(
     root: Path, tmp_path: Path
 ) -> None:

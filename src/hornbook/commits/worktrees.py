@@ -20,7 +20,7 @@ from hornbook.commits.trees import (
     without_filters,
 )
 from hornbook.commits.writer import common_folder, write
-from hornbook.disk import locked, temporary_folder
+from hornbook.disk import locked, remove_tree, temporary_folder
 from hornbook.errors import UsageError
 
 WORKTREES = Path(".hornbook") / "worktrees"
@@ -137,8 +137,9 @@ def reset(worktree: Worktree, base: str) -> None:
     for name in _LOCKS:
         (worktree.administration / name).unlink(missing_ok=True)
     pointer = worktree.path / ".git"
+    _open_up(worktree.path)
     if pointer.is_dir() and not pointer.is_symlink():
-        _remove(pointer)
+        remove_tree(pointer)
     else:
         pointer.unlink(missing_ok=True)
     pointer.write_text(f"gitdir: {worktree.administration}\n", encoding="utf-8")
@@ -160,25 +161,21 @@ def _write_sparse(worktree: Worktree) -> None:
     target.write_text("/*\n" + patterns, encoding="utf-8")
 
 
+def _open_up(folder: Path) -> None:
+    """Have us enter and write a folder that was shut."""
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        folder.chmod(0o755)
+
+
 def _clear(folder: Path) -> None:
     """Remove everything but the pointer; links are removed, never followed."""
     for entry in os.scandir(folder):
         if entry.name == ".git":
             continue
         if entry.is_dir(follow_symlinks=False):
-            _remove(Path(entry.path))
+            remove_tree(Path(entry.path))
         else:
             Path(entry.path).unlink()
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder, also one that its owner shut."""
-    for here, folders, _ in os.walk(folder):
-        for name in (".", *folders):
-            inside = Path(here, name)
-            if not inside.is_symlink():
-                inside.chmod(0o700)
-    shutil.rmtree(folder)
 
 
 def change_set(
@@ -273,7 +270,8 @@ def _intruding(path: Path) -> tuple[str, ...]:
         here = Path(folder)
         folders[:] = [name for name in folders if name != ".git" and name not in DEPENDENCIES]
         inside = _is_hidden(here.relative_to(path).as_posix())
-        named = (*files, *(each for each in folders if (here / each).is_symlink()))
+        # Of what lies too deep for a path, os says that it is no link, where pathlib would raise.
+        named = (*files, *(each for each in folders if os.path.islink(here / each)))  # noqa: PTH114
         wrong = [name for name in named if inside or name in HIDDEN]
         found += ((here / name).relative_to(path).as_posix() for name in wrong)
     return tuple(sorted(found))
@@ -300,7 +298,7 @@ def listed(root: Path) -> list[tuple[str, str]]:
 def _forget(root: Path, path: Path) -> None:
     """Take away a worktree's files, then what git has of it: found again if cut off between."""
     if path.is_dir() and not path.is_symlink():
-        _remove(path)
+        remove_tree(path)
     else:
         path.unlink(missing_ok=True)
     while (found := _administration(root, path)) is not None:
