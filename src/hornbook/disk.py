@@ -7,6 +7,7 @@ folders say whose they are, and those of the dead are taken away.
 import errno
 import fcntl
 import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -72,6 +73,27 @@ def temporary_folder(what: str, inside: Path | None = None) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # what cannot be removed now is swept up later
             remove_tree(made)
+
+
+def read_left(folder: Path, path: Path | str, most: int) -> bytes:
+    """The bytes of a file below a folder that a program which is not ours may have left there.
+
+    A pipe would have us wait for ever, a link to a device never end, one to elsewhere read that.
+
+    Raises:
+        ValueError: It is no plain file below the folder, or has more bytes than `most`.
+        OSError: It cannot be read.
+    """
+    place = (folder / path).resolve(strict=True)
+    if not place.is_relative_to(folder.resolve()):
+        raise ValueError("it lies elsewhere")
+    with os.fdopen(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is no plain file")
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"it has more than {most} bytes")
+    return data
 
 
 def remove_tree(folder: Path) -> None:

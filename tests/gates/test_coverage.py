@@ -116,6 +116,25 @@ def test_a_report_that_was_only_made_to_look_new_counts_by_what_it_says(tmp_path
     assert found == Coverage(7, 10, "coverage.out")
 
 
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        ("mkfifo coverage.out", "it is no plain file"),
+        ("ln -s /dev/zero coverage.out", "it lies elsewhere"),
+        ("ln -s {outside} coverage.out", "it lies elsewhere"),
+        ("ln -s coverage.out coverage.out", "looked for"),
+    ],
+)
+def test_what_a_gate_leaves_in_the_place_of_its_report_leads_nowhere(
+    tmp_path: Path, made: str, why: str
+) -> None:
+    write(tmp_path, {"outside/coverage.out": GO, "tree/go.mod": "module tree\n"})
+    command = made.format(outside=tmp_path / "outside/coverage.out")
+    failed = result(tmp_path / "tree", command, threshold=1)
+    assert failed.status == "failed"
+    assert why in failed.message
+
+
 def test_without_a_report_the_gate_says_where_it_looked(tmp_path: Path) -> None:
     failed = result(tmp_path, "echo 'covered: 100% of statements'")
     assert failed.status == "failed"

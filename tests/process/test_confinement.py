@@ -531,6 +531,21 @@ def test_a_credential_of_another_shape_is_dropped(tmp_path: Path, made: str) -> 
     assert returned(tmp_path, made) == '{"key": 1, "of": {"a": 1}}'
 
 
+@pytest.mark.parametrize("elsewhere", ["another", "/dev/zero"])
+def test_a_credential_is_read_nowhere_else(tmp_path: Path, elsewhere: str) -> None:
+    """A call that puts links in its place has us give back what only we can read."""
+    place = write(tmp_path / "home", {".agent/key.json": '{"key": 1}'})
+    write(tmp_path / "another", {"key.json": '{"key": "of somebody else"}'})
+    with own_home(place, tmp_path / "own", HomeSettings(back=(".agent/key.json",))) as home:
+        shutil.rmtree(home.folder / ".agent")
+        if elsewhere == "another":
+            (home.folder / ".agent").symlink_to(tmp_path / elsewhere)
+        else:
+            (home.folder / ".agent").mkdir()
+            (home.folder / ".agent/key.json").symlink_to(elsewhere)
+    assert (place / ".agent/key.json").read_text() == '{"key": 1}'
+
+
 def test_a_credential_that_another_call_refreshed_meanwhile_stays(tmp_path: Path) -> None:
     other = '{"key": 3, "of": {"a": 1}}'
     assert returned(tmp_path, '{"key": 2, "of": {"a": 1}}', meanwhile=other) == other

@@ -9,6 +9,7 @@ from itertools import filterfalse
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from hornbook.disk import read_left
 from hornbook.gates.test_output import plain
 
 # Where the tools put their reports unless told otherwise, by what a command names, the most exact
@@ -36,6 +37,9 @@ _USUAL: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
 USUAL_PLACES = tuple(dict.fromkeys(place for _, usual in _USUAL for place in usual))
 _NAMED = re.compile(r"[^\s=:'\"]+\.(?:out|xml|json|info|lcov)\b")
 _TOTAL = re.compile(r"^TOTAL +(\d+) +(\d+)(?: +\d+ +\d+)? +\d+(?:\.\d+)?%", re.MULTILINE)
+
+MOST_BYTES = 200_000_000
+"""A report that is larger is none."""
 
 Stamp = tuple[int, int, int, int]
 
@@ -129,8 +133,9 @@ def _total_line(output: str) -> list[Coverage]:
 def _read(folder: Path, paths: Iterable[str], problems: list[str]) -> Iterator[Coverage]:
     for path in paths:
         try:
-            found = read_report((folder / path).read_text(encoding="utf-8", errors="replace"), path)
-        except (ValueError, KeyError, TypeError, LookupError, ET.ParseError) as problem:
+            text = read_left(folder, path, MOST_BYTES).decode("utf-8", "replace")
+            found = read_report(text, path)
+        except (OSError, ValueError, KeyError, TypeError, LookupError, ET.ParseError) as problem:
             problems.append(f"{path} is no coverage report that can be read ({problem})")
             continue
         if found.total:

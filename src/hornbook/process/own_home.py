@@ -8,14 +8,13 @@ into their home stay readable, since a test without its interpreter says nothing
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hornbook.disk import locked, write_whole
+from hornbook.disk import locked, read_left, write_whole
 from hornbook.process.confinement import Means, OwnHome
 from hornbook.settings.surroundings import HomeSettings
 
@@ -36,6 +35,10 @@ _ROOTS = """
 CONDA_PREFIX DOTNET_ROOT GEM_HOME GOMODCACHE GOPATH GOROOT JAVA_HOME MAVEN_HOME NODE_PATH NVM_DIR
 PNPM_HOME PYENV_ROOT RBENV_ROOT RUSTUP_HOME VIRTUAL_ENV
 """
+
+
+MOST_BYTES = 1_000_000
+"""No log-in is larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def own_home(
     try:
         yield OwnHome(place, folder, (*(path for path in readable if path.exists()), *shown))
     finally:
-        _give_back(borrowed, place)
+        _give_back(borrowed, folder, place)
 
 
 def _copied(source: Path, target: Path) -> None:
@@ -115,38 +118,33 @@ def _link(source: Path, target: Path) -> None:
         target.symlink_to(source)
 
 
-def _give_back(borrowed: Sequence[_Borrowed], place: Path) -> None:
+def _give_back(borrowed: Sequence[_Borrowed], folder: Path, place: Path) -> None:
     """Keep credentials that were refreshed, one call after the other.
 
     A file that is no longer the same JSON with other values is dropped, and so is one whose
     original somebody else has changed meanwhile: theirs is the newer one.
     """
-    changed = [each for each in borrowed if _read(each.copy) not in {None, each.text}]
+    read = ((each, _read(folder, each.copy)) for each in borrowed)
+    changed = [(each, new) for each, new in read if new is not None and new != each.text]
     if not changed:
         return
-    folder = place / ".cache" / "hornbook"
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / "home.lock"):
-        for each in changed:
-            new = _read(each.copy)
-            if new is None or _read(each.source) != each.text:
+    ours = place / ".cache" / "hornbook"
+    ours.mkdir(parents=True, exist_ok=True)
+    with locked(ours / "home.lock"):
+        for each, new in changed:
+            theirs = None if each.source.is_symlink() else _read(place, each.source)
+            if theirs != each.text:
                 continue
             shape = _keys(new)
             if shape is not None and shape == _keys(each.text):
                 write_whole(each.source, new, each.source.stat().st_mode & 0o777)
 
 
-def _read(path: Path) -> bytes | None:
+def _read(folder: Path, path: Path) -> bytes | None:
     try:
-        # What a command may have put there instead leads us nowhere.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
+        return read_left(folder, path, MOST_BYTES)
+    except (OSError, ValueError):
         return None
-    with os.fdopen(handle, "rb") as file:
-        try:
-            return file.read()
-        except OSError:
-            return None
 
 
 def _keys(text: bytes) -> object:
