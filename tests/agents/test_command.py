@@ -28,6 +28,7 @@ from hornbook.agents.profile import Profile, own_profile, shipped
 from hornbook.agents.script import Script
 from hornbook.errors import ConfigError, UsageError
 from hornbook.process.confinement import Machine, Means, this_machine
+from hornbook.process.shell_command import LOG
 from hornbook.settings.load import parse_settings
 from hornbook.settings.models import Endpoint, Models
 from hornbook.settings.settings import PLACEHOLDERS, SHIPPED, OwnCommand, Settings
@@ -228,6 +229,18 @@ def _fields(argument: str) -> list[str]:
     from string import Formatter
 
     return [name for _, name, _, _ in Formatter().parse(argument) if name]
+
+
+def test_of_what_an_agent_complains_about_for_ever_the_ends_are_kept(place: Path) -> None:
+    body = "echo first >&2; yes middle | head -c 21000000 >&2; echo last >&2; echo done"
+    answer = ask(own(place, body), assignment(place))
+    assert answer.text.strip() == "done"
+    assert answer.log is not None
+    kept = Path(answer.log).with_suffix(".err").read_bytes()
+    assert kept.startswith(b"first\nmiddle\n")
+    assert kept.endswith(b"middle\nlast\n")
+    assert len(kept) < LOG + 100
+    assert b" bytes dropped]\n" in kept
 
 
 @pytest.mark.parametrize("name", SHIPPED)

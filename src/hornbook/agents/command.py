@@ -41,6 +41,7 @@ from hornbook.process.confinement import (
 from hornbook.process.own_home import own_home, tools_below
 from hornbook.process.secret_mask import SecretMask, secret_beside, secrets_among
 from hornbook.process.shell_command import (
+    LOG,
     Finished,
     UseLimits,
     ended_by,
@@ -247,7 +248,7 @@ class _Call:
             mask=mask,
         )
         if self._errors.exists():
-            write_whole(self._errors, mask.masked(self._errors.read_bytes()), durable=False)
+            write_whole(self._errors, mask.masked(_ends_of(self._errors)), durable=False)
         answer, problems = self._read(finished)
         record(
             {
@@ -495,6 +496,18 @@ def _plain_schema(schema: str) -> str:
     found = json.loads(schema)
     found.pop("$schema", None)
     return json.dumps(found, ensure_ascii=False)
+
+
+def _ends_of(path: Path) -> bytes:
+    """What a program printed: of more than a log holds its first and last lines."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size <= LOG:
+            return file.read(LOG)
+        head = file.read(LOG // 2).rpartition(b"\n")[0]
+        file.seek(size - LOG // 2)
+        tail = file.read(LOG // 2).partition(b"\n")[2]
+    return head + f"\n[{size - len(head) - len(tail)} bytes dropped]\n".encode() + tail
 
 
 def _short(argument: str) -> str:
