@@ -132,8 +132,8 @@ class World:
                 rule_id(name),
                 each["severity"],
                 "rev",
-                files=tuple(p for p in changed if parse_set([each["applies_to"]]).match(p)),
-                gone=tuple(p for p in old.keys() - new if parse_set([each["applies_to"]]).match(p)),
+                files=tuple(p for p in changed if _binds(each, p)),
+                gone=tuple(p for p in old.keys() - new if _binds(each, p)),
             )
             for name, each in self.facts["rules"].items()
         )
@@ -141,6 +141,11 @@ class World:
         return Case(
             rules=tuple(each for each in rules if each.files or each.gone), reviewed=reviewed
         )
+
+
+def _binds(rule: Facts, path: str) -> bool:
+    globs = rule["applies_to"]
+    return parse_set([globs] if isinstance(globs, str) else globs).match(path) is not None
 
 
 def worlds() -> list[World]:

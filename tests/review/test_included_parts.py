@@ -51,7 +51,7 @@ def answered(root: Path, facts: dict[str, Any]) -> Judgement:
         {
             "sop_id": name,
             "status": "passed",
-            "evidence": f"app/prices.py:{place + 1} has number {place}, which is well named: "
+            "evidence": f"app/prices.py:{place + 1} is number {place} of app/prices.py:1-8, well named: "
             f"`def function_{place}(): return {place}`",
             "violations": [],
         }

@@ -156,7 +156,7 @@ def test_a_rule_that_is_no_error_may_be_broken_and_is_told(tmp_path: Path) -> No
     assert (found.outcome, warned(found)) == ("approved", {"perhaps_forbidden"})
 
 
-def test_a_rule_that_asks_for_code_which_nobody_shows_is_told(tmp_path: Path) -> None:
+def test_a_rule_that_asks_for_code_which_nobody_shows_goes_to_a_person(tmp_path: Path) -> None:
     text = "Every request MUST set `timeout=`."
     start(tmp_path, {".hornbook/sources/docs/sops/calls.md": cases.rule("*.py", "error", text)})
     commit(tmp_path, {"a.py": "def load(url):\n    return requests.get(url)\n"})
@@ -164,7 +164,8 @@ def test_a_rule_that_asks_for_code_which_nobody_shows_is_told(tmp_path: Path) ->
     case = recompute_case(tmp_path, receipts, today=AT.date())
     said = cases.answer("calls", "a.py:2 `return requests.get(url)` is fine")
     found = judged((receipts, case), json.dumps({**cases.review(), "sop_review": [said]}).encode())
-    assert (found.outcome, warned(found)) == ("approved", {"not_shown"})
+    assert (found.outcome, codes(found)) == ("escalate", {"beside_the_rule"})
+    assert "`timeout=`" in found.problems[0].message
 
 
 def test_a_person_can_be_asked_over_every_warning() -> None:
@@ -276,7 +277,6 @@ def test_a_deletion_needs_no_line_to_be_waved_away(tmp_path: Path) -> None:
         ("Avoid section comments, especially with `=` or `#`.", ()),
         ("Always suffix with `uuid4()` to avoid conflicts.", ()),
         ("Vietnamese names MUST keep `NFC`.", ()),
-        ("È vietato usare `eval`.", ("eval",)),
     ],
 )
 def test_only_an_order_not_to_use_code_bans_it(text: str, banned: tuple[str, ...]) -> None:

@@ -15,28 +15,36 @@ Outcome = tuple[str, tuple[str, ...]]
 # Lies that no reader of text sees: `docs/reviews.md` names their kinds.
 APPROVED = {
     "amounts": "a rule about amounts",
+    "money-time: float money": "a rule about amounts",
     "hide-getattr": "a detour",
-    "e-elixir-other": "a detour",
+    "forbidden-in-words: recursion in embedded c": "a detour",
     "d-i18n": "no word of the rule is in the code",
+    "forbidden-in-words: hardcoded endpoint": "no word of the rule is in the code",
     "e-docs": "no word of the rule is in the prose",
     "d-make": "a rule that asks for something",
-    "f-presence": "a rule that asks for something",
+    "naming: css not BEM": "a rule about names",
     "d-perf": "the line is what half of the rule is about",
-    "e-renamed": "the line is what half of the rule is about",
-    "e-sql": "the line is what half of the rule is about",
-    "e-c": "the line is what half of the rule is about",
-    "e-long": "the line has a word of the rule",
     "f-k8s": "the line has a word of the rule",
-    "f-shell": "the line is what half of the rule is about",
+    "java-order": "the line has a word of the rule",
+    "file-header: c file with wrong year holder": "all of the lines are cited",
+    "concurrency: blocking in async": "a search for one of two things",
     "e-generated": "a search for one of two things",
+    "e-go-http": "a search for one of two things",
+    "e-elixir-other": "a search for one of two things",
     "f-scala": "a search for two of three things",
     "d-proto": "a rule about what was before",
     "d-vague": "a rule of taste",
+    "semantic-lie: eval is safe": "the line itself is quoted and called fine",
+    "semantic-lie: public bucket is private": "the line itself is quoted and called fine",
+    "semantic-lie: migration is additive": "the line itself is quoted and called fine",
+    "semantic-lie: long is short": "the line itself is quoted and called fine",
 }
 STUMBLED = {
     ("honest-large", "search for logging, one quote"),  # the search finds `getLogger(__name__)`
     ("e-verdicts", "empty feedback"),  # the contract asks for some
     ("e-absence", "searches"),  # a rule that asks for something is not proved by a search
+    ("d-small-real", "mixed passed and not applicable"),  # the quote is one line above the hunk
+    ("f-partial-move", "only decimal"),  # it quotes nothing that is new
     # They speak of a line that keeps the rule, and another one has more words of it.
     ("d-csharp", "await only"),
     ("rust-unwrap", "clean, citations form"),
@@ -47,16 +55,22 @@ STUMBLED = {
     ("e-long", "french"),
     ("f-scala", "either and toRight"),
     ("f-warnings-only", "pinned"),
-    # Their search is for one sentence of the rule, and lines are about another.
-    ("honest-go", "search only for a named prohibition"),
-    ("f-node", "search for console"),
     ("f-tools", "returned, search"),
+    # They leave out code that the rule names, a function, or a line like the one they quote.
+    ("d-react", "the clean up"),
+    ("k8s", "image with a colon only"),
+    ("e-comment-evidence", "the field"),
+    ("e-comment-evidence", "the field, not HashMap"),
+    ("e-long", "lines"),
+    ("f-other-evidence", "each its line"),
+    ("f-other-evidence", "questions answered"),
+    ("f-shell", "set and quoted"),
     # Nothing that they quote or say has a word of the rule.
     ("d-cache", "the bound"),
     ("d-vague", "composition and names"),
     ("d-vague", "a loop line"),
     ("f-django", "short"),
-    ("d-small-real", "mixed passed and not applicable"),  # the quote is one line above the hunk
+    ("large-rails: three resources", "three resources"),
 }
 
 
@@ -79,8 +93,8 @@ def test_reviews_over_small_changes_get_what_they_deserve() -> None:
     }
     assert approved == APPROVED.keys()
     assert stumbled.keys() == STUMBLED, stumbled
-    assert sum(each.attack for each in tried) > 250
-    assert sum(not each.attack for each in tried) > 230
+    assert sum(each.attack for each in tried) > 340
+    assert sum(not each.attack for each in tried) > 280
 
 
 @pytest.mark.parametrize("piece", ["select x ", "a: b ? c ", "  ", "import x "])

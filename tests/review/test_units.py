@@ -80,7 +80,7 @@ def entry(name: str, place: int, status: str = "passed") -> dict[str, Any]:
     return {
         "sop_id": name,
         "status": status,
-        "evidence": f"app/prices.py:{place + 1} is the one for number {place}: `{said}`",
+        "evidence": f"app/prices.py:{place + 1} is number {place} of 1-8, app/prices.py:1-8: `{said}`",
         "violations": [f"number {place} goes against it"] if status == "violated" else [],
     }
 

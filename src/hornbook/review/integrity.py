@@ -15,18 +15,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from hornbook.review.evidence.bearing import (
-    MOST_LISTED,
     added_forbidden,
     as_bound,
     bears,
-    is_foreign,
-    is_unrelated,
     said_beside,
     taken_away,
-    unshown,
-    unspoken,
 )
 from hornbook.review.evidence.changed_files import Reviewed, nothing_to_cite
+from hornbook.review.evidence.proof import Proof
 from hornbook.review.evidence.resolution import resolve
 from hornbook.review.evidence.search import Searches
 from hornbook.review.evidence.stamps import Answer, shared, stamped, waved_away
@@ -108,7 +104,6 @@ WARNINGS = (
     "perhaps_forbidden",
     "unrelated_quote",
     "unseen_generated",
-    "not_shown",
     "corrected_line",
 )
 LEAST = 0.7
@@ -208,21 +203,12 @@ class IntegrityCheck:
             return
         if answer.resolved.problems:
             return
-        line = unspoken(answer.entry, answer.resolved, rule, self._reviewed, self._subjects)
-        if line is not None:
-            said = (
-                "It speaks of none of the lines that the rule seems to be about, such as "
-                f"{line[0]}:{line[1]}: a person decides."
-            )
-            yield ReviewProblem("beside_the_rule", rule.id, said)
-            return
-        facts = (answer.entry, answer.resolved, rule, self._reviewed, self._subjects)
-        if answer.entry.status is not Status.PASSED or not is_unrelated(*facts):
-            return
-        if is_foreign(*facts):
-            said = "Neither its quotes nor its words have a word of the rule: a person decides."
-            yield ReviewProblem("beside_the_rule", rule.id, said)
-        else:
+        proof = Proof(answer.entry, answer.resolved, rule, self._reviewed, self._subjects)
+        said = proof.lack()
+        if said:
+            message = f"{said[0].upper()}{said[1:]}: a person decides."
+            yield ReviewProblem("beside_the_rule", rule.id, message)
+        elif answer.entry.status is Status.PASSED and proof.is_unrelated():
             said = "no word of the rule is in what is quoted for it: does it speak of the rule?"
             self.warnings.append(ReviewProblem("unrelated_quote", rule.id, said))
 
@@ -240,11 +226,6 @@ class IntegrityCheck:
             )
             yield ReviewProblem("beside_the_rule", rule.id, said)
             return
-        wanted = unshown(self._reviewed, rule)
-        if wanted:
-            listed = ", ".join(f"`{code}`" for code in wanted[:MOST_LISTED])
-            said = f"it asks for {listed}, which no added line has: does it apply, and is it kept?"
-            self.warnings.append(ReviewProblem("not_shown", rule.id, said))
 
     def _forbidden(self, answer: Answer, rule: JudgedUnit) -> Iterator[ReviewProblem]:
         """That the change adds what the rule forbids by name, whatever a review says of it.

@@ -197,7 +197,6 @@ REVIEW_WARNINGS = (
     "perhaps_forbidden",
     "unrelated_quote",
     "unseen_generated",
-    "not_shown",
     "corrected_line",
 )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from hornbook.gates.test_files import is_test
-from hornbook.review.evidence.ban_concepts import are_near, stands_for
+from hornbook.review.evidence.ban_concepts import stands_for
 from hornbook.review.evidence.bans import Ban
 from hornbook.review.evidence.file_kinds import kind_of, words_of
 
@@ -52,16 +52,13 @@ _BUILT_IN = words_of(
 _OWNERS = r"(?:builtins|__builtins__|window|globalThis|global|std|sys|core)"
 _SHORTEST_WORD = 2
 _NEAR = 6
-_ABOVE = 15
-_BEGINNING = 20
-"""Lines in which what a file must begin with is looked for."""
-_IMPORTING = re.compile(r"^\s*(?:import|from|use|using|require|#include)\b")
 # Programs that rules tell not to run; in code these words are names of other things.
-_PROGRAMS = words_of(
+PROGRAMS = words_of(
     "pytest pip pip3 npm npx yarn pnpm python python3 node find grep sed awk curl wget git make "
     "docker sudo tox uv poetry gh kubectl cargo bun vitest jest mypy ruff eslint prettier tsc sh "
     "bash"
 )
+"""Programs by name; below, kinds of files that hold commands."""
 _COMMANDS = words_of(
     "sh bash zsh fish yml yaml json toml mk Makefile Dockerfile justfile Procfile Jenkinsfile "
     "cfg ini"
@@ -162,18 +159,11 @@ def offence(ban: Ban, lines: CodeLines, number: int) -> bool | None:
         return None
     if ban.along and not _finder("code", ban.along, kind_of(path))(lines.told[number - 1]):
         return None
-    if _is_excused(ban, lines, number):
+    if ban.lacking and _has_near(ban, lines, number):
         return None
     if ban.within and ban.within not in path.lower():
         return False
     return firm and ban.firm
-
-
-def _is_excused(ban: Ban, lines: CodeLines, number: int) -> bool:
-    """Whether what excuses a ban stands beside the line, or before it."""
-    if ban.lacking and _has_near(ban, lines, number):
-        return True
-    return bool(ban.after) and _stands_before(ban, lines, number)
 
 
 def may_offend(ban: Ban, lines: CodeLines) -> bool:
@@ -217,7 +207,7 @@ def _stands(ban: Ban, lines: CodeLines, number: int) -> bool | None:
         return whole(ban, lines, number)
     if _is_exempt(ban, lines, number):
         return None
-    exact = ban.lacking and ban.code.endswith("()") and ban.aspect != "use"
+    exact = ban.lacking and ban.code.endswith("()")
     if ban.aspect == "text" or exact:
         return _squeezed(ban.code) in _squeezed(lines.told[number - 1]) or None
     line = _looked_at(ban, lines)[number - 1]
@@ -243,10 +233,8 @@ def _quoted(code: str) -> re.Pattern[str]:
 
 
 def _is_exempt(ban: Ban, lines: CodeLines, number: int) -> bool:
-    """Whether a line only imports what must be used rightly, or has the name of a program."""
-    if ban.aspect == "use":
-        return _IMPORTING.match(lines.told[number - 1]) is not None
-    return ban.aspect == "code" and ban.code in _PROGRAMS and kind_of(lines.path) not in _COMMANDS
+    """Whether a line has only the name of a program, which is no command there."""
+    return ban.aspect == "code" and ban.code in PROGRAMS and kind_of(lines.path) not in _COMMANDS
 
 
 def _is_line(ban: Ban, lines: CodeLines, number: int) -> bool | None:
@@ -256,27 +244,14 @@ def _is_line(ban: Ban, lines: CodeLines, number: int) -> bool | None:
     return "\n".join(here) == ban.code or None
 
 
-def _lacks_opening(ban: Ban, lines: CodeLines, number: int) -> bool | None:
-    # What is a remark itself is looked for among remarks, all else where it has an effect.
-    remark = re.match(r"\W|SPDX|[Cc]opyright", ban.code) is not None
-    begin = "".join(map(_squeezed, (lines.raw if remark else lines.told)[:_BEGINNING]))
-    return (number == 1 and _squeezed(ban.code) not in begin) or None
-
-
 def _is_meant(ban: Ban, lines: CodeLines, number: int) -> bool | None:
     return stands_for(ban.code, kind_of(lines.path), lines.told, lines.raw, number)
-
-
-def _are_words(ban: Ban, lines: CodeLines, number: int) -> bool | None:
-    return are_near(ban.code, lines.raw[number - 1])
 
 
 _WHOLE = {
     "line": _is_line,
     "lines": _is_line,
-    "opening": _lacks_opening,
     "concept": _is_meant,
-    "words": _are_words,
 }
 
 
@@ -314,12 +289,6 @@ def _has_near(ban: Ban, lines: CodeLines, number: int) -> bool:
     if re.fullmatch(r"[\w-]+", ban.lacking):
         return re.search(rf"(?<![A-Za-z]){_stem(ban.lacking)}", near, re.IGNORECASE) is not None
     return _finder("code", ban.lacking, kind_of(lines.path))(near)
-
-
-def _stands_before(ban: Ban, lines: CodeLines, number: int) -> bool:
-    """Whether what must come first stands on the line or above it, as far as a function goes."""
-    find = _finder("code", ban.after, kind_of(lines.path))
-    return any(find(line) for line in lines.told[max(0, number - _ABOVE) : number])
 
 
 def _stem(word: str) -> str:

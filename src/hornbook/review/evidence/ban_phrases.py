@@ -5,10 +5,6 @@ are not there. A phrase has the group `list`, the code that it is about; `verb` 
 is not to be done with it.
 """
 
-import re
-
-from hornbook.review.evidence.languages import FORBIDDING, FORBIDDING_SIGNS, PRAISING
-
 C = "\ue000(\\d+)\ue001"
 PIECE = "\ue000\\d+\ue001"
 # Of blanks and a sign that may be missing the sign holds the blanks behind it: else each blank can
@@ -66,94 +62,6 @@ DECLARED = (
     r"(?:[^\ue000.;]{0,40}\band\s+)(?:will\s+be\s+rejected|(?:is|are)\s+(?:forbidden|banned|"
     rf"not\s+(?:allowed|permitted|accepted))|(?:must|may|should)\s+(?:not|"
     rf"never)\s+be\s+(?:{PUT})))\b"
-)
-# Weaker words, which leave a reader some room.
-DISLIKED = (
-    rf"(?:(?:is|are){MOSTLY}\s+(?:deprecated|obsolete|dead|evil|wrong|gone|unwelcome|discouraged|"
-    rf"dangerous|"
-    r"harmful|insecure|frowned\s+upon|(?:a|an)\s+(?:mistake|error|bug|defect|blocker|failure|"
-    r"code\s+smell|smell|"
-    rf"anti-?pattern|no-go|hack)|bad(?:\s+(?:practice|style|form))?|not\s+(?:welcome|wanted|{PUT})|"
-    rf"never\s+(?:{PUT}))|does\s+not\s+belong|do\s+not\s+belong|belongs?\s+nowhere)\b"
-)
-_ONLY = r"(?:only|exclusively|solely)"
-_PLACES = rf"(?P<place>{PIECE}(?:\s*(?:,|/|\bor\b|\band\b)\s*{PIECE})*|[a-z-]+)"
-_AT = r"(?:in|inside|within|by|from|for|through|under)\s+(?:the\s+|our\s+|an?\s+)?"
-# What may stand in one place is forbidden in every other.
-EXCLUSIVE = (
-    # "`time.Now()` may only be called in `clock.go`", "`exit` may be called in `main.go` only".
-    (
-        "only|exclusively|solely",
-        (
-            rf"{LIST}\s*\)?{NOUNS}\s+(?:may|must|should|can|is|are)\s+(?:be\s+)?"
-            rf"(?:(?:{PUT}|permitted|fine|ok)\s+)?{_ONLY}\s+(?:be\s+)?(?:(?:{PUT}|"
-            rf"permitted)\s+)?{_AT}{_PLACES}"
-        ),
-    ),
-    (
-        r"\bonly\b",
-        (
-            rf"{LIST}\s*\)?{NOUNS}\s+(?:may|must|should|can|is|are)\s+(?:be\s+)?"
-            rf"(?:{PUT}|permitted|fine|ok)\s+{_AT}{_PLACES}\s+only\b"
-        ),
-    ),
-    ("nowhere else", rf"{LIST}[^\ue000.;]{{0,30}}\s{_AT}{_PLACES}\s*,?\s+and\s+nowhere\s+else"),
-    (
-        "reserved",
-        rf"{LIST}\s*\)?{NOUNS}\s+(?:is|are)\s+reserved\s+(?:for|to)\s+(?:the\s+)?{_PLACES}",
-    ),
-    (
-        r"^\W*only\b",
-        (
-            rf"^\W*only\s+(?:the\s+)?{_PLACES}(?:\s+(?:module|package|folder|file|"
-            rf"layer)s?)?\s+(?:may|can|should|must)\s+"
-            rf"(?:{DIRECT})\s+{FILL}{LIST}"
-        ),
-    ),
-    (r"\bonly\b", rf"^\W*(?:use|call|import)\s+{FILL}{LIST}\s+{_ONLY}\s+{_AT}{_PLACES}"),
-)
-# "`requests.get` MUST pass `timeout`", "always pass `timeout=` to `requests`".
-_MUST = r"(?:must|shall|ha(?:s|ve)\s+to|needs?\s+to|always|are\s+to|is\s+to)"
-_GIVE = (
-    r"(?:be\s+(?:in|inside|within)|"
-    r"(?:be\s+(?:called|used|made|declared|created|written|opened|run|passed|given|wrapped|"
-    r"guarded|protected)\s+)?"
-    r"(?:with|in|by|using|pass(?:es)?|set|sets|use|uses|have|has|include|includes|take|takes|"
-    r"specify|specifies|"
-    r"give|gives|declare|declares|carry|carries|call|calls|be))"
-)
-REQUIRED = (
-    (
-        "must|shall|ha(?:s|ve)|need|always|are to|is to|require",
-        (
-            rf"(?P<list>{PIECE})(?:\s+[a-z-]+){{0,2}}?\s+(?:{_MUST}\s+{_GIVE}|requires?|needs?)\s+"
-            rf"(?:an?\s+|the\s+|its\s+|explicit\s+)*(?P<needed>{PIECE})"
-        ),
-    ),
-    (
-        "always|must",
-        (
-            rf"\b(?:always|must)\s+(?:pass|set|give|specify|add|use|put)\s+(?:an?\s+|"
-            rf"the\s+)*(?P<needed>{PIECE})"
-            rf"(?:\s+[a-z-]+){{0,2}}?\s+(?:to|on|for|with|in|when\s+calling)\s+(?:every\s+|"
-            rf"all\s+|each\s+|calls?\s+(?:of|to)\s+)*"
-            rf"(?P<list>{PIECE})"
-        ),
-    ),
-)
-# "Every file MUST begin with `// SPDX-License-Identifier: MIT`".
-OPENING = (
-    "file|module|script|source|header",
-    (
-        rf"\b(?:files?|modules?|scripts?|sources?)\b[^\ue000.;]{{0,40}}?\b{_MUST}\s+"
-        rf"(?:starts?|begins?|opens?|carry|carries|have|has|include|"
-        rf"contain)\b[^\ue000.;]{{0,40}}?{LIST}"
-    ),
-)
-# "`validate()` MUST be called before `save()`", "call `save()` only after `validate()`".
-ORDERED = (
-    (r"\bbefore\b", rf"(?P<first>{PIECE})[^\ue000.;]{{0,40}}?\bbefore\s+{FILL}(?P<list>{PIECE})"),
-    (r"\bafter\b", rf"(?P<list>{PIECE})[^\ue000.;]{{0,40}}?\bafter\s+{FILL}(?P<first>{PIECE})"),
 )
 # "Do not use it.", "It is forbidden": of what the sentence before is about.
 AGAIN = (
@@ -273,74 +181,4 @@ PHRASES = (
             r"(?:use|call|write)\b"
         ),
     ),
-)
-# "Containers must not run as root (`runAsUser: 0`)", "do not echo secrets: `echo $TOKEN`".
-LOOSE_PHRASES = (
-    (
-        rf"(?:{DENIED}).*\(",
-        rf"{NOT}\s+{OTHER}[^\ue000.;:()]{{1,60}}\({EG}{LIST}\s*\)",
-    ),
-    (
-        "prefer",
-        rf"\bprefer(?:red)?\b[^.;]*?\b(?:over|to|instead\s+of|rather\s+than)\s+{FILL}{LIST}",
-    ),
-    (
-        r"\bno\s",
-        (
-            r"(?:^\W*|[,;:(]\s*)no\s+(?!need|longer|matter|other|one|way|more|such|point)[a-z-]+\s+"
-            rf"{LIST}"
-        ),
-    ),
-    (TOLD_OFF, rf"\({EG}{LIST}[^()\ue000]{{0,30}}\){NOUNS}\s+{DECLARED}"),
-    (
-        r"such\s+as|like",
-        rf"{NOT}\s+{OTHER}[a-z-]+(?:\s+[a-z-]+){{0,4}}?\s+(?:such\s+as|like)\s+{FILL}{LIST}",
-    ),
-    ("replace", rf"\breplace\s+{FILL}{LIST}\s+(?:with|by)\b"),
-    (
-        r"is|are|belong",
-        rf"{LIST}\s*\)?{NOUNS}{_WHERE}\s+{DISLIKED}",
-    ),
-    (
-        rf"(?:{DENIED}).*(?:e\.g|such|like|example)",
-        (
-            rf"{NOT}\s+{OTHER}[^\ue000.;:()]{{1,60}},\s*(?:e\.g\.,?|such\s+as|like|"
-            rf"for\s+example,?)\s*{LIST}"
-        ),
-    ),
-    (r"(?:contain|ha(?:s|ve))\w*\s+no\b", rf"\b(?:contains?|has|have)\s+no\s+{FILL}{LIST}"),
-    (rf"(?:{DENIED}).*:", rf"{NOT}\s+{OTHER}[^\ue000.;:()]{{1,60}}:\s*{LIST}\W*$"),
-)
-# Sentences that no phrase understands: whether they are against something at all.
-PLAINLY = re.compile(
-    r"\b(?:not|never|no|nothing|nobody|none|neither|nor|avoid\w*|cannot|forb[aio]d\w*|bann?\w*|"
-    rf"prohibit\w*|disallow\w*|reject\w*|only|alone|solely|exclusively|{FORBIDDING})\b|n['’]t\b|[❌🚫✗✘⛔]|"
-    rf"{FORBIDDING_SIGNS}",
-    re.IGNORECASE,
-)
-AGAINST = re.compile(
-    rf"{PLAINLY.pattern}|\b(?:deprecat\w*|obsolete|legacy|refus\w*|block\w*|stop|skip|drop|"
-    rf"remov\w+|"
-    r"replac\w+|instead\s+of|rather\s+than|in\s+place\s+of|off-limits|private|leak\w*|break\w*|broken|"
-    r"danger\w*|"
-    r"unsafe|insecure|harm\w*|evil|wrong|bad|bugs?|mistakes?|defects?|blockers?|fail\w*|smells?|"
-    r"anti-?patterns?|hacks?|gone|dead|is\s+out|are\s+out|away|push\s+back|unwelcome|elsewhere|"
-    r"reserved|"
-    r"outside|except|unless|without|beware|careful|discourag\w*|frown\w*|taboo|illegal|"
-    r"violat\w*)\b",
-    re.IGNORECASE,
-)
-# What stands before code that a sentence is for: "use `x`", "masked with `x`".
-PRAISED = re.compile(
-    r"(?:^|(?<!not\s)(?<!never\s)(?<!n['’]t\s)(?<!to\s)\b)(?:use|uses|using|prefer\w*|call|via|"
-    r"through|"
-    rf"raise|return|returns|write|with|without|pass|run|by|see|in|inside|add|begin|{PRAISING})\s*"
-    r"(?:(?:the|a|an|our|its|your|\ue000\d+\ue001|or|and|/|,)\s*){0,4}$",
-    re.IGNORECASE,
-)
-FOR = re.compile(
-    r"\b(?:must|should|shall|always|fine|allowed|ok(?:ay)?|preferred|use[ds]?|good|right|supports?|"
-    r"returns?|means?|holds?|provides?|gives?|tells?|says?|helps?|enough|respects?|works?|"
-    r"better)\b",
-    re.IGNORECASE,
 )

@@ -13,26 +13,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from hornbook.review.evidence.ban_concepts import concepts, in_tests, words_against
+from hornbook.review.evidence.ban_concepts import concepts, in_tests
 from hornbook.review.evidence.ban_phrases import (
     AGAIN,
-    AGAINST,
     DECLARED,
     DENIED,
     DIRECT,
-    EXCLUSIVE,
     FILL,
-    FOR,
     LIST,
-    LOOSE_PHRASES,
     MAY,
     NOT,
     NOUNS,
-    OPENING,
-    ORDERED,
     PHRASES,
-    PRAISED,
-    REQUIRED,
     TOLD_OFF,
     C,
 )
@@ -102,12 +94,6 @@ _TESTS = re.compile(
     r"\b(?:in|for|inside|within)\s+(?:\w+\s+){0,2}?tests?\b(?!\s+(?:or|and)\b)", re.IGNORECASE
 )
 _TURN = re.compile(r"[.;]|,\s*(?:use|prefer|call|write|but|instead)\b|\binstead\b", re.IGNORECASE)
-# What a sentence says no to beside writing code.
-_TELLS = re.compile(
-    r"\b(?:forget|omit|need|enough|ignor\w*|does\s+not|doesn['’]t|modif\w*|edit\w*|assum\w*|"
-    r"nam(?:e|ing)|did\s+not|larger|longer|mix\w*)\b",
-    re.IGNORECASE,
-)
 # Names of files, and words that stand for values: no order not to write these means all of them.
 _FILE = re.compile(
     r"[\w./*-]*\.(?:py|pyi|go|jsx?|tsx?|rs|java|md|mdx|json|ya?ml|toml|cfg|ini|txt|lock|env|pem|"
@@ -115,10 +101,6 @@ _FILE = re.compile(
     re.IGNORECASE,
 )
 _VALUES = words_of("none true false null nil undefined self this str int bool string main")
-_NOTABLE = words_of(
-    "eval exec print puts assert any goto var global public system alert debugger pickle random "
-    "unsafe panic unwrap dynamic void sudo"
-)
 _SHORTEST = 2
 _ASPECTS = (
     ("import", re.compile(r"import", re.IGNORECASE)),
@@ -126,7 +108,7 @@ _ASPECTS = (
     ("catch", re.compile(r"catch|caught|rescu|swallow", re.IGNORECASE)),
     ("return", re.compile(r"return", re.IGNORECASE)),
 )
-_REMARKS = re.compile(
+REMARKS = re.compile(
     r"^(?:#|//|/\*|--\s|<!--)|\b(?:todo|fixme|xxx|hack|noqa|nosec|nolint|pragma)\b|"
     r"\b(?:ignore|disable)\b|@ts-|eslint-|prettier-",
     re.IGNORECASE,
@@ -189,10 +171,8 @@ class Ban:
 
     `aspect` says what of it is forbidden: the code, to `call`, `import`, `raise`, `catch` or
     `return` it, as a `type`, in a `remark`, word for word as a `text`, or as a whole `line`.
-    `along` must stand beside it, `lacking` excuses it; `after` is what must stand before it;
-    `outside` is where it is allowed and `within` where alone it is not; `tests` tells whether tests
-    alone, or all but tests are meant. A `mention` stands in a sentence that forbids something,
-    which perhaps is something else.
+    `along` must stand beside it, `lacking` excuses it; `outside` is where it is allowed and
+    `within` where alone it is not; `tests` tells whether tests alone, or all but tests are meant.
     """
 
     code: str
@@ -203,8 +183,6 @@ class Ban:
     outside: str = ""
     within: str = ""
     tests: bool | None = None
-    mention: bool = False
-    after: str = ""
 
 
 @lru_cache(maxsize=256)
@@ -233,22 +211,21 @@ def bans(text: str) -> tuple[Ban, ...]:
             if known is None or (ban.firm and not known.firm):
                 found[ban.code, ban.aspect] = ban
         before = passage
-    for ban in (*_of_blocks(bad, good), *_besides(told, found.values())):
+    for ban in _of_blocks(bad, good):
         found.setdefault((ban.code, ban.aspect), ban)
     return tuple(
-        replace(ban, firm=False, mention=True)
-        if ban.code in praised or (ban.code in _EVERYWHERE and not ban.firm)
-        else _as_written(ban, others)
+        _as_written(ban, others)
         for ban in found.values()
+        if ban.code not in praised and (ban.firm or ban.code not in EVERYWHERE)
     )
 
 
-_EVERYWHERE = frozenset(
-    {"return", "break", "continue", "pass", "if", "else", "elif", "for", "while", "try", "with"}
-    | {"in", "is", "not", "and", "or", "def", "function", "func", "fn", "class", "self", "this"}
+EVERYWHERE = words_of(
+    "return break continue pass if else elif for while try with in is not and or def function func "
+    "fn class self this all none nil true false string int str bool"
 )
-"""Words that nearly every change adds: had each `return` to be spoken of because a rule says that
-`finally` contains no `return`, a person would be asked about everything."""
+"""Words that nearly every change adds: nobody has to speak of each `return`, because a rule says
+that `finally` contains none."""
 
 
 _PRAISE = rf"^\W*(?:always\s+|please\s+)?(?:use|prefer)\s+{LIST}(?!\s+(?:only|for|in|when|if)\b)"
@@ -283,29 +260,6 @@ def _as_written(ban: Ban, others: set[str]) -> Ban:
         alike = [code for code in others if code != ban.code and code.startswith(f"{name[1]}(")]
         return replace(ban, aspect="text") if alike else ban
     return ban
-
-
-def _besides(told: Iterable[Passage], found: Iterable[Ban]) -> Iterator[Ban]:
-    """Code in sentences that are against something, which perhaps is that code."""
-    known = {ban.code for ban in found}
-    for passage in told:
-        said, codes = " ".join(passage.text.split())[:_LONGEST], passage.codes
-        numbers = re.findall(C, said)
-        if any(codes[int(each)].strip() in known for each in numbers) or _TELLS.search(said):
-            continue
-        places = [code for each in numbers if _FILE.fullmatch(code := codes[int(each)].strip())]
-        against = not passage.praised and AGAINST.search(said) is not None
-        for number in numbers:
-            code, place = codes[int(number)].strip(), said.index(f"\ue000{number}\ue001")
-            begins = re.fullmatch(r"\W*", said[:place]) is not None
-            if not _is_code(code, files=True, ordered=False) or PRAISED.search(said[:place]):
-                continue
-            if against or (begins and not passage.praised and not FOR.search(said)):
-                remark = _REMARKS.search(code) is not None
-                sign = re.search(r"[^a-z]", code) is not None
-                named = against and (sign or bool(places) or code in _NOTABLE)
-                aspect, outside = "remark" if remark else "code", "\n".join(places)
-                yield Ban(code, aspect, firm=False, mention=not named, outside=outside)
 
 
 def _plain(line: str) -> str:
@@ -366,49 +320,11 @@ def _of_passage(passage: Passage) -> Iterator[Ban]:
     for piped in _found((_PIPED,), said):
         yield Ban(f"{codes[int(piped[1])]} | {codes[int(piped[2])]}")
         taken |= {piped[1], piped[2]}
-    for phrases, firm in ((PHRASES, True), (LOOSE_PHRASES, False)):
-        for found in _found(phrases, said) if codes else ():
-            yield from _of_list(said, found, codes, firm=firm, taken=taken)
-    if codes:
-        yield from _of_places(said, codes, taken)
-        yield from _of_needs(said, codes, taken)
+    for found in _found(PHRASES, said) if codes else ():
+        yield from _of_list(said, found, codes, firm=True, taken=taken)
     yield from _of_words(said)
-    yield from _of_meaning(said, named=bool(codes))
-
-
-def _of_meaning(said: str, *, named: bool) -> Iterator[Ban]:
-    """What a sentence forbids in words: things that everybody knows, else its own words."""
     for name in concepts(said):
         yield Ban(name, "concept", firm=False, tests=None if in_tests(name) else False)
-    stems = words_against(said) if not named else ""
-    if " " in stems:
-        yield Ban(stems, "words", firm=False, mention=True)
-
-
-def _of_places(said: str, codes: list[str], taken: set[str]) -> Iterator[Ban]:
-    """What may stand in one place alone: elsewhere it is forbidden."""
-    for found in _found(EXCLUSIVE, said):
-        numbers = re.findall(C, found["place"])
-        places = [codes[int(each)] for each in numbers] or [found["place"].rstrip("s").lower()]
-        for number in re.findall(C, found["list"]):
-            code = codes[int(number)].strip()
-            if number not in (*taken, *numbers) and _is_code(code, files=False, ordered=True):
-                taken.add(number)
-                yield Ban(code, firm=bool(numbers), outside="\n".join(places))
-
-
-def _of_needs(said: str, codes: list[str], taken: set[str]) -> Iterator[Ban]:
-    """What must have something beside it, and what every file must begin with."""
-    for found in _found(REQUIRED, said):
-        code, needed = (codes[int(found[each][1:-1])].strip() for each in ("list", "needed"))
-        if found["list"][1:-1] not in taken and _is_code(code, files=False, ordered=True):
-            yield Ban(code, "use", firm=False, lacking=needed)
-    for found in _found((OPENING,), said):
-        for number in re.findall(C, found["list"]):
-            yield Ban(codes[int(number)].strip(), "opening", firm=False)
-    for found in _found(ORDERED, said):
-        first, then = (codes[int(found[each][1:-1])].strip() for each in ("first", "list"))
-        yield Ban(then, "use", firm=False, after=first)
 
 
 def _of_list(
@@ -443,9 +359,8 @@ def _of_list(
         taken.add(number)
         of_code = replace(ban, code=code)
         if qualified and re.fullmatch(r"[a-z]+", code):
-            # "`std::fs::read` / `write`": the second is short for a longer name.
-            of_code = replace(of_code, firm=False, mention=True)
-        if _REMARKS.search(code) or _SAID_REMARK.match(said[found.end("list") :]):
+            continue  # "`std::fs::read` / `write`": the second is short for a longer name
+        if REMARKS.search(code) or _SAID_REMARK.match(said[found.end("list") :]):
             of_code = replace(of_code, aspect="remark")
         elif aspect != "code" and not re.fullmatch(r"[\w.$/@-]+", code):
             of_code = replace(of_code, aspect="code")
@@ -538,30 +453,6 @@ def _named(found: re.Match[str]) -> Iterator[Ban]:
             yield Ban(name[:1].lower() + name[1:], "call")
 
 
-_ORDERED = re.compile(
-    r"\b(?:must|shall|always|has\s+to|have\s+to|every|each|all)\b[^\ue000.;]{0,80}?" + LIST,
-    re.IGNORECASE,
-)
-_AGAINST_ANYTHING = re.compile(rf"\bavoid|{DENIED}", re.IGNORECASE)
-
-
 def is_file_name(code: str) -> bool:
     """Whether what a rule names is a file, or files by a pattern."""
     return _FILE.fullmatch(code) is not None
-
-
-@lru_cache(maxsize=256)
-def demands(text: str) -> tuple[str, ...]:
-    """The code that a rule's text orders to have, in sentences that forbid nothing.
-
-    Such a rule is kept by what stands in a change, or because the change has nothing that it is
-    about. Nobody but a reader can tell which, so that a change without the code is no offence.
-    """
-    found: list[str] = []
-    for passage in passages(text):
-        said = passage.text[:_LONGEST]
-        if _AGAINST_ANYTHING.search(said) or passage.bad or passage.title:
-            continue
-        for ordered in _ORDERED.finditer(said):
-            found += (passage.codes[int(each)].strip() for each in re.findall(C, ordered["list"]))
-    return tuple(dict.fromkeys(found))

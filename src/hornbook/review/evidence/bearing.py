@@ -12,16 +12,17 @@ half of these files at the most, so that none can stand for not looking.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from keyword import kwlist
 
 from hornbook.errors import BadGlob
 from hornbook.gates.test_files import is_test
-from hornbook.review.evidence.ban_forms import has_code, is_of_another, may_offend, offence
-from hornbook.review.evidence.bans import bans, demands, is_file_name
+from hornbook.review.evidence.ban_forms import is_of_another, may_offend, offence
+from hornbook.review.evidence.bans import bans
 from hornbook.review.evidence.changed_files import Reviewed
 from hornbook.review.evidence.file_kinds import PROSE, is_code, kind_of, words_of
 from hornbook.review.evidence.languages import LINE
+from hornbook.review.evidence.presence import answers_elsewhere
+from hornbook.review.evidence.presence import demands as demands_of
 from hornbook.review.evidence.quotes import squeezed
 from hornbook.review.evidence.resolution import (
     SHORTEST_REASON,
@@ -29,22 +30,13 @@ from hornbook.review.evidence.resolution import (
     shown,
     visible_letters,
 )
-from hornbook.review.evidence.search import finder
-from hornbook.review.evidence.subjects import Lines, Subjects, shares_word
 from hornbook.review.judgement import Citation, Excuse, JudgedUnit, SopEntry, Status
 from hornbook.text.globs import parse_set
 
 MOST_LISTED = 5
 NEAR = 10
 """Lines of a place that somebody who cites it has in view."""
-IN_VIEW = 20
-"""The same where it is enough to have seen some line that a rule is about."""
-FEWEST_LINES = 7
-"""Added lines from which on it can be told that an answer has nothing to do with its rule."""
-SHORTEST_PIECE = 6
-"""Letters of a piece of code that say which line is meant."""
 _LINE_SAID = re.compile(rf"(?<!\w)(?:{LINE})\s{{0,2}}(\d{{1,6}})(?![\d-])", re.IGNORECASE)
-_TICKED = re.compile(r"`([^`\n]+)`")
 _TESTS = re.compile(r"\b(?:tests?|tested|specs?|coverage)\b", re.IGNORECASE)
 
 
@@ -53,7 +45,7 @@ def bears(entry: SopEntry, resolved: Resolved, unit: JudgedUnit, reviewed: Revie
 
     What is said not to apply rests on having looked at such a file, on whatever line.
     """
-    files = {*unit.bound, *_asked_for(reviewed.rules.get(unit.id, ""), reviewed)}
+    files = {*unit.bound, *asked_for(reviewed.rules.get(unit.id, ""), reviewed)}
     if entry.status is Status.NOT_APPLICABLE and not files.isdisjoint(resolved.named):
         return True
     if resolved.searched:
@@ -65,7 +57,7 @@ def bears(entry: SopEntry, resolved: Resolved, unit: JudgedUnit, reviewed: Revie
     return bool(_in_change(resolved, files, reviewed))
 
 
-def _asked_for(rule: str, reviewed: Reviewed) -> Iterator[str]:
+def asked_for(rule: str, reviewed: Reviewed) -> Iterator[str]:
     """The changed files that a rule asks for, whether it binds them or not."""
     tests = _TESTS.search(rule) is not None
     for path in reviewed.files:
@@ -89,12 +81,13 @@ def covered(
 ) -> set[str]:
     """The changed files that an entry speaks for."""
     found = _in_change(resolved, set(bound), reviewed) | set(resolved.searched)
-    ordered = demands(reviewed.rules.get(entry.sop_id, ""))
-    if _in_change(resolved, set(asked_files(ordered, reviewed)), reviewed):
+    if answers_elsewhere(
+        reviewed.rules.get(entry.sop_id, ""), _in_change(resolved, set(reviewed.files), reviewed)
+    ):
         return set(bound)
     if entry.status is Status.NOT_APPLICABLE:
         found |= set(resolved.named) & set(bound)
-    return found | set(_excused(entry.excused, to_cover(bound, reviewed)))
+    return found | set(excused(entry.excused, to_cover(bound, reviewed)))
 
 
 def to_cover(bound: Iterable[str], reviewed: Reviewed) -> list[str]:
@@ -107,7 +100,8 @@ def to_cover(bound: Iterable[str], reviewed: Reviewed) -> list[str]:
     return [each.path for each in wanted]
 
 
-def _excused(excuses: Iterable[Excuse], files: Sequence[str]) -> Iterator[str]:
+def excused(excuses: Iterable[Excuse], files: Sequence[str]) -> Iterator[str]:
+    """Those of some files that an answer says the rule has nothing to say of, with a reason."""
     for excuse in excuses:
         try:
             globs = parse_set(excuse.paths)
@@ -134,8 +128,6 @@ class Offence:
     @property
     def shown(self) -> str:
         """What stands there, in words."""
-        if self.aspect == "words":
-            return f"something with the words {', '.join(self.code.split())}"
         return self.code if self.aspect == "concept" else f"`{self.code}`"
 
 
@@ -157,7 +149,7 @@ def added_forbidden(
 
 def _offences(reviewed: Reviewed, unit: JudgedUnit) -> Iterator[Offence]:
     ordered = bans(reviewed.rules.get(unit.id, ""))
-    readable = dict.fromkeys((*_readable(unit.files, reviewed), *_moved_in(unit, reviewed)))
+    readable = dict.fromkeys((*may_offend_in(unit.files, reviewed), *_moved_in(unit, reviewed)))
     for path in readable if ordered else ():
         lines = reviewed.code_of(path)
         for ban in (each for each in ordered if may_offend(each, lines)):
@@ -166,7 +158,7 @@ def _offences(reviewed: Reviewed, unit: JudgedUnit) -> Iterator[Offence]:
                 if sure is not None:
                     moved = reviewed.is_moved(path, number)
                     other = is_of_another(ban, lines.code[number - 1])
-                    ask = not (moved or ban.mention or other)
+                    ask = not (moved or other)
                     certain = sure and not moved
                     yield Offence(ban.code, ban.aspect, path, number, certain, ask)
 
@@ -196,32 +188,6 @@ def _new_to(unit: JudgedUnit, path: str, reviewed: Reviewed) -> Iterable[int]:
     return reviewed.files[path].added
 
 
-def unshown(reviewed: Reviewed, unit: JudgedUnit) -> tuple[str, ...]:
-    """The code that a rule asks for, if no line that the change adds has any of it."""
-    wanted = demands(reviewed.rules.get(unit.id, ""))
-    if any(True for _ in asked_files(wanted, reviewed)):
-        return ()
-    files = [reviewed.files[path] for path in (to_cover(unit.files, reviewed) if wanted else ())]
-    there = (
-        has_code(code, reviewed.code_of(each.path), number)
-        for each in files
-        for number in each.added
-        for code in wanted
-    )
-    return wanted if files and not any(there) else ()
-
-
-def asked_files(wanted: Iterable[str], reviewed: Reviewed) -> Iterator[str]:
-    """The changed files that a rule orders to change, by their names."""
-    names = {each.strip("/*") for each in wanted if is_file_name(each)}
-    for path in reviewed.files if names else ():
-        if any(fnmatchcase(path, name) or path.endswith(f"/{name}") for name in names):
-            yield path
-
-
-_TO_WRITE = re.compile(
-    r"\b(?:updat\w+|add(?:s|ed|ing)?|append\w*|entr(?:y|ies)|bump\w*|changelog)\b", re.IGNORECASE
-)
 _WORDS_OF_LANGUAGES = frozenset(kwlist) | words_of(
     "case catch const defer do end enum final fn func function interface let match new private "
     "public rescue static struct switch then this throw throws type unless var void"
@@ -235,11 +201,7 @@ def taken_away(reviewed: Reviewed, unit: JudgedUnit) -> str | None:
     changed; most files that a rule names are only to be looked into.
     """
     rule = reviewed.rules.get(unit.id, "")
-    wanted = demands(rule)
-    files = [each for each in wanted if is_file_name(each)]
-    to_write = bool(files) and len(files) == len(wanted) and _TO_WRITE.search(rule) is not None
-    if to_write and not any(asked_files(wanted, reviewed)):
-        return files[0]
+    wanted = [code for each in demands_of(rule) for code in each.codes]
     changed = [reviewed.files[path] for path in unit.bound if path in reviewed.files]
     removed = [line for each in changed for line in each.removed]
     added = [
@@ -259,7 +221,7 @@ def taken_away(reviewed: Reviewed, unit: JudgedUnit) -> str | None:
     return None
 
 
-def _readable(bound: Iterable[str], reviewed: Reviewed) -> list[str]:
+def may_offend_in(bound: Iterable[str], reviewed: Reviewed) -> list[str]:
     """The files in which orders can be broken: code and settings, also code that says itself that
     nobody wrote it; prose where there is nothing else.
     """
@@ -278,94 +240,12 @@ def _speaks_of(answer: SopEntry, resolved: Resolved, found: Offence, reviewed: R
     code = squeezed(found.code)
     if code in squeezed(answer.evidence) and code in line:
         return True
-    return found.path in resolved.named and found.line in _numbers_said(answer.evidence)
+    return found.path in resolved.named and found.line in numbers_said(answer.evidence)
 
 
-def _numbers_said(evidence: str) -> set[int]:
+def numbers_said(evidence: str) -> set[int]:
     """The numbers of lines that a text speaks of without their file: "the block on line 5"."""
     return {int(each) for each in _LINE_SAID.findall(evidence)}
-
-
-def unspoken(
-    entry: SopEntry, resolved: Resolved, unit: JudgedUnit, reviewed: Reviewed, subjects: Subjects
-) -> tuple[str, int] | None:
-    """A line that a rule is about, if there are some and an answer speaks of none of them.
-
-    A search looked at all lines for what it can find, and so speaks for the sentences that forbid
-    that. Where nearly every line is meant, none is.
-    """
-    lost = subjects.removed(reviewed.rules.get(unit.id, ""), unit.bound)
-    seen = {each.path for each in resolved.places if each.old} | set(resolved.files)
-    if lost - seen and not lost & seen:
-        return min(lost), 0
-    files = to_cover(unit.files, reviewed) or _readable(unit.files, reviewed)
-    if _TESTS.search(reviewed.rules.get(unit.id, "")) is None:
-        files = [path for path in files if not is_test(path)] or files
-    rule = reviewed.rules.get(unit.id, "")
-    proved = finder(entry.search.pattern) if resolved.searched and entry.search else None
-    closest = subjects.closest(rule, files, proved)
-    if closest and not closest & _spoken(entry, resolved, reviewed, closest):
-        return min(closest)
-    if resolved.searched:
-        return None
-    about, titles = subjects.lines(rule, files)
-    meant = Lines().union(*about, *titles)
-    added = sum(len(reviewed.files[path].added) for path in files)
-    if not about or len(meant) >= added or meant & _spoken(entry, resolved, reviewed, meant):
-        return None
-    return min(Lines().union(*about))
-
-
-def is_unrelated(
-    entry: SopEntry, resolved: Resolved, unit: JudgedUnit, reviewed: Reviewed, subjects: Subjects
-) -> bool:
-    """Whether nothing that an answer quotes has anything to do with the words of its rule."""
-    if resolved.searched or not resolved.quoted:
-        return False
-    files = [path for path in unit.files if path in reviewed.files]
-    asked = set(_asked_for(reviewed.rules.get(unit.id, ""), reviewed))
-    if any(place.old or place.path in asked for place in resolved.quoted):
-        return False
-    related = subjects.related(reviewed.rules.get(unit.id, ""), files)
-    return not related & _spoken(entry, resolved, reviewed, related)
-
-
-def is_foreign(
-    entry: SopEntry, resolved: Resolved, unit: JudgedUnit, reviewed: Reviewed, subjects: Subjects
-) -> bool:
-    """Whether an unrelated answer could stand below any rule: it has not one word of its own.
-
-    In a few lines everything is near, and a section of a large rule may be about other things
-    than code, such as how to set up a machine.
-    """
-    files = to_cover(unit.files, reviewed)
-    rule = reviewed.rules.get(unit.id, "")
-    if (
-        unit.unit is not None
-        or sum(len(reviewed.files[path].added) for path in files) < FEWEST_LINES
-    ):
-        return False
-    said = entry.evidence
-    for place in resolved.places:
-        said = said.replace(place.path, " ")
-    words = subjects.sharing(rule, files)
-    return not words & _spoken(entry, resolved, reviewed, words) and not shares_word(rule, said)
-
-
-def _spoken(entry: SopEntry, resolved: Resolved, reviewed: Reviewed, lines: Lines) -> Lines:
-    """Those of some lines that an answer quotes, cites closely, or has a piece of in ticks."""
-    found = {
-        (place.path, number)
-        for place in (*resolved.quoted, *resolved.places)
-        if place.end - place.start < IN_VIEW and not place.old
-        for number in range(place.start, place.end + 1)
-    }
-    pieces = [squeezed(each) for each in _TICKED.findall(entry.evidence)]
-    for path, number in lines:
-        line = reviewed.squeezed_lines(path, old=False)[number - 1]
-        if any(len(each) >= SHORTEST_PIECE and each in line for each in pieces):
-            found.add((path, number))
-    return found
 
 
 def said_beside(entry: SopEntry, places: Sequence[Citation]) -> str:

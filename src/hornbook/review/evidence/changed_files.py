@@ -113,6 +113,19 @@ class Reviewed:
             self._squeezed[key] = [squeezed(line) for line in self.lines(path, old=old)]
         return self._squeezed[key]
 
+    def added(self, path: str) -> list[tuple[str, int]]:
+        """The lines that a file gains, each with its path; those without a letter are none."""
+        lines = self.lines(path, old=False)
+        numbers = self.files[path].added if path in self.files else ()
+        known = (each for each in numbers if each <= len(lines))
+        return [(path, each) for each in known if any(map(str.isalnum, lines[each - 1]))]
+
+    def gained(self) -> Iterator[str]:
+        """The texts of all lines that the change adds."""
+        for path in self.files:
+            lines = self.lines(path, old=False)
+            yield from (lines[number - 1] for _, number in self.added(path))
+
     def code_of(self, path: str) -> CodeLines:
         """The lines of a file at HEAD, with and without remarks and strings; read once."""
         if path not in self._code:
@@ -176,8 +189,12 @@ def nothing_to_cite(bound: Iterable[str], reviewed: Reviewed) -> bool:
 
 
 def nothing_added(bound: Iterable[str], reviewed: Reviewed) -> bool:
-    """Whether the change only takes lines away from the files that rules bind."""
-    return not any(reviewed.files[path].added for path in bound if path in reviewed.files)
+    """Whether the change brings no code to the files that rules bind: it takes away, or remarks."""
+    return not any(
+        reviewed.code_of(path).told[number - 1].strip()
+        for path in bound
+        for _, number in reviewed.added(path)
+    )
 
 
 def changed_files(

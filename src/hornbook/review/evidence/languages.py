@@ -38,6 +38,11 @@ FORBIDDING_SIGNS = (
     r"ではなく|금지|하지\s*마|사용하지|피하|안\s*된다"
 )
 """The same in scripts that have no blanks between words."""
+ASKING = (
+    r"m[üu]ss(?:en)?|muss|moeten|moet|doi(?:t|vent)|il\s+faut|debe[nr]?|deve(?:m|no)?|devono|"
+    r"musi|musz[ąa]|должн\w+|m[åa]ste|skal|gerekir"
+)
+"""What asks for something, between the borders of words."""
 PRAISING = (
     r"benutz\w*|verwende\w*|nutze\w*|bevorzug\w*|gebruik\w*|utilise[zr]?|employe[zr]|"
     r"pr[ée]f[ée]re[zr]?|"

@@ -18,8 +18,8 @@ from hornbook.review.evidence.languages import FORBIDDING, FORBIDDING_SIGNS
 _FORBIDS = re.compile(
     r"\b(?:must not|mustn['’]t|shall not|should not|shouldn['’]t|may not|never|do not|don['’]t|"
     r"does not|doesn['’]t|cannot|can['’]t|avoid\w*|forbid\w*|forbidden|prohibit\w*|bann?(?:ed)?|"
-    r"disallow\w*|not (?:allowed|permitted|acceptable|use)|instead of|rather than|no|none of|"
-    rf"without|replace|remove|reject|{FORBIDDING})\b|{FORBIDDING_SIGNS}",
+    r"disallow\w*|not (?:be )?(?:allowed|permitted|acceptable|used?)|instead of|"
+    rf"rather than|no|none of|without|replace|remove|reject|{FORBIDDING})\b|{FORBIDDING_SIGNS}",
     re.IGNORECASE,
 )
 _TURNS = re.compile(r"\b(?:use|prefer|call|write|but|with)\b|\binstead\b(?! of)", re.IGNORECASE)
@@ -33,6 +33,10 @@ _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)|(?<![\w.])\.*(\b[\w.]+\(\
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})\s*([\w+#-]*)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
+# Where something is allowed, or is not: no piece of code.
+_PLACE = re.compile(
+    r"[\w.*-]*/[\w./*-]*|[\w-]+\.(?:css|scss|py|go|jsx?|tsx?|rs|rb|java|md|ya?ml|toml|json)"
+)
 _AROUND = (
     "{}",
     "{}(",
@@ -152,7 +156,9 @@ def _of_prose(lines: list[str]) -> Iterator[Forbidden]:
 
 def _of_sentence(sentence: str) -> Iterator[str]:
     spans = [
-        (found.start(), found.end(), found[2] or found[3]) for found in _SPAN.finditer(sentence)
+        (found.start(), found.end(), found[2] or found[3])
+        for found in _SPAN.finditer(sentence)
+        if not _PLACE.fullmatch(found[2] or found[3])
     ]
     forbids = [
         word

@@ -226,8 +226,9 @@ def _written_out(place: Citation, prose: str, reviewed: Reviewed) -> Iterator[st
     """The cited lines that stand in the prose without any mark around them."""
     parts = reviewed.squeezed_lines(place.path, old=place.old)
     for line in parts[place.start - 1 : min(place.end, place.start + MOST_QUOTES)]:
-        if len(line) >= SHORTEST_QUOTE and line in prose:
-            yield line
+        plain = line.lstrip("-*+")
+        if len(plain) >= SHORTEST_QUOTE and plain in prose:
+            yield plain
 
 
 def _weigh(quote: str, place: Citation, reviewed: Reviewed, seen: _Sighting) -> None:

@@ -10,29 +10,28 @@ about was not written with them in view.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from unicodedata import normalize
 
 from hornbook.review.evidence.ban_forms import has_code
-from hornbook.review.evidence.ban_phrases import PLAINLY
 from hornbook.review.evidence.changed_files import Reviewed
-from hornbook.review.evidence.file_kinds import words_of
 from hornbook.review.evidence.marked_text import Passage, passages
+from hornbook.review.evidence.presence import concerned, parts_of, shows
 from hornbook.review.evidence.prohibitions import forbids
+from hornbook.review.evidence.stems import PARTS, WORDS, stems, stems_of
 
 _SHORTEST_CODE = 3
-_SHORTEST_STEM = 4
-_PREFIX = 6
 _FEWEST_STEMS = 2
 _RARE = 4
 """A word of a rule says what one line is about if at most one in so many lines has it."""
 _TELLING, _MOST, _HALF = 1.0, 0.5, 0.5
 """A sentence tells which line is meant if one line alone has some word of it, and if no other
 sentence says much more. The lines with half as much of it as the first are meant too."""
-_PLAINLY_TELLING = 1.5
-"""The same beside a search, which has looked at every line for something."""
+_ROOT = 5
+"""Letters by which a word of a rule is known in code: `params` is short for "parameters"."""
+_BEGINNING = 10
+"""Lines in which what a file must begin with is shown."""
 _PIECE, _OVERLAP = 1000, 200
 """Letters of a line that a form is looked for in at once: some take time with their square."""
 _LONGEST = 600
@@ -265,58 +264,9 @@ _PROCESS = re.compile(
 _FEWEST_OF_PROCESS = 3
 _SHARE_OF_PROCESS = 3
 """A text is about that if one in so many sentences says so, and no fewer than some."""
-_REMOVES = re.compile(
-    r"\b(?:delet\w+|remov\w+|drop(?:s|ped|ping)?|weaken\w*|disabl\w+|renam\w+|reus\w+|entfern\w+|"
-    r"gelöscht|löschen|"
-    r"supprim\w+|elimin\w+|borrar)\b",
-    re.IGNORECASE,
-)
-_FILLERS = words_of(
-    "about above after again against all allow allowed also always and any anything applies are "
-    "avoid "
-    "banned because been before begin begins being below between both but call called calls can "
-    "cannot "
-    "change changed changes class code come comes complete contain contains correct declare "
-    "default "
-    "defect does done down each either else ensure even ever every everything except explain "
-    "explains "
-    "file files first follow following forbidden from function functions give given goes good have "
-    "here high how instead into itself just keep kept kind know large last least less let like "
-    "line "
-    "lines long look made make makes many mark may mean method might module more most much must "
-    "name "
-    "named names need needs never new none not nothing off only order other others otherwise our "
-    "out over "
-    "own part path place please point possible prefer product production prohibited provide put "
-    "read "
-    "reason release require required requires rule rules same say says see set shall short "
-    "should show "
-    "simple since small some something source stand start state still stop such support take "
-    "team than "
-    "that the their them then there these they thing things this those though through time "
-    "together "
-    "two under unless until upon use used user uses using value values variant very was way were "
-    "what "
-    "when where whether which while who whole why will with within without word words work would "
-    "write "
-    "written wrong you your eine einen einer eines dass nicht kein keine niemals immer muss "
-    "müssen darf "
-    "dürfen werden wird sind oder und der die das dem den ist ein wir benutzen verwenden verboten "
-    "les des une est sont dans pour avec sans jamais doit doivent être interdit utiliser utilisez "
-    "return returns returned import imports imported public private static async await string "
-    "strings "
-    "number numbers boolean object objects array list index test tests tested type types typed "
-    "error "
-    "errors print prints class classes const constant parameter parameters argument arguments "
-    "handler "
-    "handlers client server data text item items result results true false null "
-    "los las una por con sin nunca debe deben está usar prohibido no se en que del"
-)
 _BLANKS = re.compile(r"\s+")
 _ONLY_TEXT = re.compile(r"[\s\"'`]*$")
 """A line that is nothing but a string, such as what explains a function."""
-_WORD = re.compile(r"[^\W\d_]{4,}")
-_PARTS = re.compile(r"[A-Z]?[a-zà-ÿ]{3,}|[A-Z]{3,}")
 _OWNER = re.compile(r"[\w$]+(?:\.|::|->)(?=\w)")
 """Whose a name is: of `fmt.Println` the `fmt`, which says nothing of what is forbidden."""
 _ASKS = re.compile(
@@ -324,9 +274,6 @@ _ASKS = re.compile(
     r"carr(?:y|ies)|holds?|takes?|returns?|uses?)\b",
     re.IGNORECASE,
 )
-_BRITISH = re.compile(r"(?<=\w\w)our(?=\w{0,3}$)")
-_PLURAL = re.compile(r"(?<=\w\w)ies$")
-_ENDING = re.compile(r"(?:ations?|ations|ings?|ers?|ed|es|s|e|en|er)$")
 
 
 Lines = set[tuple[str, int]]
@@ -340,7 +287,6 @@ class Order:
     codes: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
     stems: frozenset[str] = frozenset()
-    removes: bool = False
     title: bool = False
     words: frozenset[str] = frozenset()
     asks: bool = False
@@ -348,7 +294,7 @@ class Order:
     @property
     def is_known(self) -> bool:
         """Whether it says anything of what it is about."""
-        return bool(self.codes or self.subjects or self.stems or self.removes)
+        return bool(self.codes or self.subjects or self.stems)
 
 
 @lru_cache(maxsize=256)
@@ -363,16 +309,15 @@ def orders(text: str) -> tuple[Order, ...]:
 
 
 def shares_word(rule: str, text: str) -> bool:
-    """Whether a text has a word that stands in a rule.
-
-    What keeps a rule that only forbids has nothing of it, so that nobody can tell; nor of a rule
-    that asks for nothing in words that are known.
-    """
+    """Whether a text has a word of a rule that asks for something, or code that it names."""
     if not any(each.asks for each in orders(rule)):
         return True
-    stems = {*_stems(text, _WORD), *_stems(text, _PARTS)}
     named = any(code in text for each in orders(rule) for code in each.codes)
-    return named or not stems.isdisjoint(_own_words(rule))
+    return named or not stems_of(text).isdisjoint(_own_words(rule))
+
+
+def _roots(line: str) -> set[str]:
+    return {each[:_ROOT] for each in stems_of(line)}
 
 
 def _own_words(rule: str) -> set[str]:
@@ -385,26 +330,11 @@ def _order(passage: Passage) -> Order:
     named = tuple(code for each in numbers if len(code := codes[each].strip()) >= _SHORTEST_CODE)
     words = re.sub("\ue000\\d+\ue001", " ", said)
     subjects = tuple(name for name, form in _SAID.items() if form.search(words))
-    removes = _REMOVES.search(words) is not None and PLAINLY.search(words) is not None
-    stems = frozenset(_stems(words, _WORD))
+    own = frozenset(stems(words, WORDS))
     of_code = " ".join(_OWNER.sub("", codes[each]) for each in numbers)
-    words_and_code = stems | frozenset(_stems(of_code, _PARTS))
+    words_and_code = own | frozenset(stems(of_code, PARTS))
     asks = _ASKS.search(words) is not None and not (passage.title or forbids(words))
-    return Order(named, subjects, stems, removes, passage.title, words_and_code, asks)
-
-
-def _stems(text: str, form: re.Pattern[str]) -> Iterator[str]:
-    for word in form.findall(_plain(text)):
-        small = word.lower()
-        stem = _ENDING.sub("", _PLURAL.sub("y", _BRITISH.sub("or", small)))
-        stem = stem if len(stem) >= _SHORTEST_STEM else small
-        if small not in _FILLERS and len(stem) >= _SHORTEST_STEM:
-            yield stem[:_PREFIX]
-
-
-def _plain(text: str) -> str:
-    """A text without the marks over its letters."""
-    return "".join(each for each in normalize("NFKD", text) if not "\u0300" <= each <= "\u036f")
+    return Order(named, subjects, own, passage.title, words_and_code, asks)
 
 
 def _is_about(name: str, line: str) -> bool:
@@ -440,7 +370,6 @@ class Subjects:
                 titles.append((telling, common))
             elif telling:
                 said.append(telling | common)
-        said = said or [telling | common for telling, common in titles if telling]
         return said, [telling | common for telling, common in titles]
 
     def related(self, text: str, paths: Iterable[str]) -> Lines:
@@ -462,6 +391,38 @@ class Subjects:
             for number in self._with_stem(stem, path)
         }
 
+    def named(self, text: str, paths: Iterable[str]) -> Lines:
+        """The added lines that have a word of a rule, or of the code that it names.
+
+        There are none where most lines have one: then it says nothing of a single line.
+        """
+        known = list(paths)
+        codes = (code for each in orders(text) for code in each.codes)
+        said = _own_words(text).union(*(stems(code, PARTS) for code in codes))
+        found = {(p, each) for p in known for stem in said for each in self._with_stem(stem, p)}
+        added = sum(len(self._reviewed.added(path)) for path in known)
+        return found if len(found) * 2 <= added + 1 else Lines()
+
+    def is_about(self, text: str, lines: Iterable[tuple[str, int]], paths: Iterable[str]) -> bool:
+        """Whether some of the lines have anything to do with a rule that asks for something."""
+        known = list(paths)
+        added = [each for path in known for each in self._reviewed.added(path)]
+        asked = list(concerned(text, added, self._reviewed))
+        codes = [code for each in asked for code in (*each.about, *each.codes, *each.files)]
+        said = {each[:_ROOT] for each in _own_words(text).union(*map(stems_of, codes))}
+        parts = {each for order in orders(text) for code in order.codes for each in parts_of(code)}
+        opening = all(each.opening for each in asked)
+        seen = {each for each in lines if not opening or each[1] <= _BEGINNING}
+        if not asked or not said:
+            return True
+        for path, number in seen:
+            line = "".join(self._reviewed.lines(path, old=False)[number - 1 : number])
+            if not (parts.isdisjoint(parts_of(line)) and said.isdisjoint(_roots(line))):
+                return True
+            if any(shows(code, self._reviewed, (path, number)) for code in codes):
+                return True
+        return not opening and not seen.isdisjoint(self.related(text, known))
+
     def _common(self, order: Order, paths: Iterable[str]) -> Lines:
         """The lines of those subjects of a sentence that nearly every change has."""
         names = [name for name in order.subjects if name in _COMMON]
@@ -472,38 +433,17 @@ class Subjects:
             for number in self._of_subject(name, path)
         }
 
-    def removed(self, text: str, paths: Iterable[str]) -> set[str]:
-        """The files of which a rule forbids to remove what the change removes from them."""
-        about = [each for each in orders(text) if each.removes]
-        return {path for path in paths if about and self._loses(about, path)}
-
-    def _loses(self, about: Sequence[Order], path: str) -> bool:
-        file = self._reviewed.files.get(path)
-        if file is None or file.gone:
-            return file is not None
-        names = {name for each in about for name in each.subjects}
-        kept = Counter(line.strip() for line in self._reviewed.lines(path, old=False))
-        return any(
-            any(_is_about(name, line) for name in names) and not kept[line] for line in file.removed
-        )
-
-    def closest(
-        self, text: str, paths: Iterable[str], proved: Callable[[str], bool] | None = None
-    ) -> Lines:
+    def closest(self, text: str, paths: Iterable[str]) -> Lines:
         """The added lines that have most in common with a sentence of a rule.
 
         Code that a sentence names and words of it count, the more the fewer lines have them. Who
-        has looked for what the rule is about has come upon these lines first. Sentences with code
-        that is `proved` not to be there are left out.
+        has looked for what the rule is about has come upon these lines first.
         """
         known = list(paths)
         said = [each for each in orders(text) if not each.title]
-        if proved is not None:
-            said = [each for each in said if not any(map(proved, each.codes))]
         weighed = [self._weights(each, known) for each in said]
         most = [max(each.values(), default=0.0) for each in weighed]
-        telling = _TELLING if proved is None else _PLAINLY_TELLING
-        least = max(telling, _MOST * max(most, default=0.0))
+        least = max(_TELLING, _MOST * max(most, default=0.0))
         return {
             line
             for weights, top in zip(weighed, most, strict=True)
@@ -568,7 +508,7 @@ class Subjects:
             for number in self._reviewed.files[path].added:
                 if number > len(lines.told) or _ONLY_TEXT.match(lines.code[number - 1]):
                     continue
-                for each in _stems(lines.told[number - 1], _PARTS):
+                for each in stems(lines.told[number - 1], PARTS):
                     found.setdefault(each, set()).add(number)
             self._stems[path] = {stem: frozenset(lines) for stem, lines in found.items()}
         return self._stems[path].get(stem, frozenset())

@@ -1,0 +1,270 @@
+"""What a rule asks for has to be shown: the code, the file or the words that it names.
+
+That something is not there can hardly be shown by one line; that something is there can. So an
+answer which says that such a rule is kept has to point to it. A sentence that asks is read in two
+halves around its asking word: what stands before it says what it holds for, and what stands behind
+it must be there. Nothing of this depends on what a rule is about.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from hornbook.gates.test_files import is_test
+from hornbook.review.evidence.ban_forms import PROGRAMS, CodeLines, has_code, may_offend, offence
+from hornbook.review.evidence.bans import EVERYWHERE, REMARKS, Ban, is_file_name
+from hornbook.review.evidence.changed_files import Reviewed
+from hornbook.review.evidence.file_kinds import NO_CODE, kind_of
+from hornbook.review.evidence.languages import ASKING, PRAISING
+from hornbook.review.evidence.marked_text import Passage, passages
+from hornbook.review.evidence.prohibitions import forbids
+from hornbook.review.evidence.stems import stems_of
+
+Line = tuple[str, int]
+_LONGEST = 600
+_SHORTEST = 3
+_CODE = re.compile("\ue000(\\d+)\ue001")
+_ASKS = re.compile(
+    rf"\b(?:must|shall|ha(?:s|ve)\s+to|needs?|requires?|(?:is|are)\s+to|always|{ASKING})\b",
+    re.IGNORECASE,
+)
+_EACH = re.compile(r"\W*(?:every|each|all)\b", re.IGNORECASE)
+_TESTS = re.compile(
+    r"\b(?:tests?|specs?)\b(?!\s+(?:sets?|data|cases?|files?\s+name))", re.IGNORECASE
+)
+_OPENING = re.compile(
+    r"\b(?:files?|scripts?|modules?|sources?|headers?)\b.*\b(?:start|begin|open)s?\s+(?:with|by)\b|"
+    r"\bfirst\s+lines?\b|\bat\s+the\s+(?:top|beginning)\b",
+    re.IGNORECASE,
+)
+_EXAMPLE = re.compile(
+    r"(?:\be\.g\.|\bsuch\s+as|\blike|\bfor\s+(?:example|instance)|\bas\s+in|:)[\s:,(]*$",
+    re.IGNORECASE,
+)
+_NOT_FORBIDDEN = re.compile(
+    r"\b(?:not|never)\s+(?:be\s+)?(?:accept|toler|permit|allow|merg|us)\w*", re.IGNORECASE
+)
+_FILE = re.compile(r"(?![\d.]+$)[\w*/-]*[._*/][\w*/.-]*\.[a-z]\w{0,4}|[\w.-]+/")
+_NAME = re.compile(r"[A-Za-z_$][\w$-]*")
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_REMOVED = (
+    r"(?:(?:delet|remov|drop|weaken|disabl|renam|reus|entfern|supprim|elimin|borr)\w*|gelöscht)"
+)
+_KEEPS = re.compile(
+    rf"\b(?:not|never|before|until|without|cannot|nie|nicht|jamais|nunca|no)\b[^.;,]{{0,40}}\b{_REMOVED}|"
+    rf"\b{_REMOVED}\s+(?:\w+\s+)?(?:must|shall|may|needs?|only|never|not)\b",
+    re.IGNORECASE,
+)
+"""A rule about what may be removed, and how."""
+_PRAISED = re.compile(
+    rf"\b(?:use|uses|using|prefer\w*|call|via|through|raise|return|throw|pass|{PRAISING})\s+"
+    r"(?:(?:the|an?|our|its|new)\s+)*$",
+    re.IGNORECASE,
+)
+_EXCLUDES = re.compile(r"\b(?:only|except|unless)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"[;:,(]|\s[-–—]\s|\bbut\b")
+_OR = re.compile(r"\bor\b|\bo\b|\bou\b|\boder\b|/")
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A sentence that asks for something: `codes` and `files` that must be there, or a `test`.
+
+    `about` is the code that it holds for, if it names some; of `either` code one is enough;
+    `opening` is whether it is about how a file begins.
+    """
+
+    said: str = ""
+    about: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    either: bool = False
+    test: bool = False
+    opening: bool = False
+
+
+@lru_cache(maxsize=256)
+def demands(text: str) -> tuple[Demand, ...]:
+    """What the sentences of a rule ask for, without those that forbid something."""
+    found = (_demand(each) for each in passages(text) if each.text and not each.bad)
+    return tuple(each for each in found if each is not None)
+
+
+def _demand(passage: Passage) -> Demand | None:
+    said = " ".join(passage.text.split())[:_LONGEST]
+    plain = _CODE.sub(" ", said)
+    if passage.title or passage.listed or forbids(plain) or _NOT_FORBIDDEN.search(plain):
+        return None
+    word, every = _ASKS.search(said), _EACH.match(said)
+    if word is None and every is None:
+        return None
+    border = word.start() if word is not None else 0
+    named = [
+        (found.start(), passage.codes[int(found[1])].strip()) for found in _CODE.finditer(said)
+    ]
+    files = [code for at, code in named if at >= border and _is_file(code)]
+    codes = [
+        code
+        for at, code in named
+        if at >= border and not _is_file(code) and not _is_command(code)
+        if not _EXAMPLE.search(said[:at])
+    ]
+    either = _OR.search(said, border) is not None
+    if either and len(codes) == 1:  # "`warning` or higher": the other way is said in words
+        codes = []
+    test = word is not None and _TESTS.search(said, border) and not _TESTS.search(said[:border])
+    return Demand(
+        said=plain,
+        about=tuple(code for at, code in named if at < border),
+        codes=tuple(codes),
+        files=tuple(files),
+        either=either,
+        test=bool(test),
+        opening=_OPENING.search(plain) is not None,
+    )
+
+
+def _is_file(code: str) -> bool:
+    return is_file_name(code) or _FILE.fullmatch(code) is not None
+
+
+def _is_command(code: str) -> bool:
+    """Whether it is something that people run, beside the change."""
+    return " " in code and code.split(maxsplit=1)[0] in PROGRAMS
+
+
+def parts_of(text: str) -> list[str]:
+    """The words of the names in a text, in small letters, however they are joined."""
+    return [each.lower() for each in _PARTS.findall(text)]
+
+
+def shows(code: str, reviewed: Reviewed, line: Line) -> bool:
+    """Whether a line has some code, or a name with the same words."""
+    path, number = line
+    lines = reviewed.code_of(path)
+    if has_code(code, lines, number):
+        return True
+    names = _NAME.findall(code.partition("(")[0])
+    if not names or number > len(lines.raw):
+        return False
+    wanted, there = parts_of(names[-1]), parts_of(lines.raw[number - 1])
+    return bool(wanted) and any(
+        there[at : at + len(wanted)] == wanted for at in range(len(there) - len(wanted) + 1)
+    )
+
+
+def is_of(name: str, path: str) -> bool:
+    """Whether a path is the file, the folder or of the pattern that a rule names."""
+    plain = name.strip().removeprefix("./")
+    if plain.endswith("/"):
+        return f"/{plain}" in f"/{path}"
+    base = path.rpartition("/")[2]
+    ends = plain[:1] in {"_", "."} and base.endswith(plain)
+    return ends or fnmatchcase(base, plain) or fnmatchcase(f"/{path}", f"*/{plain}")
+
+
+def concerned(text: str, added: Collection[Line], reviewed: Reviewed) -> Iterator[Demand]:
+    """The demands of a rule, without those for code that the change does not have."""
+    for demand in demands(text):
+        about = (
+            shows(code, reviewed, line) or is_of(code, line[0])
+            for code in demand.about
+            for line in added
+        )
+        if not demand.about or any(about):
+            yield demand
+
+
+def missing(text: str, added: Collection[Line], seen: Collection[Line], reviewed: Reviewed) -> str:
+    """What a rule asks for and neither the change nor the answer shows; empty if nothing.
+
+    `added` are the added lines of the change, and `seen` the lines that the answer has in view.
+    """
+    cited = {path for path, _ in seen if kind_of(path) not in NO_CODE}
+    paths = {*reviewed.files, *cited}
+    for demand in concerned(text, added, reviewed):
+        for name in demand.files:
+            if not any(is_of(name, path) for path in paths):
+                return f"`{name}`"
+        if demand.test and not any(map(is_test, paths)):
+            return "a test"
+        lines = (*added, *seen)
+        lost = [code for code in demand.codes if not _is_shown(code, lines, reviewed)]
+        if lost and not (demand.either and len(lost) < len(demand.codes)):
+            return ", ".join(f"`{code}`" for code in lost)
+    return ""
+
+
+def _is_shown(code: str, lines: Iterable[Line], reviewed: Reviewed) -> bool:
+    return any(shows(code, reviewed, line) for line in lines)
+
+
+@lru_cache(maxsize=256)
+def _named(text: str) -> tuple[Ban, ...]:
+    """The code that a rule names and neither asks for nor is for, as it would be forbidden."""
+    found = {}
+    asked = {code for each in demands(text) for code in each.codes}
+    for passage in passages(text):
+        for place in _CODE.finditer(passage.text):
+            code, clause = passage.codes[int(place[1])].strip(), passage.text[: place.start()]
+            praised = _PRAISED.search(clause) and not _EXCLUDES.search(passage.text)
+            praised = praised and not forbids(_CLAUSE.split(clause)[-1])
+            long = len(code) >= _SHORTEST or not any(map(str.isalnum, code))
+            if long and not (praised or code in asked or _is_file(code)):
+                found[code] = Ban(code, "remark" if REMARKS.search(code) else "code", firm=False)
+    return tuple(ban for code, ban in found.items() if code.lower() not in EVERYWHERE)
+
+
+def naming(
+    text: str, added: Collection[Line], reviewed: Reviewed
+) -> Iterator[tuple[str, set[Line]]]:
+    """The code that a rule names without asking for it, with the added lines that have it.
+
+    However the rule speaks of it, these lines are what it is about. What most lines have is none.
+    """
+    for ban in _named(text):
+        lines = {each for each in added if _has(ban, each, reviewed)}
+        if lines and 2 * len(lines) <= len(added) + 1:
+            yield ban.code, lines
+
+
+def _has(ban: Ban, line: Line, reviewed: Reviewed) -> bool:
+    lines = reviewed.code_of(line[0])
+    return may_offend(ban, lines) and offence(ban, lines, line[1]) is not None
+
+
+def answers_elsewhere(text: str, named: Collection[str]) -> bool:
+    """Whether an answer names a file that the rule asks for, or a test where it asks for one."""
+    return any(
+        any(is_of(name, path) for name in demand.files for path in named)
+        or (demand.test and any(map(is_test, named)))
+        for demand in demands(text)
+    )
+
+
+def weakened(text: str, paths: Iterable[str], reviewed: Reviewed) -> tuple[str, str] | None:
+    """A line that is gone, that a rule which asks for something speaks of, and its file.
+
+    A line that stands elsewhere now, or has a successor with most of its words, is not gone.
+    """
+    asked = demands(text)
+    said = {stem for each in asked for stem in stems_of(each.said)}
+    codes = [code.partition("(")[0] for each in asked for code in (*each.codes, *each.about)]
+    keeps = _KEEPS.search(text) is not None
+    removed = [
+        (path, line)
+        for path in (paths if said or codes or keeps else ())
+        for line in (reviewed.files[path].removed if path in reviewed.files else ())
+        if keeps or said & stems_of(line) or any(code in line for code in codes if code)
+    ]
+    successors = [set(parts_of(each)) for each in reviewed.gained()] if removed else []
+    for path, line in removed:
+        words = set(parts_of(line))
+        lines = CodeLines(path, [line])
+        if any(offence(ban, lines, 1) is not None for ban in _named(text)):
+            continue  # what a rule is against may go
+        if len(words) > 1 and not any(2 * len(words & each) > len(words) for each in successors):
+            return path, line
+    return None

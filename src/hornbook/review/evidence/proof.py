@@ -1,0 +1,227 @@
+"""Whether an answer shows what it says of a rule of severity error.
+
+A quote may be true, part of the change, and still prove nothing. So an answer is held against the
+whole of what the change adds where the rule binds: what the rule asks for must be there, what it
+names must be spoken of, what it protects must not be gone unsaid, and one line speaks neither for
+others that look like it nor for a function that nobody cited. What cites everything that is new in
+places of at most forty lines is past all of this: then it can only be a lie about these very lines.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from hornbook.gates.test_files import is_test
+from hornbook.review.evidence.bearing import (
+    asked_for,
+    excused,
+    may_offend_in,
+    numbers_said,
+    to_cover,
+)
+from hornbook.review.evidence.changed_files import LONGEST_RANGE, Reviewed
+from hornbook.review.evidence.coverage import unseen_block, unseen_twin
+from hornbook.review.evidence.presence import (
+    Line,
+    answers_elsewhere,
+    demands,
+    missing,
+    naming,
+    weakened,
+)
+from hornbook.review.evidence.quotes import squeezed
+from hornbook.review.evidence.resolution import Resolved
+from hornbook.review.evidence.subjects import Lines, Subjects, shares_word
+from hornbook.review.judgement import Citation, JudgedUnit, SopEntry, Status
+
+IN_VIEW = 20
+"""Lines of a place in which it is enough to have seen some line that a rule is about."""
+FEWEST_LINES = 2
+"""Added lines from which on it can be told that an answer has nothing to do with its rule."""
+FEWEST_FOREIGN = 6
+"""The same where a rule asks for nothing plainly, so that its words say less."""
+EACH_FOR_ITSELF = 3
+"""Lines of a place that are cited each for itself, so that their likes matter."""
+SHORTEST_PIECE = 6
+"""Letters of a piece of code that say which line is meant."""
+_TICKED = re.compile(r"`([^`\n]+)`")
+_TESTS = re.compile(r"\b(?:tests?|tested|specs?|coverage)\b", re.IGNORECASE)
+
+
+class Proof:
+    """One answer that says `passed` or `not_applicable`, with the lines that it has in view."""
+
+    def __init__(
+        self,
+        entry: SopEntry,
+        resolved: Resolved,
+        unit: JudgedUnit,
+        reviewed: Reviewed,
+        subjects: Subjects,
+    ) -> None:
+        self._entry = entry
+        self._resolved = resolved
+        self._unit = unit
+        self._reviewed = reviewed
+        self._subjects = subjects
+        self._rule = reviewed.rules.get(unit.id, "")
+        self._files = to_cover(unit.files, reviewed) or may_offend_in(unit.files, reviewed)
+        self._looked = self._files
+        if _TESTS.search(self._rule) is None:
+            self._looked = [path for path in self._files if not is_test(path)] or self._files
+        self._added = [each for path in self._files for each in reviewed.added(path)]
+
+    def lack(self) -> str:
+        """What the answer does not show, in words; empty if it shows what it says."""
+        return next(filter(None, self._lacks()), "")
+
+    def is_unrelated(self) -> bool:
+        """Whether nothing that the answer quotes has anything to do with the words of its rule."""
+        quoted = self._resolved.quoted
+        asked = set(asked_for(self._rule, self._reviewed))
+        if self._resolved.searched or not quoted:
+            return False
+        if any(place.old or place.path in asked for place in quoted):
+            return False
+        files = [path for path in self._unit.files if path in self._reviewed.files]
+        related = self._subjects.related(self._rule, files)
+        return not related & self._spoken(related)
+
+    def _lacks(self) -> Iterator[str]:
+        yield self._unspoken()
+        if self._entry.status is Status.NOT_APPLICABLE:
+            yield self._waved_away()
+            return
+        yield self._gone()
+        if not self._added:
+            return
+        asked = missing(self._rule, self._whole, self._seen, self._reviewed)
+        yield f"it asks for {asked}, which nothing of the change and of the answer has" * bool(
+            asked
+        )
+        if self._resolved.searched:
+            return
+        yield self._unnamed()
+        if any(place.old for place in self._resolved.quoted):
+            return
+        if self._resolved.quoted and not self._seen & self._whole:
+            yield f"it cites nothing that is new, such as {_shown(self._added[0])}"
+        if not answers_elsewhere(self._rule, self._resolved.named):
+            yield self._foreign()
+            yield self._unseen()
+
+    @cached_property
+    def _whole(self) -> Lines:
+        """Every line that the change adds, wherever."""
+        files = (path for path, file in self._reviewed.files.items() if file.citable)
+        return {each for path in files for each in self._reviewed.added(path)}
+
+    @cached_property
+    def _seen(self) -> Lines:
+        """The lines that the answer has in view."""
+        return set(self._cited(LONGEST_RANGE)) | self._in_ticks(self._whole)
+
+    def _spoken(self, lines: Lines) -> Lines:
+        """Those of some lines that the answer quotes, cites closely, or has a piece of in ticks."""
+        return lines & set(self._cited(IN_VIEW)) | self._in_ticks(lines)
+
+    def _cited(self, longest: int) -> Iterator[Line]:
+        for place in self._places(longest):
+            yield from ((place.path, number) for number in range(place.start, place.end + 1))
+
+    def _places(self, longest: int) -> list[Citation]:
+        places = (*self._resolved.quoted, *self._resolved.places)
+        return [each for each in places if each.end - each.start < longest and not each.old]
+
+    def _in_ticks(self, lines: Lines) -> Lines:
+        pieces = [squeezed(each) for each in _TICKED.findall(self._entry.evidence)]
+        pieces = [each for each in pieces if len(each) >= SHORTEST_PIECE]
+        return {
+            (path, number)
+            for path, number in (lines if pieces else ())
+            for line in (self._reviewed.squeezed_lines(path, old=False)[number - 1],)
+            if any(piece in line for piece in pieces)
+        }
+
+    def _unspoken(self) -> str:
+        """A line that a rule is about, if there are some and the answer speaks of none of them.
+
+        Where nearly every line is meant, none is. A search has looked at every line.
+        """
+        if self._resolved.searched:
+            return ""
+        closest = self._subjects.closest(self._rule, self._looked)
+        about, titles = self._subjects.lines(self._rule, self._looked)
+        meant = Lines().union(*about, *titles)
+        added = sum(len(self._reviewed.files[path].added) for path in self._looked)
+        for lines, near in ((closest, closest), (Lines().union(*about), meant)):
+            if lines and (lines is closest or len(meant) < added) and not self._spoken(near):
+                where = _shown(min(lines))
+                return f"it speaks of none of the lines that the rule is about, such as {where}"
+        return ""
+
+    def _waved_away(self) -> str:
+        """A line with a word of a rule that is said to have nothing to do with the change."""
+        files = [path for path in self._files if not is_test(path)]
+        lines = self._subjects.named(self._rule, files)
+        if not lines or lines & self._seen:
+            return ""
+        return f"{_shown(min(lines))} has a word of the rule: say why it does not apply there"
+
+    def _gone(self) -> str:
+        """What the rule speaks of and the change takes away, if the answer says nothing of it."""
+        lost = weakened(self._rule, self._unit.bound, self._reviewed)
+        old = {place.path for place in self._resolved.places if place.old}
+        if lost is None or lost[0] in old | set(self._resolved.files):
+            return ""
+        return f"`{lost[1]}` is gone from {lost[0]}: cite its line as `{lost[0]}:-line`"
+
+    def _unnamed(self) -> str:
+        """A line that has code which the rule names, and that the answer does not speak of."""
+        said, numbers = squeezed(self._entry.evidence), numbers_said(self._entry.evidence)
+        for code, lines in naming(self._rule, self._added, self._reviewed):
+            spoken = lines & self._seen or numbers & {number for _, number in lines}
+            if not spoken and squeezed(code) not in said:
+                return f"it does not speak of {_shown(min(lines))}, which has `{code}`"
+        return ""
+
+    def _foreign(self) -> str:
+        """That nothing in view has a word of what the rule asks for; prose says it in others."""
+        prose = not to_cover(self._unit.files, self._reviewed)
+        if prose or self._unit.unit is not None or self._seen.issuperset(self._added):
+            return ""
+        if demands(self._rule):
+            beside = len(self._added) >= FEWEST_LINES and not self._subjects.is_about(
+                self._rule, self._seen, self._files
+            )
+        else:
+            beside = len(self._added) >= FEWEST_FOREIGN and self._has_no_word()
+        return "no line that it cites has anything to do with the rule" if beside else ""
+
+    def _has_no_word(self) -> bool:
+        """Whether the answer could stand below any rule, by its lines and by its words."""
+        said = self._entry.evidence
+        for place in self._resolved.places:
+            said = said.replace(place.path, " ")
+        lines = self._subjects.sharing(self._rule, self._files)
+        lines |= self._subjects.related(self._rule, self._files)
+        return not self._spoken(lines) and not shares_word(self._rule, said)
+
+    def _unseen(self) -> str:
+        """A new function that the answer has not in view, or a line that looks like a cited one."""
+        asked = demands(self._rule)
+        if asked and all(each.opening for each in asked):
+            return ""
+        free = set(excused(self._entry.excused, to_cover(self._unit.bound, self._reviewed)))
+        paths = [path for path in self._files if not is_test(path)] or self._files
+        paths = [path for path in paths if path not in free]
+        block = unseen_block(paths, self._seen, self._reviewed, 2 if asked else 3)
+        if block:
+            return f"nothing is cited of {block}, which is new"
+        added = [each for path in paths for each in self._reviewed.added(path)]
+        twin = unseen_twin(self._cited(EACH_FOR_ITSELF), added, self._seen, self._reviewed)
+        return f"{twin} looks like what is cited, and is not cited" if twin else ""
+
+
+def _shown(line: Line) -> str:
+    return f"{line[0]}:{line[1]}"
