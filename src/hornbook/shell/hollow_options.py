@@ -72,7 +72,10 @@ _OPTIONS: dict[str, dict[str, str]] = {
     "jest": {"runs no test": "--listTests"},
     "vitest": {"only lists tests": "list"},
     "mocha": {"runs no test": "--dry-run"},
-    "bazel": {"builds and runs nothing": "--nobuild"},
+    "bazel": {"builds and runs nothing": "--nobuild", "only lists": "query cquery aquery info"},
+    "safety": {"always passes": "--continue-on-error"},
+    "stylelint": {"passes when nothing is checked": "--allow-empty-input"},
+    "swift": {"runs no test": "--list-tests list"},
     "pip-audit": {"checks nothing": "--dry-run"},
     "semgrep": {"always passes": "--no-error"},
     "actionlint": {"only prints": "-version"},
@@ -118,7 +121,10 @@ _IN_TEST_GATES: dict[str, dict[str, str]] = {
     "cargo": {"compiles the tests and runs none": "--no-run"},
     "go": {"compiles the tests and runs none": "-c"},
     "node": {"runs nothing": "--check -c"},
-    "deno": {"compiles the tests and runs none": "--no-run"},
+    "deno": {
+        "compiles the tests and runs none": "--no-run",
+        "passes when no test ran": "--permit-no-files",
+    },
 }
 _FOR_TESTS: dict[str, dict[str, str]] = {
     "mvn": {
@@ -242,6 +248,16 @@ _NOTHING: dict[str, tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]] = 
         ),
         "rubocop": (("--fail-level", "F|fatal", "passes with nearly everything that it finds"),),
         "mvn": (("-Dtest|-Dit\\.test", _NO_TEST.pattern, "selects no test"),),
+        "pre-commit": (("--files", "/dev/null", "has nothing to check"),),
+        "cargo": (
+            ("--cap-lints", "allow|warn", "allows what it finds"),
+            ("-A|--allow", r"clippy::all|warnings", "allows what it finds"),
+        ),
+        "ansible-lint": (("-w|--warn-list", "all", "only warns"),),
+        "yamllint": (("-d|--config-data", r"\{?\s*rules:\s*\{\s*\}\s*\}?", "selects no rule"),),
+        "markdownlint": (("-i|--ignore", r"(?:\*\*/)?\*(?:\.md)?|\.", "leaves every file out"),),
+        "node": (("--test-name-pattern", _NO_TEST.pattern, "selects no test"),),
+        "mix": (("--exclude", "test", "leaves every test out"),),
         "phpcs": (("ignore_errors_on_exit", "1", "always passes"),),
         "coverage": (("--fail-under", "0", "passes with any coverage"),),
         "gitleaks": (("--exit-code", "0", "always passes"),),
@@ -264,8 +280,8 @@ def _selected_nothing(tool: str, given: list[str]) -> Hollow | None:
 
 _CHECKS = {
     "ruff": ("format", frozenset({"--check", "--diff"})),
-    "black": ("", frozenset({"--check", "--diff"})),
-    "isort": ("", frozenset({"--check", "--check-only", "-c", "--diff"})),
+    "black": ("", frozenset({"--check"})),
+    "isort": ("", frozenset({"--check", "--check-only", "-c"})),
     "cargo": ("fmt", frozenset({"--check"})),
     "php-cs-fixer": ("fix", frozenset({"--dry-run"})),
 }
@@ -288,9 +304,15 @@ _VERBS = frozenset({"check", "lint", "run", "analyse", "analyze"})
 
 
 def _found_nothing(tool: str, given: list[str]) -> Hollow | None:
-    """`find -exec … ;` ends with 0 whatever the command does; an empty file has no fault."""
+    """`find -exec … ;` ends with 0 whatever the command does; nothing differs from itself."""
     if tool == "find" and {"-exec", "-execdir", "-ok"} & set(given) and ";" in given:
         return Hollow("-exec … ;", "passes whatever the command does", "end it with `+`")
+    if (tool == "git" and given[:1] == ["diff"]) or tool in {"cmp", "diff"}:
+        first, *others = [
+            word for word in given if not word.startswith("-") and word != "diff"
+        ] or [""]
+        if others == [first]:
+            return Hollow(f"{first} {first}", "compares something with itself", "name another")
     if tool in CHECKERS and "/dev/null" in given:
         before = given[given.index("/dev/null") - 1] if given[0] != "/dev/null" else ""
         looked_at = [word for word in given if not word.startswith("-") and word not in _VERBS]
