@@ -5,8 +5,8 @@ import pytest
 from hornbook.review.evidence.ban_forms import CodeLines, offence
 from hornbook.review.evidence.bans import bans
 from hornbook.review.evidence.file_kinds import is_code
+from hornbook.review.evidence.marked_text import forbidden_pieces
 from hornbook.review.evidence.presence import missing, naming
-from hornbook.review.evidence.prohibitions import forbidden_pieces
 from tests.kit import ban_cases as cases
 from tests.kit import phrase_cases as phrases
 from tests.kit.growth import in_proportion

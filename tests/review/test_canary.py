@@ -15,7 +15,7 @@ from hornbook.review.canary_files import keep
 from hornbook.review.canary_files import planted as look_up
 from hornbook.review.canary_packet import CanaryPacket
 from hornbook.review.canary_plant import plants
-from hornbook.review.evidence.prohibitions import forbidden_pieces
+from hornbook.review.evidence.marked_text import forbidden_pieces
 from hornbook.review.printed_review import PrintedReview
 from hornbook.rules.code.parsing import first_error, grammar_of, parse
 from hornbook.settings.places import Places

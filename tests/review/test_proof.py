@@ -2,8 +2,8 @@
 
 import pytest
 
-from hornbook.review.evidence.coverage import blocks, kind_of_line, unseen_twin
 from hornbook.review.evidence.presence import demands, missing, naming, weakened
+from hornbook.review.evidence.proof import blocks, kind_of_line, unseen_twin
 from tests.kit.growth import in_proportion
 from tests.kit.review_worlds import World
 

@@ -9,7 +9,7 @@ from hornbook.commits.change import change
 from hornbook.review.check import briefs, recompute_case
 from hornbook.review.evidence.bans import bans
 from hornbook.review.evidence.file_kinds import is_code
-from hornbook.review.evidence.prohibitions import stands_in
+from hornbook.review.evidence.marked_text import stands_in
 from hornbook.review.integrity import WARNINGS
 from hornbook.review.judge import Case, judge
 from hornbook.review.judgement import Judgement

@@ -23,7 +23,7 @@ from hornbook.review.canary import Canary, canary_id
 from hornbook.review.canary_plant import Plant, plants
 from hornbook.review.check import CommitTree, generated_by
 from hornbook.review.evidence.changed_files import ChangedFile, changed_files
-from hornbook.review.evidence.prohibitions import forbidden_pieces
+from hornbook.review.evidence.marked_text import forbidden_pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hornbook.review.evidence.changed_files import Span
-from hornbook.review.evidence.prohibitions import Forbidden, stands_in
+from hornbook.review.evidence.marked_text import Forbidden, stands_in
 from hornbook.rules.code.parsing import Grammar, first_error, grammar_of, parse
 
 _NAMES = {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from hornbook.gates.test_files import is_test
-from hornbook.review.evidence.ban_concepts import stands_for
+from hornbook.review.evidence.ban_phrases import stands_for
 from hornbook.review.evidence.bans import Ban
 from hornbook.review.evidence.file_kinds import kind_of, words_of
 

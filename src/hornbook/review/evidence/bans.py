@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from hornbook.review.evidence.ban_concepts import concepts, in_tests
 from hornbook.review.evidence.ban_phrases import (
     AGAIN,
     DECLARED,
@@ -27,6 +26,8 @@ from hornbook.review.evidence.ban_phrases import (
     PHRASES,
     TOLD_OFF,
     C,
+    concepts,
+    in_tests,
 )
 from hornbook.review.evidence.file_kinds import words_of
 from hornbook.review.evidence.marked_text import Passage, passages

@@ -20,7 +20,7 @@ import regex
 
 from hornbook.errors import BadGlob
 from hornbook.review.evidence.file_kinds import NO_CODE, kind_of
-from hornbook.review.evidence.prohibitions import forbidden_code, forbids, stands_in, ways_to_write
+from hornbook.review.evidence.marked_text import forbidden_code, forbids, stands_in, ways_to_write
 from hornbook.review.judgement import JudgedUnit, Search
 from hornbook.text.globs import parse_set
 

@@ -16,10 +16,16 @@ from functools import lru_cache
 
 from hornbook.review.evidence.ban_forms import has_code
 from hornbook.review.evidence.changed_files import Reviewed
-from hornbook.review.evidence.marked_text import Passage, passages
-from hornbook.review.evidence.presence import concerned, parts_of, shows
-from hornbook.review.evidence.prohibitions import forbids
-from hornbook.review.evidence.stems import PARTS, WORDS, stems, stems_of
+from hornbook.review.evidence.marked_text import Passage, forbids, passages
+from hornbook.review.evidence.presence import (
+    PARTS,
+    WORDS,
+    concerned,
+    parts_of,
+    shows,
+    stems,
+    stems_of,
+)
 
 _SHORTEST_CODE = 3
 _FEWEST_STEMS = 2
