@@ -250,7 +250,7 @@ def counted(*arguments, **rest):
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*arguments, **rest)
 worktrees.write = counted
-remove = worktrees._remove
+remove = worktrees.remove_tree
 def cut(folder):
     for path in sorted(folder.rglob("*"))[:1]:
         if path.is_file():
@@ -259,7 +259,7 @@ def cut(folder):
     if left[0] < 0:
         os.kill(os.getpid(), signal.SIGKILL)
     remove(folder)
-worktrees._remove = cut
+worktrees.remove_tree = cut
 worktrees.prepare(Path(sys.argv[1]), "auth", "1", "HEAD")
 """
 
