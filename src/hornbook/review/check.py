@@ -204,7 +204,9 @@ def recompute_case(
     files = changed_files(found, changed, generated_by(snapshot, old))
     return Case(
         rules=rules,
-        reviewed=Reviewed(tree, changed, _words(snapshot, binding), old, files),
+        reviewed=Reviewed(
+            tree, changed, _words(snapshot, binding), old, files, _told_by_words(binding)
+        ),
         standard=_standard(snapshot),
         gates=gates,
         edited=edited,
@@ -369,6 +371,12 @@ def _words(snapshot: Snapshot, binding: Sequence[Rule]) -> dict[str, str]:
             text = each.unit.text.removeprefix(header(document))
             found[each.unit.id] = f"# {each.title}\n{text}"
     return found
+
+
+def _told_by_words(binding: Sequence[Rule]) -> frozenset[str]:
+    """The ids of rules and sections whose severity is inferred."""
+    rules = {rule.unit.id for rule in binding if rule.inferred}
+    return frozenset(rules | {s.unit.id for rule in binding for s in rule.sections if s.inferred})
 
 
 def _standard(snapshot: Snapshot) -> Standard:

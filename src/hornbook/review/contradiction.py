@@ -103,7 +103,9 @@ _BLIND = re.compile(
     r"""fully\s+)?"""
     rf"""(?:look(?:ed)?\s+at|read|open(?:ed)?|{_SEEN}|access(?:ed)?|view(?:ed)?|check(?:ed)?|"""
     r"""inspect(?:ed)?|review(?:ed)?|verif(?:y|ied))\s+"""
-    r"""(?:the|this|any|all|most|some|these|what)\b|\b(?:am|are|just|only|merely)\s+guessing\b|"""
+    r"""(?:the|this|any|all|most|some|these|what)\b"""
+    # Code by its name, and what stands around a change, is no part of it.
+    r"""(?!\s+(?:`|callers?\b|call\s+sites?\b|definitions?\s+of\b|rest\s+of\b))|\b(?:am|are|just|only|merely)\s+guessing\b|"""
     r"""\bwithout\s+(?:having\s+)?"""
     r"""(?:look(?:ed|ing)|read(?:ing)?|review(?:ed|ing)|check(?:ed|ing))\s+(?:at\s+)?(?:the|"""
     r"""this|it|any)\b|"""

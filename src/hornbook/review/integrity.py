@@ -11,18 +11,20 @@ A large rule is answered section by section: what is said of rules here goes for
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from hornbook.review.evidence.bearing import (
     added_forbidden,
     as_bound,
     bears,
+    covered,
     said_beside,
     taken_away,
+    to_cover,
 )
 from hornbook.review.evidence.changed_files import Reviewed, nothing_to_cite
-from hornbook.review.evidence.proof import Proof
+from hornbook.review.evidence.proof import Proof, is_about_one_thing
 from hornbook.review.evidence.resolution import resolve
 from hornbook.review.evidence.search import Searches
 from hornbook.review.evidence.stamps import Answer, shared, stamped, waved_away
@@ -103,9 +105,11 @@ WARNINGS = (
     "partial_search",
     "perhaps_forbidden",
     "unrelated_quote",
+    "perhaps_beside",
     "unseen_generated",
     "corrected_line",
 )
+SEARCHES = frozenset({"unrelated_search", "narrow_search", "partial_search"})
 LEAST = 0.7
 """Below which confidence a person decides, unless the settings say otherwise."""
 MOST_HINTS = 50
@@ -183,7 +187,12 @@ class IntegrityCheck:
         resolved = resolve(entry, rule, seen, self._searches, self._rule_files, weighed=weighed)
         answer = Answer(entry, rule, resolved)
         self.answers.append(answer)
-        self.warnings += [ReviewProblem(code, rule.id, said) for code, said in resolved.warnings]
+        needless = self._has_no_need_to_search(answer)
+        for code, said in resolved.warnings:
+            if needless and code in SEARCHES:
+                self.notes.append(f"{rule.id}: {said}")
+            else:
+                self.warnings.append(ReviewProblem(code, rule.id, said))
         self.notes += [f"{rule.id}: {said}" for said in resolved.notes]
         if resolved.places:
             self.places[rule.id] = resolved.places[0]
@@ -205,12 +214,34 @@ class IntegrityCheck:
             return
         proof = Proof(answer.entry, answer.resolved, rule, self._reviewed, self._subjects)
         said = proof.lack()
-        if said:
+        if said and self._is_about_one_thing(rule):
             message = f"{said[0].upper()}{said[1:]}: a person decides."
             yield ReviewProblem("beside_the_rule", rule.id, message)
+        elif said:
+            message = f"{said[0].upper()}{said[1:]}: is it answered?"
+            self.warnings.append(ReviewProblem("perhaps_beside", rule.id, message))
         elif answer.entry.status is Status.PASSED and proof.is_unrelated():
             said = "no word of the rule is in what is quoted for it: does it speak of the rule?"
             self.warnings.append(ReviewProblem("unrelated_quote", rule.id, said))
+
+    def _has_no_need_to_search(self, answer: Answer) -> bool:
+        """Whether an answer to a rule about many things holds by its places alone.
+
+        Then a search beside them is more than was asked for: a doubt about it is not one about
+        the answer.
+        """
+        unit = answer.unit
+        if self._is_about_one_thing(unit):
+            return False
+        reviewed = as_bound(unit, self._reviewed)
+        places = replace(answer.resolved, searched=())
+        wanted = to_cover(unit.files, reviewed)
+        return bears(answer.entry, places, unit, reviewed) and covered(
+            answer.entry, places, unit.bound, reviewed
+        ).issuperset(wanted)
+
+    def _is_about_one_thing(self, rule: JudgedUnit) -> bool:
+        return is_about_one_thing(rule, self._reviewed)
 
     def _unshown(self, entry: SopEntry, rule: JudgedUnit) -> Iterator[ReviewProblem]:
         """That a rule is said to be kept, and the change takes away what it asks for; where
@@ -218,7 +249,7 @@ class IntegrityCheck:
         """
         if entry.status is not Status.PASSED or rule.severity != "error":
             return
-        lost = taken_away(self._reviewed, rule)
+        lost = taken_away(self._reviewed, rule) if self._is_about_one_thing(rule) else None
         if lost is not None:
             said = (
                 f"It says that the rule is kept, which asks for `{lost}`, and the change takes it "
@@ -241,7 +272,8 @@ class IntegrityCheck:
         said = f"{found.shown} at {found.path}:{found.line} is added, which the rule forbids"
         if not found.sure:
             said += " under some condition, or which was moved"
-        if rule.severity == "error" and (found.sure or found.ask):
+        asked = found.sure or (found.ask and self._is_about_one_thing(rule))
+        if rule.severity == "error" and asked:
             unsaid = "" if found.sure else ", and the review does not speak of it"
             said = f"{said}{unsaid}: a person decides."
             yield ReviewProblem("forbidden_code", rule.id, said)

@@ -196,6 +196,7 @@ REVIEW_WARNINGS = (
     "shared_evidence",
     "perhaps_forbidden",
     "unrelated_quote",
+    "perhaps_beside",
     "unseen_generated",
     "corrected_line",
 )

@@ -7,7 +7,7 @@ only renamed has no line to cite, so that its name is enough.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -74,7 +74,7 @@ class ChangedFile:
 @dataclass(frozen=True, slots=True)
 class Reviewed:
     """What a review is about: both trees, the changed files with their texts at HEAD, and the
-    words of the rules by id.
+    words of the rules by id. `inferred` are the ids of those whose severity only their words tell.
     """
 
     tree: Tree
@@ -82,6 +82,7 @@ class Reviewed:
     rules: Mapping[str, str] = field(default_factory=dict)
     old: Tree | None = None
     files: Mapping[str, ChangedFile] = field(default_factory=dict)
+    inferred: Collection[str] = ()
     _squeezed: dict[tuple[str, bool], list[str]] = field(default_factory=dict, compare=False)
     _code: dict[str, CodeLines] = field(default_factory=dict, compare=False)
     _gained: dict[str, Counter[str]] = field(default_factory=dict, compare=False)

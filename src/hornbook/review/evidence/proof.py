@@ -32,6 +32,7 @@ from hornbook.review.evidence.quotes import squeezed
 from hornbook.review.evidence.resolution import Resolved
 from hornbook.review.evidence.subjects import Lines, Subjects, shares_word
 from hornbook.review.judgement import Citation, JudgedUnit, SopEntry, Status
+from hornbook.text.tokens import HeuristicCounter
 
 _TRIVIAL = re.compile(
     r"\s*(?:[\W_]*$|(?:import|from|use|using|require|#include|package|namespace|module)\b|end\b\W*$|"
@@ -140,6 +141,9 @@ def _kind(path: str, number: int, reviewed: Reviewed) -> tuple[str, int]:
     return kind_of_line(line), _depth(line)
 
 
+LONGEST_STATED = 400
+LONGEST_INFERRED = 100
+"""Tokens of a rule whose every sentence can be held against a change: see `is_about_one_thing`."""
 IN_VIEW = 20
 """Lines of a place in which it is enough to have seen some line that a rule is about."""
 FEWEST_LINES = 2
@@ -152,6 +156,18 @@ SHORTEST_PIECE = 6
 """Letters of a piece of code that say which line is meant."""
 _TICKED = re.compile(r"`([^`\n]+)`")
 _TESTS = re.compile(r"\b(?:tests?|tested|specs?|coverage)\b", re.IGNORECASE)
+
+
+def is_about_one_thing(unit: JudgedUnit, reviewed: Reviewed) -> bool:
+    """Whether a rule is so short that a change it binds has to do with most of what it says.
+
+    A page of prose speaks of pull requests, tests, tools and much else. Some of its words stand in
+    every change, so that an answer which is close to none of them has still looked, and honest ones
+    would go to a person again and again. Where the team has stated the severity itself, a rule may
+    be longer before that is so.
+    """
+    longest = LONGEST_INFERRED if unit.id in reviewed.inferred else LONGEST_STATED
+    return HeuristicCounter()(reviewed.rules.get(unit.id, "")) <= longest
 
 
 class Proof:
