@@ -2,11 +2,11 @@
 
 import ast
 import re
-import tomllib
 from collections import Counter
 from pathlib import Path
 
 from tests.kit.paths import ROOT
+from tests.tools import rooms_page
 
 PACKAGE = ROOT / "src" / "hornbook"
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -51,10 +51,8 @@ def test_every_file_in_the_table_of_rooms_is_there() -> None:
 
 
 def test_the_rooms_are_listed_in_the_order_that_is_enforced() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contracts = settings["tool"]["importlinter"]["contracts"]
-    layers = next(each["layers"] for each in contracts if each["type"] == "layers")
-    enforced = [room for line in layers for room in re.split(r"\s*[|:]\s*", line)]
+    layers = rooms_page.enforced_order()
+    enforced = [room for line in layers for room in line]
     table = [line for line in PAGE.splitlines() if line.startswith("| `")]
     listed = [
         room.removesuffix(".py")
@@ -62,7 +60,7 @@ def test_the_rooms_are_listed_in_the_order_that_is_enforced() -> None:
         for room in re.findall(r"`([\w.]+)`", line.split("|")[1])
     ]
     assert sorted(listed) == sorted(enforced)
-    ranks = {room: rank for rank, line in enumerate(layers) for room in re.split(r"\s*\|\s*", line)}
+    ranks = {room: rank for rank, line in enumerate(layers) for room in line}
     positions = [ranks[room] for room in listed if room in ranks]
     assert positions == sorted(positions)
 
@@ -75,6 +73,12 @@ def test_every_room_says_what_lives_there() -> None:
         and not ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
     ]
     assert silent == []
+
+
+def test_every_module_is_listed_with_what_it_says_of_itself() -> None:
+    assert rooms_page.PAGE.read_text(encoding="utf-8") == rooms_page.page(), (
+        "a module came, went or says something else: `python -m tests.tools.rooms_page`"
+    )
 
 
 def test_the_map_is_read_on_a_screen_and_a_half() -> None:
