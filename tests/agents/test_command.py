@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook.agents.assignment import Answer, Assignment, Limits, Role, Subtask, nowhere
-from hornbook.agents.command import AgentSurroundings, CommandAgent
+from hornbook.agents.command import RUN_ENDED, AgentSurroundings, CommandAgent
 from hornbook.agents.command_output import (
     LONGEST,
     RATE_LIMITED,
@@ -426,6 +426,15 @@ def test_an_error_in_the_output_is_an_error_whatever_the_exit_code(
 def test_standard_input_is_closed_after_the_prompt(place: Path) -> None:
     answer = ask(own(place, "cat; cat; echo end"), assignment(place))
     assert answer.text == "Do it.\nend"
+
+
+def test_a_command_whose_run_is_over_is_ended_with_all_that_it_started(place: Path) -> None:
+    over = place / "over"
+    body = f"sleep 300 & echo $! > {place}/started; touch {over}; wait"
+    answer = ask(own(place, body), assignment(place, is_over=over.exists))
+    assert answer.error == RUN_ENDED
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((place / "started").read_text()), 0)
 
 
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(place: Path) -> None:

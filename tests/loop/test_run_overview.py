@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from hornbook import Workspace
+from hornbook.agents.assignment import Answer, Assignment
+from hornbook.loop.protocol import StepKind
 from hornbook.loop.runs.overview import (
     LogFile,
     RunLine,
@@ -97,6 +99,25 @@ def test_only_whole_lines_are_read_and_none_twice(tmp_path: Path) -> None:
     lines, offset = read_lines(file, offset, LATER)
     assert [(each.text, each.at) for each in lines] == [("second", LATER)]
     assert read_lines(file, offset) == ([], offset)
+
+
+def test_whoever_works_on_a_run_learns_that_it_was_stopped(tmp_path: Path) -> None:
+    root = repository(tmp_path)
+    told = []
+
+    def stopped_meanwhile(task: Assignment) -> Answer:
+        told.append(task.is_over())
+        with Workspace.open(root) as work, work.run_book() as book:
+            book.stop("run-1", "the wrong task")
+        told.append(task.is_over())
+        return Answer(error="its run was ended")
+
+    stage = Stage(root, developer=[stopped_meanwhile])
+    assert stage.go().kind is StepKind.ENDED
+    assert told == [False, True]
+    with Workspace.open(root) as work, work.run_book() as book:
+        assert book.line("run-1").status == "stopped"
+        assert not {each.kind for each in book.events("run-1")} & {"gates.ran", "agent.task.review"}
 
 
 def test_a_run_that_is_stopped_takes_no_further_step(tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ class Assignment:
     `withheld` are rules by id that nothing the agent is shown later may quote. `gates` are those
     that will judge the work; `told_apart` tells what was red before anybody worked, and is known,
     apart from what is new. `pause` is asked between the steps of an agent that is ours: why nothing
-    more may be paid for now, if so.
+    more may be paid for now, if so. `is_over` tells whether the answer still matters: once it does
+    not, whoever works is ended.
     """
 
     key: str
@@ -92,6 +93,7 @@ class Assignment:
     gates: "GateList | None" = None
     told_apart: Callable[[GateResult], GateResult] | None = None
     pause: Callable[[], str | None] | None = None
+    is_over: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,10 @@ import os
 import re
 import shlex
 import shutil
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
@@ -57,9 +59,35 @@ if TYPE_CHECKING:
 
 RULE_FOLDERS = (".hornbook", ".semspec")
 LONGEST_COMMAND = 120_000
+LOOK_SECONDS = 1.0
+"""Between two questions whether an answer still matters."""
+RUN_ENDED = "its run was ended, and so was the program."
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _NAMES_ENDPOINT = re.compile(r"_(?:BASE_URL|API_BASE|ENDPOINT)$")
 _FIELD = re.compile(r"\{(\w+)\}")
+
+
+@contextmanager
+def _ended_once(is_over: Callable[[], bool]) -> Iterator[int]:
+    """A pipe that can be read once an answer matters no more, which is asked again and again."""
+    reading, writing = os.pipe()
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(LOOK_SECONDS):
+            if is_over():
+                os.write(writing, b".")
+                return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield reading
+    finally:
+        done.set()
+        watcher.join()
+        os.close(writing)
+        os.close(reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,15 +266,17 @@ class _Call:
             }
         )
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        finished = run_command(
-            command,
-            folder=self._folder,
-            environment=given,
-            timeout=self._assignment.limits.seconds,
-            log=self._log,
-            limits=self._limits(),
-            mask=mask,
-        )
+        with _ended_once(self._assignment.is_over) as stop:
+            finished = run_command(
+                command,
+                folder=self._folder,
+                environment=given,
+                timeout=self._assignment.limits.seconds,
+                log=self._log,
+                stop=stop,
+                limits=self._limits(),
+                mask=mask,
+            )
         if self._errors.exists():
             write_whole(self._errors, mask.masked(_ends_of(self._errors)), durable=False)
         answer, problems = self._read(finished)
@@ -265,6 +295,8 @@ class _Call:
             }
         )
         error = " ".join([answer.error, *unlisted]) if answer.error else answer.error
+        if finished.code is None and self._assignment.is_over():
+            return Answer(error=RUN_ENDED, usage=answer.usage, log=str(self._log))
         return replace(answer, error=error, exit_code=finished.code, log=str(self._log))
 
     def _own_environment(self) -> dict[str, str]:

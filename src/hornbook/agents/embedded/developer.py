@@ -245,6 +245,8 @@ class EmbeddedDeveloper:
             ended = run.ended()
             if ended is not None:
                 return ended
+            if assignment.is_over():
+                return run.answer(error="its run was ended, and no further step is taken.")
             over = assignment.pause() if assignment.pause is not None else None
             if over is not None:  # asked again, it goes on with the same step
                 return run.answer(error=over, retry_after=0.0)

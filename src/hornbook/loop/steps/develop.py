@@ -197,7 +197,7 @@ def _ask_developer(step: StepRun) -> Data | Pending | HandedOver | Erred:
     assignment = blinded
     checkpoint_when_due(step, _name(step), due=made.due)
     services.keep(run, "inputs", f"{step.place}-developer.md", context.text)
-    answer = worker.work(assignment, telling(step, worker.name))
+    answer = step.ask(worker, assignment, telling(step, worker.name))
     if answer.retry_after is not None:
         return wait(step, answer)
     found = services.worktrees.change(run.plan, str(run.task), base)

@@ -78,7 +78,7 @@ def _ask_planner(step: StepRun) -> Data | Pending | Erred:
         limits=limits_of(step),
     )
     services.keep(run, "inputs", f"{step.place}-planner.md", prompt)
-    answer = worker.work(assignment, telling(step, worker.name))
+    answer = step.ask(worker, assignment, telling(step, worker.name))
     if answer.retry_after is not None:
         return wait(step, answer)
     children, error = _children_or_error(answer, splits=splits)

@@ -58,7 +58,7 @@ def call_reviewer(step: StepRun, call: ReviewerCall) -> Answer:
         limits=limits_of(step),
         problems=call.problems,
     )
-    return call.worker.work(assignment, telling(step, call.worker.name))
+    return step.ask(call.worker, assignment, telling(step, call.worker.name))
 
 
 def packet_data(services: LoopServices, plan: str, packet: Packet) -> dict[str, object]:

@@ -3,14 +3,15 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hornbook.agents.assignment import Agent, Answer, Assignment, Record
 from hornbook.commits import git
 from hornbook.context.named_files import is_glob, matching
 from hornbook.disk import to_milliseconds
-from hornbook.errors import NotFound
+from hornbook.errors import DatabaseAway, NotFound
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import Exchange, NoExchange, Staff, StepKind, Worktrees
 from hornbook.loop.runs.files import Projections
@@ -239,6 +240,22 @@ class StepRun:
         if chosen is None:
             raise TypeError(f"nothing was chosen for {key}")
         return chosen[0].data
+
+    def is_over(self) -> bool:
+        """Whether the run was ended beside us, as by `runs stop`; only what is new is read.
+
+        While the database is away nobody knows, and whoever works goes on.
+        """
+        known = self.run.events[-1].seq
+        try:
+            fresh = self.services.log.later(self.run.plan, known)
+        except DatabaseAway:
+            return False
+        return any(e.kind == kinds.ENDED and e.data["run"] == self.run.id for e in fresh)
+
+    def ask(self, worker: Agent, assignment: Assignment, record: Record) -> Answer:
+        """What somebody answers, unless the run ends meanwhile: then their program does, too."""
+        return worker.work(replace(assignment, is_over=self.is_over), record)
 
     def once(self, kind: str, what: str, make: Callable[[], Data]) -> Data:
         """What is known under a name, made and noted the first time."""

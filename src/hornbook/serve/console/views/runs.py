@@ -98,7 +98,7 @@ def _spans(events: Sequence[Event]) -> list[str]:
 
 _SAID = {
     "answered": "Your answer is noted: whoever carries the plan out goes on with it.",
-    "stopped": "The run is stopped: a step that is under way comes to its end, and none follows.",
+    "stopped": "The run is stopped: an agent that is at work is ended, and no step follows.",
 }
 
 
