@@ -220,7 +220,9 @@ def reviews(
     confidence: float = 0.9,
     feedback: str = "Small and tested.",
 ) -> Move:
-    """A reviewer who quotes a line of each changed file for each rule, and its last ones."""
+    """A reviewer who quotes a line of each changed file for each rule, its last ones, and cites
+    all that is new there.
+    """
 
     def move(assignment: Assignment) -> Answer:
         schema = json.loads(assignment.schema)
@@ -258,4 +260,7 @@ def _quoted(prompt: str, place: int) -> str:
         lines.setdefault(line.path, []).append(line)
     shown = [(own[place % len(own)], *own[-3:]) for _, own in sorted(lines.items())]
     chosen = dict.fromkeys(line for own in shown for line in own)
-    return "; ".join(f"{each.path}:{each.number} says `{each.text[:100]}`" for each in chosen)
+    quoted = [f"{each.path}:{each.number} says `{each.text[:100]}`" for each in chosen]
+    ranges = [(own[0], own[-1]) for _, own in sorted(lines.items())]
+    wide = [f"{first.path}:{first.number}-{last.number}" for first, last in ranges]
+    return "; ".join([*quoted, *wide])

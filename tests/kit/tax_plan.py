@@ -82,7 +82,7 @@ import json, pathlib, re, sys
 
 prompt = sys.stdin.read()
 if "You review a change" in prompt:
-    added = r"^\\+\\+\\+ b/(\\S+\\.py)$.*?^\\+(def [^\\n]*|from [^\\n]*)$"
+    added = r"^\\+\\+\\+ b/(\\S+\\.py)$.*?^\\+( *(?:def|return) [^\\n]*)$"
     found = re.findall(added, prompt, re.M | re.S)
     entry = {
         "sop_id": "source.doc.sops.naming",

@@ -164,7 +164,7 @@ def test_a_file_that_both_change_elsewhere_is_reviewed_again(tmp_path: Path) -> 
 def test_what_is_rejected_together_goes_back_as_a_second_attempt(tmp_path: Path) -> None:
     move = does(
         (talk(at2="hello_to_all = 1"), talk(at5="bye_to_all = 1")),
-        ({}, talk(at5="bye_to_all = 2")),
+        ({}, talk(at2="hello_to_all = 1", at5="bye_to_all = 2")),
     )
 
     def doubts(assignment: Assignment) -> Answer:

@@ -271,7 +271,7 @@ def _intruding(path: Path) -> tuple[str, ...]:
         folders[:] = [name for name in folders if name != ".git" and name not in DEPENDENCIES]
         inside = _is_hidden(here.relative_to(path).as_posix())
         # Of what lies too deep for a path, os says that it is no link, where pathlib would raise.
-        named = (*files, *(each for each in folders if os.path.islink(here / each)))  # noqa: PTH114
+        named = (*files, *(each for each in folders if os.path.islink(here / each)))  # noqa: PTH114  # see above
         wrong = [name for name in named if inside or name in HIDDEN]
         found += ((here / name).relative_to(path).as_posix() for name in wrong)
     return tuple(sorted(found))
