@@ -43,7 +43,8 @@ def not_written(rules: RuleSet) -> list[NotJudged]:
     ]
     if not found:
         return []
-    said = f"This sparse checkout leaves out {len(found)} rule files, as {found[0]}."
+    files = "rule file" if len(found) == 1 else "rule files"
+    said = f"This sparse checkout leaves out {len(found)} {files}, as {found[0]}."
     return [NotJudged("unreadable_rule", said)]
 
 

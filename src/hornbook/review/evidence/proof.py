@@ -288,7 +288,7 @@ class Proof:
         lines = self._subjects.named(self._rule, files)
         if not lines or lines & self._seen:
             return ""
-        return f"{_shown(min(lines))} has a word of the rule: say why it does not apply there"
+        return f"the line {_shown(min(lines))} has a word of the rule: say why it does not apply"
 
     def _gone(self) -> str:
         """What the rule speaks of and the change takes away, if the answer says nothing of it."""
@@ -342,7 +342,7 @@ class Proof:
             return f"nothing is cited of {block}, which is new"
         added = [each for path in paths for each in self._reviewed.added(path)]
         twin = unseen_twin(self._cited(EACH_FOR_ITSELF), added, self._seen, self._reviewed)
-        return f"{twin} looks like what is cited, and is not cited" if twin else ""
+        return f"the line {twin} looks like what is cited, and is not cited" if twin else ""
 
 
 def _shown(line: Line) -> str:
