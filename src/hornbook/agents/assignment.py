@@ -93,7 +93,7 @@ class Assignment:
     gates: "GateList | None" = None
     told_apart: Callable[[GateResult], GateResult] | None = None
     pause: Callable[[], str | None] | None = None
-    is_over: Callable[[], bool] = lambda: False
+    is_over: Callable[[], bool] = field(default=lambda: False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
