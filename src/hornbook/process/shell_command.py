@@ -29,6 +29,7 @@ _LATE = 15.0
 _LOOK = 1.0
 # A pipe that a process beyond our reach keeps open is left after so many silent seconds.
 _DRAIN = 0.2
+_SETTLING = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +213,19 @@ def _name_of(stream: IO[bytes] | None) -> str:
 
 
 def _end_left(mark: bytes, pipe: str) -> None:
-    """End what a killed keeper left behind: it has the mark in its environment, or our pipe."""
-    ours = os.getpid()
+    """End what a killed keeper left behind: it has the mark in its environment, or our pipe.
+
+    It is looked for until there is nothing: a shell may start its next command while others are
+    looked at, and what is killed needs a moment to be gone.
+    """
+    until = time.monotonic() + _LATE
+    while _kill_all(mark, pipe) and time.monotonic() < until:
+        time.sleep(_SETTLING)
+
+
+def _kill_all(mark: bytes, pipe: str) -> bool:
+    """Kill each process with the mark or the pipe that is there now; whether there was one."""
+    ours, found = os.getpid(), False
     for entry in Path("/proc").glob("[0-9]*"):
         if int(entry.name) == ours:
             continue
@@ -221,8 +233,10 @@ def _end_left(mark: bytes, pipe: str) -> None:
             marked = mark in (entry / "environ").read_bytes().split(b"\0")
             if marked or any(str(each.readlink()) == pipe for each in (entry / "fd").iterdir()):
                 os.kill(int(entry.name), signal.SIGKILL)
+                found = True
         except OSError:
             continue
+    return found
 
 
 def _read(  # noqa: PLR0917  # of one call alone
