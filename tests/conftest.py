@@ -2,7 +2,6 @@
 
 import atexit
 import gc
-import json
 import os
 import shutil
 import signal
@@ -68,11 +67,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             found = getattr(test, "__func__", test)
             fewer = max(least, own.max_examples // part)
             found._hypothesis_internal_use_settings = settings(own, max_examples=fewer)  # type: ignore[union-attr]  # there is no other way
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Write the names of failed tests where `.ci/run` asks for them; workers leave it to the run."""
-    path = os.environ.get("HORNBOOK_FAILED")
-    if path and report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(report.nodeid) + "\n")
