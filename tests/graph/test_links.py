@@ -264,3 +264,25 @@ def test_what_lies_in_a_submodule_is_another_repository_s(tmp_path: Path) -> Non
     assert list(bound(answer)) == ["AGENTS.md"]
     with Workspace.open(root) as work, pytest.raises(UsageError, match="--root library"):
         work.why(["library/a.go"])
+
+
+@pytest.mark.parametrize("in_git", [True, False])
+def test_no_link_and_no_include_leads_to_a_secret(tmp_path: Path, *, in_git: bool) -> None:
+    if in_git:  # where git was told to ignore nothing
+        lay(tmp_path, {".hornbook/.gitignore": "/store/\n/objects/\n"}, {})
+    secrets = (".hornbook/secret", ".hornbook/tokens", ".hornbook/canaries/x.md")
+    write(tmp_path, {each: "SECRET\n" for each in secrets})
+    write(tmp_path, {"CLAUDE.md": MUST + "".join(f"@{each}\n" for each in secrets)})
+    rules = tmp_path / ".cursor/rules"
+    rules.mkdir(parents=True)
+    (rules / "a.mdc").symlink_to("../../.hornbook/secret")
+    (rules / "b").symlink_to("../../.hornbook/canaries")
+    (tmp_path / ".hornbook/sources/docs/sops").mkdir(parents=True)
+    (tmp_path / ".hornbook/sources/docs/sops/c.md").symlink_to("../../../secret")
+    with Workspace.open(tmp_path) as work:
+        problems = work.ingest().problems
+        assert b"SECRET" not in work.export("nquads")
+    told = {(each.path, each.code) for each in problems}
+    assert ("CLAUDE.md", "broken_include") in told
+    assert (".cursor/rules/a.mdc", "broken_link") in told
+    assert (".hornbook/sources/docs/sops/c.md", "broken_link") in told

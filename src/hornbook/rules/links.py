@@ -3,7 +3,8 @@
 A link is followed as a file system does it, name by name, with chains of links and links in the
 middle of a path. What a commit could not hold is treated as not there on disk either, so that both
 trees give the same answers: git's own folder, what lies in another repository (a submodule), a
-name in another case, an absolute target, which means another place on every machine.
+name in another case, an absolute target, which means another place on every machine, and our own
+secrets, which a rule that somebody proposes must not bring into a graph or a prompt.
 """
 
 import os
@@ -14,6 +15,8 @@ from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from hornbook.settings.places import Places
 
 MOST_LINKS = 40
 """How many links are followed for one path, as Linux does it."""
@@ -187,12 +190,14 @@ class DiskTree:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        secrets = (os.path.relpath(each, root) for each in Places(root).secrets)
+        self._secrets = frozenset(Path(each).as_posix() for each in secrets)
         self._names = lru_cache(maxsize=1024)(self._listed)
 
     def kind(self, path: str) -> PathKind:
         """What lies at the path."""
         folder, _, name = path.rpartition("/")
-        if name == ".git" or name not in self._names(folder):
+        if name == ".git" or path in self._secrets or name not in self._names(folder):
             return PathKind.NOTHING
         try:
             mode = os.lstat(f"{self._root}/{path}").st_mode
