@@ -103,6 +103,32 @@ def test_a_name_is_taken_once(root: Path) -> None:
     assert isinstance(cli(root, "token", "new", "x", "--for", "boss").exception, UsageError)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--repositories", ""),
+        ("--repositories", ","),
+        ("--repositories", "acme shop"),
+        ("--for", "human:ann smith"),
+        ("--for", "human:ann\texpires=never"),
+    ],
+)
+def test_what_would_be_read_otherwise_than_it_was_meant_is_refused(
+    root: Path, asked: tuple[str, ...]
+) -> None:
+    assert isinstance(cli(root, "token", "new", "x", *asked).exception, UsageError)
+    assert not (root / ".hornbook/tokens").exists()
+
+
+def test_a_line_that_names_no_repository_is_good_for_none(root: Path) -> None:
+    path = root / ".hornbook/tokens"
+    path.parent.mkdir()
+    path.write_text(f"ci read sha256:{'0' * 64} repositories=,\n")
+    path.chmod(0o600)
+    with pytest.raises(ConfigError, match="repositories"):
+        load_tokens(path, {})
+
+
 def test_a_token_for_a_person_needs_a_person_at_the_command_line(root: Path) -> None:
     asked = ("token", "new", "ann", "--for", "human:ann@example.org", "--scopes", "answer")
     refused = cli(root, *asked, HORNBOOK_ROLE="developer")

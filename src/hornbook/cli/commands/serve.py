@@ -228,12 +228,14 @@ def new_command(
     from hornbook.serve.access.tokens import Token, expiry, make_token, read_globs, scopes_for
 
     moment = datetime.now(UTC)
-    globs = tuple(each for text in repositories for each in text.split(",") if each)
-    if made_for and named(made_for, Via.TOKEN) is None:
-        raise UsageError(f"--for {made_for}: write human:NAME, ci:NAME or agent:NAME.")
+    in_one_word = len(made_for.split()) == 1
+    if made_for and not (in_one_word and named(made_for, Via.TOKEN)):
+        raise UsageError(
+            f"--for {made_for}: write human:NAME, ci:NAME or agent:NAME, without spaces."
+        )
     try:
         allowed = scopes_for(",".join(scopes) or "read", made_for)
-        read_globs(globs)
+        globs = read_globs(",".join(repositories)) if repositories else ()
     except ValueError as problem:
         raise UsageError(f"{problem}.") from problem
     ends = None if expires == "never" else expiry(expires, moment)

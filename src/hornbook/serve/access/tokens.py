@@ -182,8 +182,7 @@ def _more(parts: list[str]) -> tuple[str, tuple[str, ...], str | None]:
         raise ValueError(
             f"it is made for {acts_for!r}: write for=human:NAME, for=ci:NAME or for=agent:NAME"
         )
-    globs = tuple(filter(None, said.get("repositories", "").split(",")))
-    read_globs(globs)
+    globs = read_globs(said["repositories"]) if "repositories" in said else ()
     return acts_for, globs, _moment(said["expires"]) if "expires" in said else None
 
 
@@ -200,17 +199,20 @@ def read_scopes(text: str) -> frozenset[AccessScope]:
         raise ValueError(f"the scope is {text!r}: write some of {known}, or {WRITE}") from problem
 
 
-def read_globs(globs: tuple[str, ...]) -> None:
-    """Say whether these are globs of repositories.
+def read_globs(text: str) -> tuple[str, ...]:
+    """The globs of repositories that a text names, with commas between.
 
     Raises:
-        ValueError: They are none.
+        ValueError: One is no glob, or there is none: a token for no repository is not for all.
     """
-    if globs:
-        try:
-            parse_set(globs)
-        except BadGlob as problem:
-            raise ValueError(f"repositories: {problem}") from problem
+    globs = tuple(filter(None, text.split(",")))
+    if not globs or text != "".join(text.split()):
+        raise ValueError(f"repositories={text}: write globs with commas between, without spaces")
+    try:
+        parse_set(globs)
+    except BadGlob as problem:
+        raise ValueError(f"repositories: {problem}") from problem
+    return globs
 
 
 def _moment(text: str) -> str:
