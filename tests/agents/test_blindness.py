@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbook import Workspace
-from hornbook.agents.rule_leaks import RUN, RuleTexts, blindness
+from hornbook.agents.rule_leaks import RUN, Blindness, RuleTexts, in_files
 from hornbook.commits.worktrees import prepare
 from hornbook.rules.document_reader import is_rule_file
 from hornbook.settings.settings import Sight
@@ -49,6 +49,11 @@ def rules(root: Path) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): path.read_text() for path in found}
 
 
+def told_below(folder: Path, texts: dict[str, str]) -> Blindness:
+    """What the files below a folder tell of rules."""
+    return in_files(RuleTexts(texts), folder, is_host_file=is_rule_file)
+
+
 def test_a_worktree_and_the_developers_prompt_hold_no_rule(root: Path) -> None:
     texts = rules(root)
     assert len(texts) == 4
@@ -57,13 +62,12 @@ def test_a_worktree_and_the_developers_prompt_hold_no_rule(root: Path) -> None:
         work.ingest()
         context = work.develop_packet(["handlers/user.go"], description="Load users").context
     assert context.text is not None
-    found = blindness(texts, {"prompt": context.text}, tree.path, is_host_file=is_rule_file)
-    assert found.is_blind
-    assert found.host_files == ("AGENTS.md",)
+    assert not list(RuleTexts(texts).leaks("prompt", context.text))
+    assert told_below(tree.path, texts) == Blindness((), ("AGENTS.md",))
 
 
 def test_the_users_own_work_tree_is_not_blind(root: Path) -> None:
-    found = blindness(rules(root), {}, root, is_host_file=lambda path: path == "AGENTS.md")
+    found = in_files(RuleTexts(rules(root)), root, is_host_file=lambda path: path == "AGENTS.md")
     assert {leak.rule_id for leak in found.leaks} == set(rules(root)) - {"AGENTS.md"}
 
 
@@ -73,7 +77,7 @@ def test_the_users_own_work_tree_is_not_blind(root: Path) -> None:
 def test_a_rule_in_any_file_is_a_leak(root: Path, place: str) -> None:
     tree = prepare(root, "p", "1", "main")
     write(tree.path, {place: f"\0\1{'x' * 13}{RULE}"})
-    (leak,) = blindness(rules(root), {}, tree.path, is_host_file=is_rule_file).leaks
+    (leak,) = told_below(tree.path, rules(root)).leaks
     assert (leak.where, leak.text) == (place, RULE)
 
 
@@ -82,16 +86,13 @@ def test_a_rule_behind_a_link_is_a_leak(root: Path) -> None:
     (tree.path / "out").symlink_to(root / ".semspec", target_is_directory=True)
     (tree.path / "loop").symlink_to(tree.path, target_is_directory=True)
     (tree.path / "dangling").symlink_to("nowhere")
-    found = blindness(rules(root), {}, tree.path, is_host_file=lambda _: False)
+    found = in_files(RuleTexts(rules(root)), tree.path, is_host_file=lambda _: False)
     assert "out/sources/docs/sops/error-handling.md" in {leak.where for leak in found.leaks}
 
 
-def test_a_rule_in_a_prompt_is_a_leak(tmp_path: Path) -> None:
-    found = blindness(
-        {"r": ERROR_HANDLING}, {"prompt": f"Fix it. {RULE}"}, tmp_path, is_host_file=is_rule_file
-    )
-    assert [(leak.where, leak.rule_id) for leak in found.leaks] == [("prompt", "r")]
-    assert not found.is_blind
+def test_a_rule_in_a_prompt_is_a_leak() -> None:
+    (leak,) = RuleTexts({"r": ERROR_HANDLING}).leaks("prompt", f"Fix it. {RULE}")
+    assert (leak.where, leak.rule_id) == ("prompt", "r")
 
 
 def test_a_ruler_is_no_rule(tmp_path: Path) -> None:

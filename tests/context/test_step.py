@@ -8,7 +8,7 @@ from hornbook.context.developer_context import Development, FileText, assemble_d
 from hornbook.context.prompt import Outcome, Unit
 from hornbook.context.step_parts import StepOutput, StepView, names_one_of
 from hornbook.context.templates.roles import StepTemplate
-from hornbook.context.templates.template import require_template
+from hornbook.context.templates.template import load_template
 from hornbook.text.tokens import counter
 from tests.kit.workspaces import with_the_example_sop, write
 
@@ -21,11 +21,13 @@ def view(*files: str, loop: str = "", **given: str) -> StepView:
     d = "<description>d</description>"
     step = f'<task type="atomic">{d}<context_management>{block}</context_management></task>'
     around = f'<task type="sequential">{d}<context_management>{loop}</context_management></task>'
-    made = [
-        StepTemplate(name, f"{name}.xml", "0", require_template(text, name))
-        for name, text in (("developer", step), ("loop", around))
-    ]
-    return StepView(made[0], made[1], files)
+    return StepView(_template("developer", step), _template("loop", around), files)
+
+
+def _template(name: str, text: str) -> StepTemplate:
+    template = load_template(text).template
+    assert template is not None
+    return StepTemplate(name, f"{name}.xml", "0", template)
 
 
 UNITS = (Unit("a", "1", "See `src/a.py`.\n"), Unit("b", "1", "Look into src/lib/ first.\n"))

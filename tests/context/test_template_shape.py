@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbook.context.templates.context_settings import SUBTYPES, Operator, effective
-from hornbook.context.templates.roles import SHIPPED, shipped_template
+from hornbook.context.templates.roles import SHIPPED, shipped_templates
 from hornbook.context.templates.template import (
     CHILD_TASKS,
     NAME_PATTERN,
@@ -181,7 +181,7 @@ def test_every_shipped_template_is_valid_without_a_warning(file: Path) -> None:
 
 
 def test_the_shipped_operators_keep_developer_and_reviewer_apart() -> None:
-    assert {name: shipped_template(name).operator for name in SHIPPED} == {
+    assert {name: shipped_templates()[name].template.operator for name in SHIPPED} == {
         "loop": Operator.SEQUENTIAL,
         "developer": Operator.ATOMIC,
         "gates": Operator.SCRIPT,
@@ -190,16 +190,16 @@ def test_the_shipped_operators_keep_developer_and_reviewer_apart() -> None:
     }
     assert {file.stem for file in FOLDER.glob("*.xml")} == set(SHIPPED)
     for name in SHIPPED:
-        template = shipped_template(name)
+        template = shipped_templates()[name].template
         for _, task in (("", template), *template.descendants()):
             assert task.settings == effective(task.operator, {}).effective
 
 
 def test_the_steps_of_the_loop_are_the_templates_of_their_roles() -> None:
-    steps = shipped_template("loop").children
+    steps = shipped_templates()["loop"].template.children
     assert [step.role for step in steps] == ["developer", "gates", "reviewer"]
     for step in steps:
-        template = shipped_template(str(step.role))
+        template = shipped_templates()[str(step.role)].template
         assert (step.role, step.operator, step.settings, step.description) == (
             template.role,
             template.operator,
@@ -209,7 +209,7 @@ def test_the_steps_of_the_loop_are_the_templates_of_their_roles() -> None:
 
 
 def test_the_developer_is_not_told_the_rules() -> None:
-    developer = shipped_template("developer")
+    developer = shipped_templates()["developer"].template
     assert [each.name for each in developer.inputs] == [
         "plan",
         "task",

@@ -77,7 +77,7 @@ def test_a_reserve_may_be_a_share_of_the_window(root: Path) -> None:
         },
     )
     with Workspace.open(root) as work:
-        assert work.settings.reserve_tokens == 5000
+        assert work.settings.reserve_of(work.settings.window) == 5000
 
 
 def test_what_nobody_can_enforce_is_listed_with_the_reason(root: Path) -> None:

@@ -3,7 +3,7 @@
 import os
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -37,11 +37,6 @@ class Blindness:
     leaks: tuple[Leak, ...]
     host_files: tuple[str, ...]
     unread: tuple[str, ...] = ()
-
-    @property
-    def is_blind(self) -> bool:
-        """Whether there is no leak, and nothing that could not be looked at."""
-        return not self.leaks and not self.unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,20 +163,6 @@ def _says_something(run: str) -> bool:
         sum(map(str.isalnum, run[place : place + RUN])) >= _FEWEST_LETTERS
         for place in range(len(run) - RUN + 1)
     )
-
-
-def blindness(
-    rules: Mapping[str, str],
-    prompts: Mapping[str, str],
-    folder: Path,
-    *,
-    is_host_file: Callable[[str], bool],
-) -> Blindness:
-    """What prompts and every file below a folder tell of the rules, links followed."""
-    known = RuleTexts(rules)
-    leaks = [leak for name, text in sorted(prompts.items()) for leak in known.leaks(name, text)]
-    found = in_files(known, folder, is_host_file=is_host_file)
-    return replace(found, leaks=(*leaks, *found.leaks))
 
 
 def in_files(

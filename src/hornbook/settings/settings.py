@@ -466,11 +466,6 @@ class Settings:
         return place_of(self.places, key)
 
     @property
-    def reserve_tokens(self) -> int:
-        """The room for rules in tokens, in the reviewing model's window."""
-        return self.reserve_of(self.window)
-
-    @property
     def starts(self) -> tuple[str, ...]:
         """The configured sources as paths relative to the root; "" is the root itself."""
         cleaned = (PurePosixPath(source.lstrip("/")).as_posix() for source in self.sources)

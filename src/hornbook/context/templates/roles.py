@@ -212,16 +212,6 @@ def shipped_templates() -> StepTemplates:
     return _loaded({})
 
 
-@cache
-def shipped_template(name: str) -> TaskTemplate:
-    """One of the `SHIPPED` templates.
-
-    Raises:
-        FileNotFoundError: None has that name.
-    """
-    return _read(name, _shipped_text(name), f"{name}.xml").template
-
-
 def _shipped_text(name: str) -> bytes:
     return (PACKAGE / "context/templates" / f"{name}.xml").read_bytes()
 

@@ -28,7 +28,6 @@ from hornbook.context.templates.context_settings import (
     remedy,
 )
 from hornbook.context.templates.safe_xml import WHITESPACE, Element, read_xml
-from hornbook.errors import ConfigError
 from hornbook.located import Refusal
 
 NAME_PATTERN = "[a-z][a-z0-9_-]*"
@@ -316,18 +315,6 @@ def load_template(
     errors = tuple(chain.from_iterable(each.errors() for each in tasks))
     warnings = tuple(chain.from_iterable(each.warnings() for each in tasks))
     return LoadedTemplate(None if errors else _built(task), task.operator, errors, warnings)
-
-
-def require_template(data: bytes | str, origin: str) -> TaskTemplate:
-    """The template in a text that was read from `origin`.
-
-    Raises:
-        ConfigError: It has errors; carries all of them, each with its line.
-    """
-    loaded = load_template(data)
-    if loaded.template is None:
-        raise ConfigError([f"{origin}, line {each.line}: {each.message}" for each in loaded.errors])
-    return loaded.template
 
 
 def _refused(error: TemplateFinding) -> LoadedTemplate:

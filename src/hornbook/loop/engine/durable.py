@@ -53,8 +53,6 @@ LAST_WORDS = 5.0
 _TIMED = (_sys_db, _context, _enqueue_options)
 """The modules of DBOS that say until when something waits."""
 
-QueuedLeg = WorkflowStatus
-"""A leg as DBOS has it: who owns it, in which queue, and how it stands."""
 Leg = Callable[[str, int, str, float], dict[str, object]]
 """Takes a run, the number of the leg, what it begins with, and seconds spent so far."""
 

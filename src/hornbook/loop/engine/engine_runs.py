@@ -146,13 +146,6 @@ class EngineRuns:
         """The runs that belong to a plan, in the order in which they were entered."""
         return self._select(RUNS.c.plan == plan)
 
-    def of_workflows(self, workflows: Iterable[str]) -> list[EngineRun]:
-        """The runs whose current leg is one of these."""
-        wanted = set(workflows)
-        names = {name.rpartition("/")[2].rpartition("~")[0] for name in wanted}
-        found = self._select(RUNS.c.run.in_(names)) if names else []
-        return [each for each in found if each.workflow in wanted]
-
     def in_phases(self, phases: Iterable[RunPhase]) -> list[EngineRun]:
         """All runs in one of these phases."""
         return self._select(RUNS.c.phase.in_(sorted(phases)))

@@ -75,11 +75,6 @@ class Execution:
     """Whether all that was asked for is approved, by whatever route it came to that."""
 
     @property
-    def given_up(self) -> tuple[EngineRun, ...]:
-        """The runs that failed so that not even an event could say it."""
-        return tuple(each.run for each in self.runs if _is_given_up(each.run))
-
-    @property
     def asking(self) -> tuple[EngineRun, ...]:
         """The runs that a person has to answer; not those that wait for such a run."""
         found = [each.run for each in self.runs if each.run.phase is RunPhase.ASKING]

@@ -6,8 +6,6 @@ from functools import partial
 from itertools import islice
 from posixpath import normpath
 
-from hornbook.rules.code.file import CodeFile
-
 Follower = Callable[[str, str], Iterable[str]]
 """From a file's path and one of its references to the paths that the reference means."""
 
@@ -322,35 +320,3 @@ _FOLLOWERS: dict[str, Callable[[frozenset[str], Mapping[str, str]], Follower]] =
     "java": lambda known, _: java_follower(known),
     "rust": lambda known, _: rust_follower(known),
 }
-
-
-def resolve_imports(
-    files: Iterable[CodeFile],
-    known_paths: Iterable[str],
-    *,
-    go_modules: Mapping[str, str] | None = None,
-) -> dict[str, tuple[str, ...]]:
-    """The known files that each file imports, sorted; a file that imports none has an empty tuple.
-
-    `go_modules` are the texts of the `go.mod` files by their paths; without them no Go import can
-    be told from a foreign one.
-    """
-    imports = Imports(known_paths, go_modules)
-    edges: dict[str, tuple[str, ...]] = {}
-    for file in sorted(files, key=lambda each: each.path):
-        targets = {
-            target
-            for reference in file.imports
-            for target in imports.targets(file.language, file.path, reference)
-        }
-        edges[file.path] = tuple(sorted(targets))
-    return edges
-
-
-def importers(edges: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-    """The same edges backwards: for each imported file those that import it, sorted."""
-    backwards: dict[str, list[str]] = {}
-    for source in sorted(edges):
-        for target in edges[source]:
-            backwards.setdefault(target, []).append(source)
-    return {target: tuple(backwards[target]) for target in sorted(backwards)}
