@@ -271,7 +271,7 @@ def test_no_link_and_no_include_leads_to_a_secret(tmp_path: Path, *, in_git: boo
     if in_git:  # where git was told to ignore nothing
         lay(tmp_path, {".hornbook/.gitignore": "/store/\n/objects/\n"}, {})
     secrets = (".hornbook/secret", ".hornbook/tokens", ".hornbook/canaries/x.md")
-    write(tmp_path, {each: "SECRET\n" for each in secrets})
+    write(tmp_path, dict.fromkeys(secrets, "SECRET\n"))
     write(tmp_path, {"CLAUDE.md": MUST + "".join(f"@{each}\n" for each in secrets)})
     rules = tmp_path / ".cursor/rules"
     rules.mkdir(parents=True)
