@@ -1,7 +1,7 @@
 """A small shop with rules and a plan, served until Ctrl-C: `python -m tests.demo --port 8765`.
 
 Beside the server a plan is carried out by the agent without a model: its first work is rejected and
-mended, and a later task waits for a person.
+mended, a later task waits for a person, and the last one goes on for as long as you look.
 """
 
 import argparse
@@ -34,6 +34,15 @@ def _written(name: str, code: str, test: str) -> list[dict[str, dict[str, str]]]
     """The operations that write a module of the shop and its test."""
     files = {f"shop/{name}.py": code, f"tests/test_{name}.py": test}
     return [{"write": {"path": path, "text": text}} for path, text in files.items()]
+
+
+def _developed(
+    task: str, attempt: int, work: list[dict[str, dict[str, str]]], cost: float
+) -> dict[str, object]:
+    """What a developer does at an attempt, prints about it, and says that it cost."""
+    paths = [each["write"]["path"] for each in work]
+    told = [f"writing {path}" for path in paths]
+    return {"task": task, "attempt": attempt, "do": work, "prints": told, "cost": cost}
 
 
 FILES = {
@@ -90,11 +99,21 @@ TEST_OF_RECEIPT = (
     "from shop.receipt import receipt\n\n\n"
     'def test_cents_have_two_digits() -> None:\n    assert receipt(105) == "1.05"\n'
 )
+GIFT = (
+    '"""Gifts at half the price."""\n\n\ndef gift(cents: int) -> int:\n'
+    '    """What a gift costs."""\n    return cents // 2\n'
+)
+TEST_OF_GIFT = (
+    "from shop.gift import gift\n\n\n"
+    "def test_a_gift_is_half_price() -> None:\n    assert gift(100) == 50\n"
+)
 SCRIPT = {
     "developer": [
-        {"task": "1", "attempt": 1, "do": _written("discount", SWALLOWED, TEST)},
-        {"task": "1", "do": _written("discount", MENDED, TEST)},
-        {"task": "2", "do": _written("receipt", RECEIPT, TEST_OF_RECEIPT)},
+        _developed("1", 1, _written("discount", SWALLOWED, TEST), 0.041),
+        _developed("1", 2, _written("discount", MENDED, TEST), 0.037),
+        _developed("2", 1, _written("receipt", RECEIPT, TEST_OF_RECEIPT), 0.029),
+        _developed("3", 1, _written("gift", GIFT, TEST_OF_GIFT), 0.033),
+        {"task": "3", "hang": True, "prints": ["reading shop/gift.py", "half a cent: up or down?"]},
     ],
     "reviewer": [
         {
@@ -103,8 +122,18 @@ SCRIPT = {
             "verdict": "fixable",
             "violated": ["source.doc.sops.python-errors"],
             "feedback": "A wrong percentage is swallowed: raise an error that names it.",
+            "cost": 0.062,
         },
-        {"task": "2", "confidence": 0.5},
+        {"task": "2", "confidence": 0.5, "cost": 0.058},
+        {
+            "task": "3",
+            "attempt": 1,
+            "verdict": "fixable",
+            "violated": ["source.doc.sops.agents-agents"],
+            "feedback": "Half a cent is lost with odd prices: round up, and say so.",
+            "cost": 0.055,
+        },
+        {"cost": 0.06},
     ],
 }
 PLAN = """\
@@ -126,6 +155,9 @@ Success criteria:
 2. Print a receipt
    - Files: `shop/receipt.py` (new), `tests/test_receipt.py` (new)
    - Criteria: 105 cents are shown as 1.05
+3. Sell gifts at half the price
+   - Files: `shop/gift.py` (new), `tests/test_gift.py` (new)
+   - Criteria: a gift of 100 cents costs 50
 
 ## Constraints
 - IN: shop/**, tests/**
@@ -265,7 +297,8 @@ def run(port: int, *, once: bool) -> None:
     """Make the workspace, serve it, and stay until Ctrl-C, or ask once and end."""
     refuse_taken(port)
     with tempfile.TemporaryDirectory(prefix="hornbook-demo-") as folder:
-        root = Path(folder).resolve()
+        root = Path(folder).resolve() / "shop"
+        root.mkdir()
         make_workspace(root)
         subprocess.run(hornbook(root, "ingest"), check=True)
         with served(root, port) as address:

@@ -97,6 +97,21 @@ def reviewed(root: Path, head: str, script: str) -> Judgement:
 DEFAULT = "developer: []\n"
 
 
+def test_it_prints_into_a_log_and_says_what_a_call_cost(root: Path) -> None:
+    script = "reviewer:\n  - {answer: Seen., prints: [reading, done], cost: 0.25}\n"
+    told: list[Mapping[str, object]] = []
+    agent = scripted(script, root.parent / "state")
+    answer = agent.work(assignment(root, role=Role.REVIEWER), told.append)
+    assert (answer.usage.cost, answer.usage.currency) == (0.25, "USD")
+    assert Path(str(told[0]["log"])).read_text() == "reading\ndone\n"
+
+
+def test_one_that_hangs_ends_with_its_run(root: Path) -> None:
+    agent = scripted("developer:\n  - hang: true\n", root.parent / "state")
+    answer = ask(agent, assignment(root, is_over=lambda: True))
+    assert answer.error == "its run was ended, and so was it."
+
+
 def test_without_a_script_work_has_tests_and_is_approved_with_true_evidence(root: Path) -> None:
     head = developed(root, DEFAULT, ("handlers/user.go", "handlers/old.go", "docs/notes.md"))
     names = git(root, "diff", "--name-only", "main", head).splitlines()

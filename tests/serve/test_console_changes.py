@@ -85,7 +85,7 @@ def test_a_change_shows_every_file_with_the_rules_that_bind_it_and_why(page: Pag
 
 def test_a_packet_is_told_complete_with_its_parts_against_the_window(page: Page) -> None:
     assert "Packet for a reviewer complete" in page.text
-    assert "the room for rules, 3,000, as BASE's .hornbook/config.yaml says" in page.text
+    assert "the room for rules, 3,000 tokens, as BASE's .hornbook/config.yaml says" in page.text
     parts = page.answer.text.partition("<th>Part</th>")[2].partition("</table>")[0]
     assert all(f">{name}<" in parts for name in ("rules", "signatures", "diff"))
     assert "svg" in {tag for tag, _ in page.elements}
@@ -98,7 +98,7 @@ def test_a_packet_that_is_refused_says_why_and_what_to_do(browser: TestClient, r
     refused = page_of(browser, f"/changes/{base}..{head}")
     assert "No reviewer is handed this change as it is" in refused.text
     assert "20 are reserved" in refused.text
-    assert "Of a packet that is refused only the rules are counted" in refused.text
+    assert "of a packet that is refused only the rules are counted" in refused.text
 
 
 def test_a_recorded_review_leads_from_each_citation_to_its_line(page: Page) -> None:

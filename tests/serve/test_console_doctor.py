@@ -105,7 +105,7 @@ def test_a_draft_is_judged_beside_the_rules_as_they_are(browser: TestClient, roo
     finally:
         rule.write_text(before)
     assert "otherwise" in page.text
-    assert "+ source.doc.sops.dead" in page.text
+    assert "+ Dead" in page.text
     assert "complete 2 rules" in page.text
 
 

@@ -22,6 +22,7 @@ from tests.kit.console_pages import page_of, send, sign_in
 from tests.kit.fakes import reviews, writes
 from tests.kit.loops import BROKEN, GREET, PLAN, Stage, repository
 from tests.kit.servers import client
+from tests.kit.workspaces import write
 
 RUN, PAGE = "run-1", "/runs/run-1"
 BOT = Principal("token:ci", PrincipalKind.TOKEN, Via.TOKEN)
@@ -69,6 +70,18 @@ def test_a_red_base_is_shown_with_what_its_gates_printed(tmp_path: Path) -> None
         page = page_of(browser, "/")
     assert "these gates are red: check" in page.text
     assert "broken: src/old.py" in page.text
+
+
+def test_the_inbox_lists_rules_that_no_review_can_hold(asking: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(asking, tmp_path / "root"))
+    write(root, {"AGENTS.md": "# Much\n\n" + "It MUST be told in full.\n" * 9000})
+    with Workspace.open(root) as work:
+        work.ingest()
+    with client(root, named=False) as browser:
+        page = page_of(browser, "/")
+    assert "Needs a person 2" in page.text
+    assert "Rules that alone are larger than the room of 30,000 tokens" in page.text
+    assert "/rules/source.doc.sops.agents-agents" in page.links()
 
 
 def test_only_a_person_answers_and_the_answer_is_theirs(asking: Path, browser: TestClient) -> None:
@@ -132,6 +145,26 @@ def test_a_run_that_was_answered_and_that_nobody_takes_up_is_told_as_that(
             page = page_of(browser, place)
             assert "Nobody works on it now: no machine works for its repository" in page.text
             assert "/plans/hello" in page.links()
+
+
+def test_the_run_of_a_plan_shows_its_tasks_and_is_worked_on_while_one_is(tmp_path: Path) -> None:
+    root = repository(tmp_path / "root")
+    broken = [writes({"src/greet.py": f"{BROKEN}# {number}\n"}) for number in range(3)]
+    assert Stage(root, developer=broken).go(task=None).status == "asking"
+    with Workspace.open(root) as work, work.run_book() as book:
+        (task,) = (row for row in book.rows() if row.task)
+        work.answer(task.id, "return", text="Mend the greeting.")
+        places, settings = work.places, work.settings
+    name = repository_of(places, settings)
+    engine = connect(database_url(places.state, ""), name)
+    EngineRuns(engine, name).add([Request(RUN, "hello", None)])
+    disconnect(engine)
+    with client(root, named=False) as browser:
+        page = page_of(browser, PAGE)
+    assert "All of hello running" in page.text
+    assert "Its tasks 1" in page.text
+    assert f"/runs/{task.id}" in page.links()
+    assert "Nobody works on it now" not in page.text
 
 
 def test_a_run_is_shown_over_time_with_attempts_and_contexts(approved: Path) -> None:

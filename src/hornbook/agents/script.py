@@ -61,6 +61,8 @@ class Act:
     confidence: float = 0.9
     violated: tuple[str, ...] = ()
     defect: str | None = None
+    cost: float | None = None
+    prints: tuple[str, ...] = ()
 
     def fits(self, task: str, attempt: int) -> bool:
         """Whether it is for this task and attempt."""
@@ -135,6 +137,8 @@ KEYS = (
     "confidence",
     "violated",
     "defect",
+    "cost",
+    "prints",
 )
 
 
@@ -166,6 +170,8 @@ def _act(entry: object, where: str, problems: list[str]) -> Act:
         confidence=values.number("confidence") if "confidence" in entry else 0.9,
         violated=values.texts("violated"),
         defect=values.one_of("defect", DEFECTS),
+        cost=values.number("cost") if "cost" in entry else None,
+        prints=values.texts("prints"),
     )
 
 

@@ -5,8 +5,9 @@ import os
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
@@ -21,6 +22,8 @@ _SHOWN_ONLY = re.compile(r"it is not answered here\.\n\[begin (\S.*) \S+\]$", re
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _NUMBERED = re.compile(r"\d*(?=\+)")
 _SHORTEST = 8
+_LOOK = 0.2
+"""Seconds after which one that hangs looks whether its run is over."""
 _IN_VIEW = 20
 _MOST_PIECES = 5
 _MOST_FILES = 20
@@ -321,7 +324,9 @@ class ScriptedAgent:
         """
         act = self.script.act(assignment.role, assignment.task_id, assignment.attempt)
         asked = self._count(assignment)
-        record({"kind": "agent.started", "agent": self.name, "role": assignment.role.value})
+        log = self._printed(act, assignment)
+        started = {"kind": "agent.started", "agent": self.name, "role": assignment.role.value}
+        record(started | ({"log": str(log)} if log else {}))
         dies = act.die if asked <= act.times else None
         if act.rate_limit is not None and asked <= act.times:
             said = f"rate limited, for the {asked}. time of {act.times}: try again later."
@@ -333,19 +338,34 @@ class ScriptedAgent:
         answer = self._answer(act, assignment)
         if dies:
             return _die(dies)
+        if act.cost is not None:
+            usage = replace(answer.usage, cost=act.cost, currency="USD")
+            answer = replace(answer, usage=usage)
         record({"kind": "agent.ended", "agent": self.name, "problems": []})
         return answer
 
     def _count(self, assignment: Assignment) -> int:
         """How often this attempt was asked for, this time included; kept on disk."""
-        digest = sha256(f"{assignment.role} {assignment.key}".encode()).hexdigest()[:24]
-        path = self.state / f"{digest}.asked"
+        path = self._place(assignment, "asked")
         self.state.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="ascii") as log:
             log.write(".")
             log.flush()
             os.fsync(log.fileno())
         return path.stat().st_size
+
+    def _printed(self, act: Act, assignment: Assignment) -> Path | None:
+        """Where what the agent prints stands; None if it prints nothing."""
+        if not act.prints:
+            return None
+        path = self._place(assignment, "out")
+        path.write_text("".join(f"{line}\n" for line in act.prints), encoding="utf-8")
+        return path
+
+    def _place(self, assignment: Assignment, what: str) -> Path:
+        """A file about one attempt's assignment."""
+        digest = sha256(f"{assignment.role} {assignment.key}".encode()).hexdigest()[:24]
+        return self.state / f"{digest}.{what}"
 
     def _answer(self, act: Act, assignment: Assignment) -> Answer:
         if assignment.role is Role.DEVELOPER:
@@ -423,5 +443,9 @@ def _die(how: str) -> Answer:
 def _hang(assignment: Assignment) -> Answer:
     """Do nothing until the time is up, which is what the loop sees of a command that hangs."""
     seconds = assignment.limits.seconds
-    threading.Event().wait(seconds)
+    until, nothing = time.monotonic() + seconds, threading.Event()
+    while (left := until - time.monotonic()) > 0:
+        if assignment.is_over():
+            return Answer(error="its run was ended, and so was it.")
+        nothing.wait(min(left, _LOOK))
     return Answer(error=f"not done after {seconds} s: it was ended with all that it had started.")

@@ -234,6 +234,16 @@ class RunBook:
         line = self.line(run_id)
         return next(row for row in self.rows(line.plan) if row.id == line.id)
 
+    def begun_by(self, run_id: str) -> "list[RunRow]":
+        """The runs that a run began, and these, at a glance, the youngest first.
+
+        Raises:
+            NotFound: There is none with this id.
+        """
+        log, run = self._run_of(run_id)
+        family = frozenset(_family(run.id, log.events(run.plan))) - {run.id}
+        return [row for row in self.rows(run.plan) if row.id in family]
+
     def report(self, run_id: str) -> RunReport:
         """One run, with everything that a person wants to know of it.
 

@@ -191,6 +191,11 @@ class View:
         """Whether whoever looks may do something, so that a form for it is shown."""
         return bool(self.asked_by.session) and (self.asked_by.caller or NOBODY).may(scope)
 
+    def rule_title(self, rule_id: str) -> str:
+        """What a rule is called; its id if it is not known any more."""
+        entry = self.work.snapshot().by_id.get(rule_id)
+        return entry.title if entry is not None and entry.title else rule_id
+
     def page(self, template: str, *, status: int = 200, **facts: object) -> HTMLResponse:
         """The page; it says which version of the graph it is from, and since when that is."""
         return self.console.page(
@@ -201,6 +206,7 @@ class View:
                 "version": self.work.snapshot().version,
                 "since": self.work.published_at(),
                 "may": self.may,
+                "rule_title": self.rule_title,
                 **facts,
             },
         )

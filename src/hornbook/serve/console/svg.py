@@ -28,11 +28,12 @@ def element(name: str, *inside: Markup | str, **attributes: Attribute) -> Markup
 
 
 def drawing(
-    width: float, height: float, title: str, *inside: Markup, leads: bool = False
+    width: float, height: float, title: str, *inside: Markup, leads: bool = False, bar: bool = False
 ) -> Markup:
     """A whole drawing, as wide as its place at most; `title` says what it shows.
 
-    `leads` says that there are links in it, which a picture as such has none of.
+    `leads` says that there are links in it, which a picture as such has none of. A `bar` is as wide
+    as its place always, and stretched to it: there is no text in it.
     """
     return element(
         "svg",
@@ -44,7 +45,8 @@ def drawing(
         height=height,
         role="group" if leads else "img",
         aria_label=title,
-        class_="drawing",
+        preserveAspectRatio="none" if bar else None,
+        class_="drawing bar" if bar else "drawing",
     )
 
 

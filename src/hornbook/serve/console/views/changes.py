@@ -32,10 +32,12 @@ from hornbook.serve.console.list_pages import ShownPart, part_of
 from hornbook.serve.console.packet_files import ARCHIVE, packet_files
 from hornbook.serve.console.patches import PatchLine, read_patch
 from hornbook.serve.console.svg import box, drawing, line
-from hornbook.serve.console.views.files import RESERVE_FROM
+from hornbook.serve.console.views.files import BAR_WIDTH, RESERVE_FROM, rules_bar
 from hornbook.serve.http.problems import HttpRefusal
 
 FILES, RULES, LINES, ENTRIES, LISTED = 50, 12, 300, 40, 100
+HEAVIEST = 5
+"""Rules that are named where all of them do not fit."""
 RECENT = 20
 
 router = APIRouter(include_in_schema=False)
@@ -170,8 +172,9 @@ def _page(
         archive=ARCHIVE,
         kept=files.kept(view.work.places),
         left_out=part_of(packet.context.left_out, view.query, LISTED, "left-out"),
-        parts_of=_parts(packet.context, sum(each.tokens for each in rules)),
-        bar=budget_bar(packet.context, sum(each.tokens for each in rules)),
+        parts_of=_parts(packet.context),
+        bar=_bar(packet.context, rules),
+        heaviest=_heaviest(rules)[:HEAVIEST],
         reserve_from=RESERVE_FROM,
         diff=diff.shown,
         checked=None if checked is None else _shown(view, "checked", checked),
@@ -241,21 +244,30 @@ def _rules(answers: Sequence[Mapping[str, Any]]) -> list[ChangeColumn]:
     ]
 
 
-def _parts(context: Context, rules: int) -> list[tuple[str, int, int | None]]:
+def _parts(context: Context) -> list[tuple[str, int, int]]:
     """What a packet is made of: name, tokens, and the room that it has."""
-    if context.outcome is not Outcome.COMPLETE:
-        return [("rules", rules, context.reserve)]
     return [
         (PARTS.get(each.name, (each.name, ""))[0], each.tokens, each.budget)
         for each in context.sections
     ]
 
 
-def budget_bar(context: Context, rules: int) -> Markup:
+def _bar(context: Context, rules: Sequence[ChangeColumn]) -> Markup:
+    """What a packet takes; of one that is refused, its rules against the room for them."""
+    if context.outcome is Outcome.COMPLETE:
+        return budget_bar(context)
+    named = [(each.title, each.tokens) for each in _heaviest(rules)]
+    return rules_bar(named, context.reserve)
+
+
+def _heaviest(rules: Sequence[ChangeColumn]) -> list[ChangeColumn]:
+    return sorted(rules, key=lambda each: -each.tokens)
+
+
+def budget_bar(context: Context) -> Markup:
     """What a packet takes of the reviewer's window, part by part."""
-    width, height = 800, 24
-    complete = context.outcome is Outcome.COMPLETE
-    taken = {each.name: each.tokens for each in context.sections} if complete else {"sops": rules}
+    width, height = BAR_WIDTH, 24
+    taken = {each.name: each.tokens for each in context.sections}
     window = max(context.window, sum(taken.values()), 1)
     scale = width / window
     shown = [box(0, 3, width, 18, class_="fill", rx=3)]
@@ -268,9 +280,10 @@ def budget_bar(context: Context, rules: int) -> Markup:
             shown.append(box(place, 3, size, 18, class_=colour, title=title))
             place += size
     at = min(context.reserve * scale, width - 1)
-    shown.append(line(at, 0, at, height, class_="limit"))
+    shown.append(line(at, 0, at, height, class_="room"))
     told = ", ".join(f"{PARTS.get(name, (name,))[0]} {n:,}" for name, n in taken.items() if n)
-    return drawing(width, height, f"Of {context.window:,} tokens: {told or 'nothing'}", *shown)
+    said = f"Of {context.window:,} tokens: {told or 'nothing'}"
+    return drawing(width, height, said, *shown, bar=True)
 
 
 @dataclass(frozen=True, slots=True)

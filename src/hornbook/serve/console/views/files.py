@@ -17,6 +17,7 @@ from hornbook.serve.paths import inside
 
 ROWS = 100
 RECENT, FINDINGS = 12, 20
+BAR_WIDTH = 1000
 MOST_DRAWN = 200
 """Rules that have a part of a drawing to themselves."""
 
@@ -127,7 +128,9 @@ def _file(view: View, path: str) -> HTMLResponse:
         why=reason_of,
         reserve_from=RESERVE_FROM,
         because=UNREAD,
-        bar=rules_bar(answer["rules"], answer["tokens"], answer["reserve"]),
+        bar=rules_bar(
+            [(each["title"], each["tokens"]) for each in answer["rules"]], answer["reserve"]
+        ),
         commits=commits_of(view.work.root, path, RECENT),
         titles={each["id"]: each["title"] for each in answer["rules"]},
         owner=found["file"]["owner"],
@@ -164,34 +167,28 @@ def reason_of(rule: Mapping[str, Any]) -> str:
     return "The file matches the rule's pattern."
 
 
-def rules_bar(rules: Sequence[Mapping[str, Any]], tokens: int, reserve: int) -> Markup:
-    """The tokens of each rule side by side, against the room for all of them."""
-    width, height = 640, 22
-    most = max(tokens, reserve, 1)
-    scale = width / most
+def rules_bar(rules: Sequence[tuple[str, int]], reserve: int) -> Markup:
+    """The tokens of each rule, by its title, side by side against the room for all of them."""
+    tokens = sum(each for _, each in rules)
+    width, height = BAR_WIDTH, 22
+    scale = width / max(tokens, reserve, 1)
     shown: list[Markup] = [box(0, 2, width, 18, class_="fill", rx=3)]
+    colour = "bad" if tokens > reserve else "good"
     place = 0.0
     rest = 0
-    for number, rule in enumerate(rules):
-        size = rule["tokens"] * scale
-        if size < 1.5 or number >= MOST_DRAWN:
-            rest += rule["tokens"]
+    for number, (name, size) in enumerate(rules):
+        drawn = size * scale
+        if drawn < 1.5 or number >= MOST_DRAWN:
+            rest += size
             continue
-        title = f"{rule['title']}: {rule['tokens']:,} tokens"
-        shown.append(
-            box(
-                place,
-                2,
-                max(size - 1, 1),
-                18,
-                class_="bad" if tokens > reserve else "good",
-                title=title,
-            )
-        )
-        place += size
+        title = f"{name}: {size:,} tokens"
+        shown.append(box(place, 2, max(drawn - 1, 1), 18, class_=colour, title=title))
+        place += drawn
     if rest:
         title = f"the rest: {rest:,} tokens"
         shown.append(box(place, 2, max(rest * scale - 1, 1), 18, class_="quiet", title=title))
     at = min(reserve * scale, width - 1)
-    shown.append(line(at, 0, at, height, class_="limit"))
-    return drawing(width, height, f"{tokens:,} tokens of rules, room for {reserve:,}", *shown)
+    shown.append(line(at, 0, at, height, class_="room"))
+    return drawing(
+        width, height, f"{tokens:,} tokens of rules, room for {reserve:,}", *shown, bar=True
+    )

@@ -34,6 +34,8 @@ def inbox(view: Viewing) -> HTMLResponse:
         asking = questions(book, rows)
     problems = worst_first(view)
     broken = [each for each in problems if each.level == "error"]
+    reserve = view.work.reserve().tokens
+    too_large = [each for each in view.work.snapshot().rules.enforced if each.tokens > reserve]
     running = [row for row in rows if row.status in {"running", "waiting"}]
     return view.page(
         "inbox.html",
@@ -43,6 +45,8 @@ def inbox(view: Viewing) -> HTMLResponse:
         idle=idle(view, running),
         titles=titles(view, [*(row for row, _ in asking), *running]),
         broken=part_of(broken, view.query, LISTED, "broken"),
+        too_large=part_of(too_large, view.query, LISTED, "too-large"),
+        reserve=reserve,
         lesser=part_of(problems[len(broken) :], view.query, LISTED, "lesser"),
         figures=figures(view, problems),
     )

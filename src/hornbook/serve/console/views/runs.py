@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from hornbook.loop.runs.run_book import RunBook
 from hornbook.loop.runs.timeline import SeenContext, timeline
 from hornbook.plans import run_kinds as kinds
 from hornbook.plans.events import Event
+from hornbook.plans.run_costs import CostSum, cost_sum
 from hornbook.plans.run_records import question_text
 from hornbook.plans.workspace_log import repository_of
 from hornbook.serve.access.scopes import AccessScope
@@ -57,7 +59,7 @@ def runs(view: Viewing) -> HTMLResponse:
         live="runs",
         rows=part,
         titles=titles(view, part.shown),
-        idle=idle(view, part.shown),
+        idle=idle(view, rows),
     )
 
 
@@ -67,27 +69,46 @@ def run(run_id: str, view: Viewing, said: str = "") -> HTMLResponse:
     with view.work.run_book() as book:
         row = book.row(run_id)
         report, question, events = book.report(run_id), book.question(run_id), book.events(run_id)
+        begun = book.begun_by(run_id)
     over = timeline(events)
     return view.page(
         "run.html",
-        live=f"run:{row.id}",
+        live=f"run:{row.id} plan:{row.plan}" if row.task is None else f"run:{row.id}",
         said=_SAID.get(said, ""),
         row=row,
-        title_of_task=titles(view, [row]).get(row.task or "", ""),
+        begun=begun,
+        tokens=row.tokens + sum(each.tokens for each in begun),
+        took=_took(row, begun),
+        spent=_spent([row, *begun]),
+        titles=titles(view, [row, *begun]),
         report=report,
-        idle=idle(view, [row]).get(row.id, ""),
+        idle=idle(view, [row, *begun]),
         spans=_spans(events),
         question=question,
         lanes=lanes(over.stretches, now()) if over.stretches else None,
         stretches=over.stretches,
+        at_work=[each for each in over.stretches if not each.ended],
         plot=token_plot(over.tokens) if over.tokens else None,
-        tokens=over.tokens,
+        points=over.tokens,
         contexts=over.contexts,
         printed=printed(events),
         lines=LINES,
         events=events[-EVENTS:],
         total=len(events),
     )
+
+
+def _took(row: RunRow, begun: Sequence[RunRow]) -> int:
+    """Seconds from when a run began until the last of what it began did something."""
+    last = max(each.updated_at for each in (row, *begun))
+    between = datetime.fromisoformat(last) - datetime.fromisoformat(row.started_at)
+    return max(row.elapsed_seconds, int(between.total_seconds()))
+
+
+def _spent(rows: Sequence[RunRow]) -> CostSum:
+    """What runs cost together; those whose agents told nothing add nothing."""
+    told = any(each.spent.told for each in rows)
+    return cost_sum((cost for each in rows for cost in each.costs), told=told)
 
 
 def _spans(events: Sequence[Event]) -> list[str]:
@@ -238,7 +259,7 @@ def _last_lines(path: Path) -> list[str]:
 _UNTAKEN = "the answer was not taken up yet"
 
 
-def idle(view: View, rows: Iterable[RunRow]) -> dict[str, str]:
+def idle(view: View, rows: Sequence[RunRow]) -> dict[str, str]:
     """Why nobody works on runs that go on as far as their log tells, by their ids.
 
     Such a run was answered, say, when whoever carried its plan out had gone already.
@@ -259,7 +280,10 @@ def idle(view: View, rows: Iterable[RunRow]) -> dict[str, str]:
         if not each["alive"] and each["repository"] == ours:
             silent = f"{each['host']}, which worked on it, is silent since {each['seenAt']}"
             found.update(dict.fromkeys(each["runs"], silent))
-    return {run: why for run, why in found.items() if run in going}
+    # The run of a whole plan waits for its tasks: somebody works on it who works on one of them.
+    carried = {row.plan for row in rows if row.task and row.id in going and row.id not in found}
+    whole = {row.id for row in rows if row.task is None and row.plan in carried}
+    return {run: why for run, why in found.items() if run in going - whole}
 
 
 def titles(view: View, rows: Iterable[RunRow]) -> dict[str, str]:
