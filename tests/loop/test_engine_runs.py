@@ -1,16 +1,18 @@
 """The engine in one process: waits, questions, spawned runs, failures, limits, what it keeps."""
 
 import json
+import os
 import sqlite3
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from hornbook.disk import lock
 from hornbook.errors import EngineError, NotFound, PlanHeld, UsageError
 from hornbook.loop.engine import durable
 from hornbook.loop.engine.engine import Engine, EngineScope, Options
@@ -269,6 +271,60 @@ def test_a_plan_is_held_by_one_living_worker(tmp_path: Path, database: str) -> N
     second.hold("alpha")
     second.leave()
     tables.dispose()
+
+
+def test_who_looks_at_a_dead_worker_beside_another_does_not_take_it_for_alive(
+    tmp_path: Path,
+) -> None:
+    tables = connect(database_url(tmp_path, ""))
+    here, ended = Roster(tables, tmp_path, 30.0), Roster(tables, tmp_path, 30.0)
+    ended.join()
+    ended.hold("alpha")
+    assert here.holder("alpha") is not None
+    os.close(held_by(ended))  # as the kernel does when its process ends
+    looking = lock(tmp_path / "engine.db-workers" / ended.worker, shared=True)
+    assert looking is not None
+    assert here.holder("alpha") is None
+    os.close(looking)
+    tables.dispose()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_worker_whose_new_file_is_swept_away_makes_it_again(tmp_path: Path) -> None:
+    tables = connect(database_url(tmp_path, ""))
+    here, joins = Roster(tables, tmp_path, 30.0), Roster(tables, tmp_path, 30.0)
+    file = tmp_path / "engine.db-workers" / joins.worker
+    file.parent.mkdir()
+    swept = lock(file)  # between its making and its locking
+    assert swept is not None
+    joining = threading.Thread(target=joins.join)
+    joining.start()
+    until(lambda: opened_by_us(file) == 2, "it waits for the lock")
+    file.unlink()
+    os.close(swept)
+    joining.join()
+    assert file.exists()
+    joins.hold("alpha")
+    assert here.holder("alpha") is not None
+    os.close(held_by(joins))
+    assert here.holder("alpha") is None, "its end is known at once"
+    tables.dispose()
+
+
+def held_by(roster: Roster) -> int:
+    """The handle by which a worker holds its file."""
+    handle = roster._lock  # what its process would hold
+    assert handle is not None
+    return handle
+
+
+def opened_by_us(file: Path) -> int:
+    """How many of our handles are of a file."""
+    found = 0
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found += os.path.samestat(each.stat(), file.stat())
+    return found
 
 
 def test_a_silent_worker_of_another_machine_is_dead_after_a_while(tmp_path: Path) -> None:

@@ -285,3 +285,15 @@ def test_a_connection_in_use_ends_with_its_last_user_and_not_by_chance(tmp_path:
         disconnect(engine)  # as when a step outlives its engine
         used.close()
         assert getattr(driver, "closed")  # noqa: B009  # the driver's own
+
+
+def test_a_connection_that_comes_back_while_its_pool_is_closed_ends(tmp_path: Path) -> None:
+    with database_for("postgres") as url:
+        engine = connect(database_url(tmp_path, url), "shop")
+        used = engine.connect()
+        driver = used.connection.dbapi_connection
+        assert driver is not None
+        # The last user goes between its coming back and its being kept.
+        sql.event.listen(engine, "checkin", lambda *_returned: disconnect(engine), once=True)
+        used.close()
+        assert getattr(driver, "closed")  # noqa: B009  # the driver's own

@@ -212,13 +212,11 @@ class Engine:
         return ended
 
     def _leg(self, run: str, number: int, first: str, spent: float) -> dict[str, object]:
-        """A leg of a run; one that outlives the engine closes what it opened once more."""
+        """A leg of a run, and room for another one after it."""
         try:
             return self._legs.run(run, number, first, spent)
         finally:
             self._legs.hand_back(workflow_name(self._options.repository, run, number))
-            if self._closing.is_set():
-                self._database.dispose()
 
     def begin(self, request: Request) -> None:
         """Begin a run, or have it begun already."""

@@ -11,6 +11,7 @@ import os
 import socket
 import uuid
 from collections.abc import Container, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hornbook.disk import lock
 from hornbook.errors import DatabaseFailed, EngineError, PlanHeld
 from hornbook.plans.databases.shared_database import (
     DATABASE_TIME,
+    ClosingPool,
     checked_url,
     let_go,
     make_tables,
@@ -138,7 +140,9 @@ def connect(url: sql.URL, repository: str = "") -> sql.Engine:
     """
     local = url.get_backend_name() == "sqlite"
     if local:
-        engine = sql.create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+        engine = sql.create_engine(
+            url, poolclass=ClosingPool, connect_args={"timeout": BUSY_SECONDS}
+        )
         sql.event.listen(engine, "connect", _on_connect)
         sql.event.listen(engine, "begin", _on_begin)
     else:
@@ -228,7 +232,7 @@ class Roster:
     def join(self) -> None:
         """Enter this process."""
         self._locks.mkdir(parents=True, exist_ok=True)
-        self._lock = lock(self._locks / self.worker)
+        self._lock = _locked_where_it_stands(self._locks / self.worker)
         self.beat()
 
     def beat(self) -> None:
@@ -325,13 +329,32 @@ class Roster:
                 path.unlink(missing_ok=True)
 
     def _ended(self, worker: str) -> bool:
-        """Whether a worker of this machine is known to have ended: nobody locks its file."""
+        """Whether a worker of this machine is known to have ended: nobody locks its file.
+
+        Several may look at once, and each must see what the others see: so they share their lock.
+        """
         if worker == self.worker:
             return False
         try:
-            taken = lock(self._locks / worker, wait=False, create=False)
+            looked = lock(self._locks / worker, shared=True, wait=False, create=False)
         except FileNotFoundError:  # of another machine, or it leaves just now
             return False
-        if taken is not None:
-            os.close(taken)
-        return taken is not None
+        if looked is not None:
+            os.close(looked)
+        return looked is not None
+
+
+def _locked_where_it_stands(path: Path) -> int:
+    """A lock on the file that has this path now.
+
+    Whoever sweeps may take a new file away before it is locked, for that of a worker that ended.
+    A lock on a file without a name tells nobody that its worker ended: it would be taken for alive.
+    """
+    while True:
+        handle = lock(path)
+        if handle is None:
+            raise TypeError("a lock that is waited for is had")
+        with suppress(FileNotFoundError):
+            if os.path.samestat(path.stat(), os.fstat(handle)):
+                return handle
+        os.close(handle)

@@ -231,6 +231,34 @@ def _leave_refusal(connection: sql.Connection, name: str) -> None:
         )
 
 
+class ClosingPool(sql.QueuePool):
+    """Connections of which none is kept from when the pool was closed, however late it comes back.
+
+    A thread that outlives the last user of a database still returns what it had, or asks anew. The
+    usual pool would keep that for the garbage collector to find.
+    """
+
+    _closed = False
+
+    def recreate(self) -> "ClosingPool":
+        """What an engine goes on with after its pool was closed: it keeps nothing either."""
+        after = super().recreate()
+        if not isinstance(after, ClosingPool):
+            raise TypeError("a pool is made again as what it was")
+        after._closed = True  # noqa: SLF001  # of this class
+        return after
+
+    def dispose(self) -> None:
+        """Close what is there, and from now on what comes back."""
+        self._closed = True
+        super().dispose()
+
+    def _do_return_conn(self, record: sql.pool.ConnectionPoolEntry) -> None:
+        super()._do_return_conn(record)
+        if self._closed:  # looked at afterwards: else one that comes back meanwhile would stay
+            super().dispose()
+
+
 @dataclass(slots=True)
 class _Pool:
     """The connections of this process to one database, and how many use them."""
@@ -291,29 +319,14 @@ DATABASE_TIME = sql.literal_column("extract(epoch from clock_timestamp())", sql.
 def _engine(url: sql.URL) -> sql.Engine:
     engine = sql.create_engine(
         url,
+        poolclass=ClosingPool,
         pool_size=MOST_CONNECTIONS,
         max_overflow=0,
         pool_timeout=ANSWER_SECONDS,
         pool_pre_ping=True,
     )
     sql.event.listen(engine, "do_connect", _connected)
-    sql.event.listen(engine, "checkin", _close_if_nobody_uses(engine))
     return engine
-
-
-def _close_if_nobody_uses(engine: sql.Engine) -> Callable[[Any, object], None]:
-    """What ends a connection that comes back when the last user of the database has gone.
-
-    The pool that was closed then would keep it, and leave it to the garbage collector.
-    """
-    key = _key(engine.url)
-
-    def close(connection: Any, _record: object) -> None:  # the driver's; none if it is lost
-        pool = _POOLS.get(key)
-        if connection is not None and (pool is None or pool.engine is not engine):
-            connection.close()
-
-    return close
 
 
 def _connected(_dialect: object, _record: object, places: list[Any], named: dict[str, Any]) -> Any:
