@@ -9,7 +9,7 @@ import pytest
 
 from hornbook import Workspace
 from hornbook.commits.change import change
-from hornbook.context.prompt import Outcome, Pressure, patch_shown
+from hornbook.context.prompt import Outcome, Pressure
 from hornbook.context.receipt import receipt, verify
 from hornbook.errors import UsageError
 from hornbook.text.tokens import counter
@@ -47,24 +47,13 @@ def packet(root: Path, span: str = "main..work"):  # type: ignore[no-untyped-def
         return work.review_packet(diff=span)
 
 
-def test_what_a_changed_line_is_cited_by_stands_before_it() -> None:
-    patch = (
-        "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -8,3 +8,3 @@\n x\n-y\n+z\n w\n"
-        "@@ -20 +20,2 @@\n-++x\n+@@ -1 +1 @@\n+--y\n\\ No newline at end of file\n"
-    )
-    assert patch_shown(patch) == (
-        "```diff\ndiff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -8,3 +8,3 @@\n x\n9-y\n9+z\n w\n"
-        "@@ -20 +20,2 @@\n20-++x\n20+@@ -1 +1 @@\n21+--y\n\\ No newline at end of file\n```\n"
-    )
-
-
 def test_a_change_is_judged_whole_with_its_patch(root: Path) -> None:
     write(root, {"main.go": "package main\n\nfunc main() {}\n"})
     head = commit(root)
     found = packet(root)
     assert found.context.outcome is Outcome.COMPLETE
     assert found.context.sop_ids == (ERRORS,)
-    assert "\n2+\n3+func main() {}\n" in found.context.text
+    assert "+func main() {}" in found.context.text
     assert ERROR_HANDLING.split("---\n", 2)[2] in found.context.text
     assert found.made_for.head == head
     facts = receipt(found.context, found.made_for)

@@ -227,7 +227,6 @@ HONEST = [
     honest("form", "line numbers as texts", says(2, "", citations=[{"path": "tests/test_new.py", "start": "4", "end": "5", "quote": "def test_port():"}])),
     honest("models", "names what is not there in ticks", says(0, f"no `eval(` and no bare `except:` in {_THREE}")),
     honest("models", "plus signs in a fenced quote", says(1, f"src/app.py:{SEVEN - 1}-{SEVEN}\n```diff\n+    values = json.loads(data)\n+    {QUOTE}\n```\nsrc/new.py:4 `def parse_port(text):`")),
-    honest("models", "numbers of the prompt in a fenced quote", says(1, f"src/app.py:{SEVEN - 1}-{SEVEN}\n```diff\n{SEVEN - 1}+    values = json.loads(data)\n{SEVEN}+    {QUOTE}\n```\nsrc/new.py:4 `def parse_port(text):`")),
     honest("models", "the prefix of a diff", says(1, _TWO.replace("src/", "b/src/"))),
     honest("models", "a backslash in the path", says(1, _TWO.replace("src/", "src\\"))),
     honest("models", "an anchor of a forge", says(2, "tests/test_new.py#L4-L5 has it")),

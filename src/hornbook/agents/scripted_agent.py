@@ -20,7 +20,6 @@ _SECTION = re.compile(r"^# (.+)$", re.MULTILINE)
 _QUOTED = re.compile(r"^\[begin (\S.*) (\S+)\]\n(.*?)^\[end \1 \2\]$", re.MULTILINE | re.DOTALL)
 _SHOWN_ONLY = re.compile(r"it is not answered here\.\n\[begin (\S.*) \S+\]$", re.MULTILINE)
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
-_NUMBERED = re.compile(r"\d*(?=\+)")
 _SHORTEST = 8
 _LOOK = 0.2
 """Seconds after which one that hangs looks whether its run is over."""
@@ -68,11 +67,9 @@ def cited_lines(prompt: str) -> Iterator[Line]:
             hunk = _HUNK.match(line)
             if hunk is not None:
                 number = int(hunk[1])
-                continue
-            code = _NUMBERED.sub("", line, count=1)
-            if number and code[:1] in {"+", " "}:
-                if len("".join(code[1:].split())) >= _SHORTEST:
-                    yield Line(path, number, code[1:].strip())
+            elif number and line[:1] in {"+", " "}:
+                if len("".join(line[1:].split())) >= _SHORTEST:
+                    yield Line(path, number, line[1:].strip())
                 number += 1
 
 

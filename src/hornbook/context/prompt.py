@@ -176,7 +176,6 @@ def answer_ids(sop_ids: Iterable[str], units: Sequence[tuple[str, str]]) -> tupl
     return tuple(sorted([*whole, *(unit_id for unit_id, _ in units)]))
 
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _BACKTICKS = re.compile(r"`+")
 _PLAIN_ID = re.compile(r"(?:source|decision|convention|plan|task|code)\.[A-Za-z0-9_.%-]+")
 
@@ -241,25 +240,6 @@ def fenced(text: str, language: str) -> str:
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}\n"
-
-
-def patch_shown(patch: str) -> str:
-    """A patch as a prompt shows it: what each line is cited by stands before its `+` or `-`.
-
-    A line that is added has its number now, one that is removed that of before. The lines around
-    them have none, which would cost twice as much.
-    """
-    lines: list[str] = []
-    old = new = 0
-    for line in patch.split("\n"):
-        hunk, mark = _HUNK.match(line), line[:1] if old or new else ""
-        if hunk is not None:
-            old, new = int(hunk[1]), int(hunk[2])
-            mark = ""
-        lines.append(f"{new if mark == '+' else old}{line}" if mark in {"+", "-"} else line)
-        old += mark in {"-", " "}
-        new += mark in {"+", " "}
-    return fenced("\n".join(lines), "diff")
 
 
 def lay_out(parts: Sequence[Part], count: Count) -> tuple[str, tuple[Section, ...]]:

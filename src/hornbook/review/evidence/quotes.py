@@ -11,7 +11,7 @@ from html import unescape
 from unicodedata import normalize
 
 SHORTEST_QUOTE = 8
-_MARKED = re.compile(r"^[ \t]?\d{0,6}[+-](?![+-])", re.MULTILINE)
+_MARKED = re.compile(r"^[ \t]?[+-](?![+-])", re.MULTILINE)
 _NUMBERED = re.compile(r"^\s*\d{1,6}\s*[|:]\s?", re.MULTILINE)
 _ESCAPED = re.compile(r"\\([\"'])")
 _ELLIPSIS = re.compile(r"\[?(?:\.{3}|\N{HORIZONTAL ELLIPSIS})\]?")
