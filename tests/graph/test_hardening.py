@@ -1,9 +1,12 @@
 """What people and attackers tried once, and must not work again."""
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,18 +153,62 @@ def test_a_submodule_does_not_switch_gitignore_off(
         assert "build/AGENTS.md" not in {e.path for e in work.snapshot().catalog.entries}
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_an_unreadable_file_is_told_each_time_and_read_when_it_can_be(root: Path) -> None:
+def refused(root: Path, *arguments: str) -> dict[str, Any]:
+    """What a command answers that may read only what permissions let it, also where we are root."""
+    command = [sys.executable, "-m", "hornbook", *arguments, "--json"]
+    if os.geteuid() == 0:
+        command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
+    done = subprocess.run(command, cwd=root, capture_output=True, check=False)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+@pytest.mark.skipif(
+    os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root reads everything"
+)
+def test_a_rule_that_nobody_may_read_is_named_until_it_can_be_read(root: Path) -> None:
     path = root / SOPS / "error-handling.md"
-    with Workspace.open(root) as work:
-        work.ingest()
-        path.write_text("---\napplies_to: '*.rs'\n---\n# Changed\n")
-        path.chmod(0)
-        for _ in range(2):
-            codes = {problem.code for problem in work.ingest().problems}
-            assert "unreadable_file" in codes
-        path.chmod(0o644)
-        assert work.ingest().changed == 1
+    refused(root, "ingest")
+    assert not refused(root, "why", "a.go")["files"][0]["left_out"]
+    path.chmod(0)
+    for _ in range(2):
+        [answer] = refused(root, "why", "a.go")["files"]
+        assert not answer["rules"]
+        left_out = [(each["path"], each["reason"]) for each in answer["left_out"]]
+        assert left_out == [(f"{SOPS}/error-handling.md", "unreadable_file")]
+        told = refused(root, "ingest")["problems"]
+        assert "unreadable_file" in {each["code"] for each in told}
+    path.chmod(0o644)
+    [answer] = refused(root, "why", "a.go")["files"]
+    assert [rule["id"] for rule in answer["rules"]] == [ERRORS]
+    assert not answer["left_out"]
+
+
+@pytest.mark.skipif(
+    os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root reads everything"
+)
+def test_a_folder_that_nobody_may_enter_is_named_where_its_rules_may_bind(root: Path) -> None:
+    shut = {
+        ".claude/rules": "# All\n",
+        "build": "# Ignored\n",
+        "data/[x]": "# Below\n",
+        "docs/sops": "# Ours\n",
+    }
+    write(root, {f"{folder}/AGENTS.md": text for folder, text in shut.items()})
+    write(root, {".gitignore": "build/\n", ".hornbook/config.yaml": "sources: [docs/sops]\n"})
+    git(root, "init", "-q")
+    for folder in shut:
+        (root / folder).chmod(0)
+    try:
+        found = {
+            path: {each["path"] for each in refused(root, "why", path)["files"][0]["left_out"]}
+            for path in ("a.go", "data/[x]/a.go")
+        }
+    finally:
+        for folder in shut:
+            (root / folder).chmod(0o755)
+    everywhere = {".claude/rules", "docs/sops"}
+    assert found == {"a.go": everywhere, "data/[x]/a.go": {"data/[x]", *everywhere}}
 
 
 def test_documents_in_a_folder_that_cannot_be_read_are_not_taken_for_gone(
@@ -179,9 +226,14 @@ def test_documents_in_a_folder_that_cannot_be_read_are_not_taken_for_gone(
         with monkeypatch.context() as patch:
             patch.setattr("hornbook.rules.discover.os.scandir", shut)
             report = work.ingest()
-        assert (report.removed, report.documents) == (0, 2)
+        assert (report.removed, report.documents) == (0, 3)
         assert [problem.code for problem in report.problems] == ["unreadable_folder"]
-        assert [rule.id for rule in work.why(["a.go"])[0].rules] == [ERRORS]
+        work.follows_files = False
+        [answer] = work.why(["a.go"])
+        assert [rule.id for rule in answer.rules] == [ERRORS]
+        assert [(each.path, each.reason) for each in answer.left_out] == [
+            (SOPS, "unreadable_folder")
+        ]
 
 
 def clashing(root: Path, names: str) -> None:

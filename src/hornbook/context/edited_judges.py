@@ -17,7 +17,7 @@ from hornbook.commits.content import LINK, FileChange
 from hornbook.graph.commit_graph import tree_of
 from hornbook.graph.snapshot import Snapshot
 from hornbook.rules.binding import is_broken_link, of_no_tool
-from hornbook.rules.document_reader import holds_rules, is_rule_file, read
+from hornbook.rules.document_reader import is_rule_file, is_rule_folder, read
 from hornbook.rules.links import links_on_the_way
 from hornbook.rules.tool_setup import NAMING_RULES
 from hornbook.settings.places import IGNORED
@@ -111,7 +111,7 @@ class _Files:
         if path in NAMING_RULES or is_rule_file(path):
             return True
         modes = {each.modes.get(path) for each in (*self._before, self._head)}
-        return LINK in modes and holds_rules(path)
+        return LINK in modes and is_rule_folder(path)
 
     def _plan(self, plan: str) -> "PlanProof":
         """The log of a plan, and whether it holds."""

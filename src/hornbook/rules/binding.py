@@ -28,12 +28,18 @@ _REASONS = frozenset(
     {
         "broken_link", "excluded_from_review", "ignored_by_tool", "mode_only", "not_a_rule",
         "not_written", "other_case", "passed_over", "regex_not_read", "root_only", "rules_not_read",
-        "tool_not_shown",
+        "tool_not_shown", "unreadable_file", "unreadable_folder",
     }
 )  # fmt: skip
 # Problems whose message says how tools differ about a rule that binds.
 _NOTES = frozenset({"codex_only", "read_otherwise"})
 _NO_RULES = "no_rules"
+_WHOLLY_UNREAD = (
+    Unread.BROKEN_LINK,
+    Unread.NOT_WRITTEN,
+    Unread.UNREADABLE_FILE,
+    Unread.UNREADABLE_FOLDER,
+)
 
 
 def not_enforced_because(rule: Entry) -> str:
@@ -195,7 +201,7 @@ def is_broken_link(rule: Entry) -> bool:
 def _lost_because(rule: Entry) -> Unread | None:
     """Why nobody knows what a rule says, if nobody does."""
     codes = {problem.code for problem in rule.problems}
-    return next((why for why in (Unread.BROKEN_LINK, Unread.NOT_WRITTEN) if why in codes), None)
+    return next((why for why in _WHOLLY_UNREAD if why in codes), None)
 
 
 def _each_text_once(bound: list[Binding]) -> list[Binding]:

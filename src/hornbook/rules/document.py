@@ -57,6 +57,8 @@ class Unread(StrEnum):
     BROKEN_LINK = "broken_link"
     BROKEN_INCLUDE = "broken_include"
     NOT_WRITTEN = "not_written"
+    UNREADABLE_FILE = "unreadable_file"
+    UNREADABLE_FOLDER = "unreadable_folder"
     PERSONAL = "personal"
     NOT_PROSE = "not_prose"
 

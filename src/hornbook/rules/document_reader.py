@@ -3,16 +3,18 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import PurePosixPath
 
 from hornbook.rules.code.edges import Imports
 from hornbook.rules.code.file import code_id
 from hornbook.rules.code.parsing import grammar_of
-from hornbook.rules.document import Link, Problem, Problems
+from hornbook.rules.document import Link, Pattern, Problem, Problems, Unread
 from hornbook.rules.ids import slug
 from hornbook.rules.metadata.frontmatter import decode, split
 from hornbook.rules.readers.compose import mime_type
 from hornbook.rules.readers.decision import resolve_links as resolve_decision_links
+from hornbook.rules.readers.imported import RulePlace
 from hornbook.rules.readers.protocol import Reader, Reading, SourceFile
 from hornbook.rules.readers.registry import BY_SETTING, NATIVE, READERS
 from hornbook.rules.tool_setup import NO_SETUP, ToolSetup, settled
@@ -160,6 +162,16 @@ def read_included(path: str, data: bytes) -> Reading:
 
 NOT_WRITTEN = "this sparse checkout leaves it out"
 """What is said of a rule file that git follows and the work tree does not hold."""
+NOT_READABLE = "the system refuses to read it"
+SHUT_FOLDER = "the system refuses to look into this folder"
+SHUT_SOURCES = "the system refuses to look into this folder of sources"
+
+_UNREAD = {
+    NOT_WRITTEN: (Unread.NOT_WRITTEN, Level.WARNING, "add its folder to the checkout."),
+    NOT_READABLE: (Unread.UNREADABLE_FILE, Level.ERROR, "check its permissions."),
+    SHUT_FOLDER: (Unread.UNREADABLE_FOLDER, Level.ERROR, "check its permissions."),
+    SHUT_SOURCES: (Unread.UNREADABLE_FOLDER, Level.ERROR, "check its permissions."),
+}
 
 
 def broken_link(why: str) -> bytes:
@@ -167,9 +179,10 @@ def broken_link(why: str) -> bytes:
     return f"broken link: {why}\n".encode()
 
 
-def holds_rules(folder: str) -> bool:
-    """Whether some tool reads rules in this very folder, or in one of its own below it."""
-    return any(is_rule_file(f"{folder}/{probe}") for probe in _PROBES)
+def _bound_from(folder: str) -> tuple[Pattern, ...]:
+    """What rules in a folder may bind: all below it, or below where its tool's folder stands."""
+    parts = tuple(takewhile(lambda part: not part.startswith("."), PurePosixPath(folder).parts))
+    return RulePlace(parts, ()).whole().patterns
 
 
 def read_broken_link(path: str, why: str) -> Reading:
@@ -182,10 +195,14 @@ def read_broken_link(path: str, why: str) -> Reading:
     reading = read(like, b"")
     placed = reading.activation in {Activation.ALWAYS, Activation.DIR}
     message = f"is a link that cannot be read: {why}. Correct the link, or remove it."
-    problem = Problem(path, None, "broken_link", Level.ERROR, message)
-    if why == NOT_WRITTEN:
-        message = f"{why}, so that what it says is not known here: add its folder to the checkout."
-        problem = Problem(path, None, "not_written", Level.WARNING, message)
+    problem = Problem(path, None, Unread.BROKEN_LINK, Level.ERROR, message)
+    patterns = reading.patterns if placed else ()
+    if why in _UNREAD:
+        code, level, remedy = _UNREAD[why]
+        message = f"{why}, so that what it says is not known here: {remedy}"
+        problem = Problem(path, None, code, level, message)
+        if why == SHUT_FOLDER:
+            patterns = _bound_from(path)
     return replace(
         reading,
         path=path,
@@ -193,7 +210,7 @@ def read_broken_link(path: str, why: str) -> Reading:
         title=path,
         category=reading.category if reading.category is Category.DECISION else Category.SOP,
         activation=Activation.UNKNOWN,
-        patterns=reading.patterns if placed else (),
+        patterns=patterns,
         summary="",
         inferred=(),
         problems=(problem,),

@@ -118,9 +118,9 @@ def with_documents(
     texts = dict(around.texts)
     folders = dict(around.folders)
     for each in found:
-        if each.kind is not FileKind.FILE:
-            continue
-        facts = files.get(each.path) or (each.size, each.modified, each.changed, "")
+        facts = (each.size, each.modified, each.changed, "")
+        if each.kind is FileKind.FILE:  # of others nothing was read: they may be readable next time
+            facts = files.get(each.path) or facts
         # The times of a file at a link's place are those of the link as well.
         texts[str(root / each.real)] = facts if each.linked is None else (*_UNKNOWN, facts[3])
         folder = each.real.rpartition("/")[0]

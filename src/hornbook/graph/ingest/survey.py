@@ -34,7 +34,10 @@ from hornbook.rules.discover import (
 )
 from hornbook.rules.document import Problem
 from hornbook.rules.document_reader import (
+    NOT_READABLE,
     NOT_WRITTEN,
+    SHUT_FOLDER,
+    SHUT_SOURCES,
     broken_link,
     included_text,
     is_rule_file,
@@ -267,9 +270,10 @@ class Survey:
     def _look(self, found: list[FoundFile], scope: tuple[str, ...] | None) -> Look:
         problems: list[Problem] = []
         kept = {}
-        for path, each in in_path_order(found).items():
+        for path, at_path in in_path_order(found).items():
             if self._excluded and _matches(self._excluded, path):
                 continue
+            each = self._or_unread(at_path)
             if each.kind in {FileKind.FILE, FileKind.BROKEN} and path.isascii():
                 kept[path] = each
                 continue
@@ -283,16 +287,22 @@ class Survey:
         )
         return Look(kept, problems, scope, shut)
 
+    def _or_unread(self, found: FoundFile) -> FoundFile:
+        """A file as it was found, or, where nobody may read it, one that is known to be missing."""
+        why = ""
+        if found.kind is FileKind.SHUT and found.path:
+            starts = (f"{found.path}/".startswith(f"{each}/") for each in self._settings.starts)
+            why = SHUT_SOURCES if any(starts) else SHUT_FOLDER
+        elif found.kind is FileKind.FILE:
+            readable = os.access(f"{self._places.root}/{found.real}", os.R_OK)
+            why = "" if readable else NOT_READABLE
+        if not why:
+            return found
+        return found_at(self._places.root, LinkedFile(found.path, found.path, broken=why))
+
     def problems(self, roots: Sequence[str]) -> list[Problem]:
         """What is wrong with files that cannot become documents; nothing is read for that."""
-        look = self.everything(roots)
-        unread = (
-            Problem(path, None, "unreadable_file", Level.ERROR, _UNREADABLE.format("not permitted"))
-            for path, found in look.files.items()
-            if found.kind is not FileKind.BROKEN
-            and not os.access(self._places.root / found.real, os.R_OK)
-        )
-        return [*look.problems, *unread]
+        return self.everything(roots).problems
 
     def read(self, look: Look, known: dict[str, str], taken: Taken, progress: Progress) -> Contents:
         """The hash of every file; the bytes of those that differ from what is known are `taken`.

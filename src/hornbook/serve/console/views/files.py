@@ -52,6 +52,8 @@ UNREAD = {
     "broken_link": "a link that leads nowhere or out of the repository",
     "broken_include": "an included file that is not there",
     "not_written": "a rule file that this sparse checkout leaves out",
+    "unreadable_file": "a file that the system refuses to read",
+    "unreadable_folder": "a folder that the system refuses to look into",
     "not_prose": "an included file that is no text",
     "personal": "a file of one person's, outside of the repository",
 }
