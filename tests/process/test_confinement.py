@@ -30,7 +30,7 @@ from hornbook.process.confinement import (
     this_machine,
 )
 from hornbook.process.egress import EgressProxy, HostPort
-from hornbook.process.own_home import own_home
+from hornbook.process.own_home import own_home, tools_below
 from hornbook.process.shell_command import Finished, run_command
 from hornbook.settings.places import relative_to_root
 from hornbook.settings.surroundings import HomeSettings
@@ -549,3 +549,12 @@ def test_a_credential_is_read_nowhere_else(tmp_path: Path, elsewhere: str) -> No
 def test_a_credential_that_another_call_refreshed_meanwhile_stays(tmp_path: Path) -> None:
     other = '{"key": 3, "of": {"a": 1}}'
     assert returned(tmp_path, '{"key": 2, "of": {"a": 1}}', meanwhile=other) == other
+
+
+def test_a_virtual_environment_on_the_path_is_readable_whole(tmp_path: Path) -> None:
+    environment, plain = tmp_path / "shop/.venv/bin", tmp_path / "scripts"
+    for folder in (environment, plain):
+        folder.mkdir(parents=True)
+    (environment.parent / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    told = {"PATH": f"{environment}:{plain}:/usr/bin"}
+    assert tools_below(tmp_path, told) == (environment.parent, plain)

@@ -55,8 +55,13 @@ def tools_below(home: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
     usual = [home / each for each in _TOOLS.split()]
     named = [environment.get(name, "") for name in _ROOTS.split()]
     listed = [part for value in (environment.get("PATH", ""), *named) for part in value.split(":")]
-    inside = [Path(each) for each in listed if each.startswith(f"{home}/")]
+    inside = [_whole(Path(each)) for each in listed if each.startswith(f"{home}/")]
     return tuple(each for each in dict.fromkeys((*usual, *inside)) if each.exists())
+
+
+def _whole(folder: Path) -> Path:
+    """A folder of programs; of a virtual environment's all of it, as they need what lies beside."""
+    return folder.parent if (folder.parent / "pyvenv.cfg").is_file() else folder
 
 
 @contextmanager
