@@ -15,7 +15,7 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.demo_history import days_ago, make_history, run_git
@@ -247,19 +247,12 @@ def carried_out(root: Path) -> Iterator[None]:
 
 
 def _wait_until_it_answers(server: "subprocess.Popen[bytes]", address: str) -> None:
-    pause = 0.1
-    for _ in range(int(PATIENCE / pause)):
-        try:
-            with urllib.request.urlopen(f"{address}/healthz", timeout=PATIENCE):
-                return
-        except OSError:
-            pass
-        try:
-            code = server.wait(timeout=pause)
-        except subprocess.TimeoutExpired:
-            continue
-        sys.exit(f"the server ended with exit code {code} before it answered.")
-    sys.exit(f"the server did not answer within {PATIENCE:.0f} seconds.")
+    while server.poll() is None:
+        with suppress(OSError), urllib.request.urlopen(f"{address}/healthz", timeout=PATIENCE):
+            return
+        with suppress(subprocess.TimeoutExpired):
+            server.wait(timeout=0.1)
+    sys.exit(f"the server ended with exit code {server.returncode} before it answered.")
 
 
 def ask(address: str) -> str:
