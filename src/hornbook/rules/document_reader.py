@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from hornbook.rules.code.edges import Imports
 from hornbook.rules.code.file import code_id
 from hornbook.rules.code.parsing import grammar_of
-from hornbook.rules.document import Link, Pattern, Problem, Problems, Unread
+from hornbook.rules.document import Link, Pattern, Problem, Problems
 from hornbook.rules.ids import slug
 from hornbook.rules.metadata.frontmatter import decode, split
 from hornbook.rules.readers.compose import mime_type
@@ -166,13 +166,6 @@ NOT_READABLE = "the system refuses to read it"
 SHUT_FOLDER = "the system refuses to look into this folder"
 SHUT_SOURCES = "the system refuses to look into this folder of sources"
 
-_UNREAD = {
-    NOT_WRITTEN: (Unread.NOT_WRITTEN, Level.WARNING, "add its folder to the checkout."),
-    NOT_READABLE: (Unread.UNREADABLE_FILE, Level.ERROR, "check its permissions."),
-    SHUT_FOLDER: (Unread.UNREADABLE_FOLDER, Level.ERROR, "check its permissions."),
-    SHUT_SOURCES: (Unread.UNREADABLE_FOLDER, Level.ERROR, "check its permissions."),
-}
-
 
 def broken_link(why: str) -> bytes:
     """Return what stands for the text of a link that leads to nothing."""
@@ -194,15 +187,7 @@ def read_broken_link(path: str, why: str) -> Reading:
     like = next(filter(is_rule_file, asked), path)
     reading = read(like, b"")
     placed = reading.activation in {Activation.ALWAYS, Activation.DIR}
-    message = f"is a link that cannot be read: {why}. Correct the link, or remove it."
-    problem = Problem(path, None, Unread.BROKEN_LINK, Level.ERROR, message)
     patterns = reading.patterns if placed else ()
-    if why in _UNREAD:
-        code, level, remedy = _UNREAD[why]
-        message = f"{why}, so that what it says is not known here: {remedy}"
-        problem = Problem(path, None, code, level, message)
-        if why == SHUT_FOLDER:
-            patterns = _bound_from(path)
     return replace(
         reading,
         path=path,
@@ -210,8 +195,22 @@ def read_broken_link(path: str, why: str) -> Reading:
         title=path,
         category=reading.category if reading.category is Category.DECISION else Category.SOP,
         activation=Activation.UNKNOWN,
-        patterns=patterns,
+        patterns=_bound_from(path) if why == SHUT_FOLDER else patterns,
         summary="",
         inferred=(),
-        problems=(problem,),
+        problems=(_unread_because(path, why),),
     )
+
+
+def _unread_because(path: str, why: str) -> Problem:
+    unknown = f"{why}, so that what it says is not known here"
+    if why == NOT_WRITTEN:
+        message = f"{unknown}: add its folder to the checkout."
+        return Problem(path, None, "not_written", Level.WARNING, message)
+    message = f"{unknown}: check its permissions."
+    if why == NOT_READABLE:
+        return Problem(path, None, "unreadable_file", Level.ERROR, message)
+    if why in {SHUT_FOLDER, SHUT_SOURCES}:
+        return Problem(path, None, "unreadable_folder", Level.ERROR, message)
+    message = f"is a link that cannot be read: {why}. Correct the link, or remove it."
+    return Problem(path, None, "broken_link", Level.ERROR, message)
