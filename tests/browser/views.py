@@ -31,6 +31,7 @@ WIDTHS = (360, 1280, 3840)
 RUN = "/runs/run-1"
 BEA = Principal("human:bea", PrincipalKind.HUMAN, Via.CLI)
 PATIENCE = SAFETY * 1000
+expect.set_options(timeout=PATIENCE)
 
 
 @contextmanager
@@ -83,7 +84,7 @@ def test_a_run_is_shown_as_it_goes_on_without_loading_the_page(
         page.evaluate("window.kept = true")
         with Workspace.open(root) as work:
             work.answer("run-1", "stop", reason="Enough of it.")
-        expect(page.locator("h1 .tag")).to_have_text("stopped", timeout=PATIENCE)
+        expect(page.locator("h1 .tag")).to_have_text("stopped")
         expect(page.get_by_text("It asks")).to_have_count(0)
         assert page.evaluate("window.kept")
 
@@ -100,7 +101,7 @@ def test_what_happens_while_a_page_is_loaded_is_shown_too(
         page = found.context.new_page()
         page.route("**/live", stop)
         page.goto(f"{address}{RUN}")
-        expect(page.locator("h1 .tag")).to_have_text("stopped", timeout=PATIENCE)
+        expect(page.locator("h1 .tag")).to_have_text("stopped")
 
 
 def test_an_escalation_is_answered_from_the_inbox_by_keyboard(
@@ -228,7 +229,7 @@ def test_each_view_does_what_it_offers_a_person(browser: Browser, address: str, 
         page.goto(f"{address}/replay")
         page.select_option("select[name=draft]", "1")
         page.get_by_role("button", name="Replay").click()
-        expect(page.get_by_text("Would be judged otherwise")).to_be_visible()
+        expect(page.get_by_text("Would be judged otherwise", exact=True)).to_be_visible()
 
         page.goto(f"{address}/changes/HEAD~1..HEAD")
         expect(page.get_by_role("heading", name="Greet Ann")).to_be_visible()
@@ -274,7 +275,7 @@ def test_a_token_signs_in_by_the_form_and_its_session_ends_when_it_is_revoked(
         expect(page.get_by_role("heading", name="It asks")).to_be_visible()
         expect(page.locator("#live-state")).to_have_class("state on")
         revoke_token(tokens, "ann")
-        expect(page.locator("#live-state")).to_have_class("state off", timeout=PATIENCE)
+        expect(page.locator("#live-state")).to_have_class("state off")
         page.reload()
         expect(page.locator("input[name=token]")).to_be_visible()
 
@@ -341,7 +342,7 @@ def test_a_review_that_is_dropped_onto_a_change_is_judged_at_once(
           const panel = document.querySelector('form[data-drop]').closest('.panel');
           panel.dispatchEvent(new DragEvent('drop', { dataTransfer: held, bubbles: true }));
         }""")
-        expect(page.get_by_role("alert")).to_contain_text("no receipt says", timeout=PATIENCE)
+        expect(page.get_by_role("alert")).to_contain_text("no receipt says")
 
 
 def test_a_server_that_comes_back_is_followed_again(browser: Browser, root: Path) -> None:
@@ -364,11 +365,11 @@ def test_a_server_that_comes_back_is_followed_again(browser: Browser, root: Path
         with served():
             page = found.open(RUN)
             expect(page.locator("#live-state")).to_have_class("state on")
-        expect(page.locator("#live-state")).to_have_class("state off", timeout=PATIENCE)
+        expect(page.locator("#live-state")).to_have_class("state off")
         with Workspace.open(root) as work:
             work.answer("run-1", "stop", reason="While nobody looked.")
         with served():
-            expect(page.locator("h1 .tag")).to_have_text("stopped", timeout=PATIENCE)
+            expect(page.locator("h1 .tag")).to_have_text("stopped")
             expect(page.locator("#live-state")).to_have_class("state on")
         page.close()
 
