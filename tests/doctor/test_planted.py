@@ -42,7 +42,7 @@ def test_a_repository_without_a_rule_has_no_good_grade(tmp_path: Path) -> None:
         health = work.doctor()
     (found,) = (each for each in health.findings if each.level == "warning")
     assert (health.grade, found.code) == ("C", "no_rules")
-    assert "the 1 known" in found.message
+    assert "1 known, of which none" in found.message
 
 
 QUIET = {

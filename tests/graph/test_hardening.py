@@ -211,6 +211,19 @@ def test_a_folder_that_nobody_may_enter_is_named_where_its_rules_may_bind(root: 
     assert found == {"a.go": everywhere, "data/[x]/a.go": {"data/[x]", *everywhere}}
 
 
+def test_a_rule_whose_text_is_in_git_lfs_is_named(root: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 9\n".format("a" * 64)
+    write(root, {"AGENTS.md": pointer, "docs/notes.md": pointer})
+    committed(root)
+    with Workspace.open(root) as work:
+        work.ingest()
+        work.ingest([root / "docs"])
+        for [answer] in (work.why(["a.go"]), work.why(["a.go"], at="HEAD")):
+            assert [rule.id for rule in answer.rules] == [ERRORS]
+            left_out = [(each.path, each.reason) for each in answer.left_out]
+            assert left_out == [("AGENTS.md", "lfs_pointer")]
+
+
 def test_documents_in_a_folder_that_cannot_be_read_are_not_taken_for_gone(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,9 +26,9 @@ EVERYTHING = frozenset({"*", "**", "**/*", "/**", "/**/*"})
 # Problems whose message says why a rule binds nothing.
 _REASONS = frozenset(
     {
-        "broken_link", "excluded_from_review", "ignored_by_tool", "mode_only", "not_a_rule",
-        "not_written", "other_case", "passed_over", "regex_not_read", "root_only", "rules_not_read",
-        "tool_not_shown", "unreadable_file", "unreadable_folder",
+        "broken_link", "excluded_from_review", "ignored_by_tool", "lfs_pointer", "mode_only",
+        "not_a_rule", "not_written", "other_case", "passed_over", "regex_not_read", "root_only",
+        "rules_not_read", "tool_not_shown", "unreadable_file", "unreadable_folder",
     }
 )  # fmt: skip
 # Problems whose message says how tools differ about a rule that binds.
@@ -36,6 +36,7 @@ _NOTES = frozenset({"codex_only", "read_otherwise"})
 _NO_RULES = "no_rules"
 _WHOLLY_UNREAD = (
     Unread.BROKEN_LINK,
+    Unread.LFS_POINTER,
     Unread.NOT_WRITTEN,
     Unread.UNREADABLE_FILE,
     Unread.UNREADABLE_FOLDER,

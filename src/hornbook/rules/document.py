@@ -56,6 +56,7 @@ class Unread(StrEnum):
 
     BROKEN_LINK = "broken_link"
     BROKEN_INCLUDE = "broken_include"
+    LFS_POINTER = "lfs_pointer"
     NOT_WRITTEN = "not_written"
     UNREADABLE_FILE = "unreadable_file"
     UNREADABLE_FOLDER = "unreadable_folder"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import takewhile
 from pathlib import PurePosixPath
 
+from hornbook.rules.binding import is_rule
 from hornbook.rules.code.edges import Imports
 from hornbook.rules.code.file import code_id
 from hornbook.rules.code.parsing import grammar_of
@@ -116,7 +117,10 @@ def read(path: str | PurePosixPath, data: bytes, setup: ToolSetup = NO_SETUP) ->
     """
     place = PurePosixPath(path)
     file = SourceFile(place, split(data, str(path)))
-    return settled(_reader(place, setup).read(file), setup)
+    reading = settled(_reader(place, setup).read(file), setup)
+    if data.startswith(_LFS) and is_rule(reading.category, reading.tool):
+        return read_broken_link(str(path), IN_LFS)
+    return reading
 
 
 def _reader(place: PurePosixPath, setup: ToolSetup) -> Reader:
@@ -163,6 +167,8 @@ def read_included(path: str, data: bytes) -> Reading:
 NOT_WRITTEN = "this sparse checkout leaves it out"
 """What is said of a rule file that git follows and the work tree does not hold."""
 NOT_READABLE = "the system refuses to read it"
+IN_LFS = "Git LFS keeps its text, and a commit only a pointer"
+_LFS = b"version https://git-lfs.github.com/spec/"
 SHUT_FOLDER = "the system refuses to look into this folder"
 SHUT_SOURCES = "the system refuses to look into this folder of sources"
 
@@ -207,6 +213,9 @@ def _unread_because(path: str, why: str) -> Problem:
     if why == NOT_WRITTEN:
         message = f"{unknown}: add its folder to the checkout."
         return Problem(path, None, "not_written", Level.WARNING, message)
+    if why == IN_LFS:
+        message = f"{unknown}: take it out of Git LFS."
+        return Problem(path, None, "lfs_pointer", Level.ERROR, message)
     message = f"{unknown}: check its permissions."
     if why == NOT_READABLE:
         return Problem(path, None, "unreadable_file", Level.ERROR, message)

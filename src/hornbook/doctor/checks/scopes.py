@@ -23,7 +23,7 @@ def no_rules(rules: RuleSet) -> Iterator[Finding]:
     if rules.book.enforced:
         return
     known = len(rules.rules)
-    held = f"the {known} known do not say which files they are for" if known else "there is none"
+    held = f"{known} known, of which none says which files it is for" if known else "there is none"
     message = f"No rule binds a file here: {held}."
     remedy = "Write an AGENTS.md, or a rule in .hornbook/sources/docs/sops."
     yield Finding("no_rules", ".", None, None, message, remedy)

@@ -51,6 +51,7 @@ RESERVE_FROM = {
 UNREAD = {
     "broken_link": "a link that leads nowhere or out of the repository",
     "broken_include": "an included file that is not there",
+    "lfs_pointer": "a rule file whose text is in Git LFS",
     "not_written": "a rule file that this sparse checkout leaves out",
     "unreadable_file": "a file that the system refuses to read",
     "unreadable_folder": "a folder that the system refuses to look into",
