@@ -130,16 +130,25 @@ class CatalogView:
         return by_subject((*self.rules.enforced, *self.rules.not_enforced))
 
     @cached_property
+    def rules_by_id(self) -> dict[str, Entry]:
+        """The same by id."""
+        return {rule.id: rule for rule in self.all_rules}
+
+    @cached_property
+    def replacing(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+        """What each document supersedes, and what each is superseded by."""
+        supersedes: dict[str, list[str]] = {}
+        superseded_by: dict[str, list[str]] = {}
+        for old, new in _replaced(self.catalog.entries):
+            supersedes.setdefault(new, []).append(old)
+            superseded_by.setdefault(old, []).append(new)
+        return supersedes, superseded_by
+
+    @cached_property
     def superseded(self) -> dict[str, str]:
         """The decisions that are replaced, each with the one that replaces it."""
-        found: dict[str, str] = {}
-        for entry in self.catalog.entries:
-            for link in entry.links if entry.category is Category.DECISION else ():
-                if link.target is not None and link.relation == "supersedes":
-                    found[link.target] = entry.id
-                elif link.target is not None and link.relation == "superseded_by":
-                    found[entry.id] = link.target
-        return found
+        entries = self.catalog.entries
+        return dict(_replaced(e for e in entries if e.category is Category.DECISION))
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -234,3 +243,15 @@ def bound_rule(binding: Binding, notes: tuple[str, ...] = ()) -> BoundRule:
         includes=tuple(include.path for include in binding.includes),
         notes=notes,
     )
+
+
+def _replaced(entries: Iterable[Entry]) -> Iterable[tuple[str, str]]:
+    """What some documents say replaces what: the old and the new, each pair once."""
+    found: dict[tuple[str, str], None] = {}
+    for entry in entries:
+        for link in entry.links:
+            if link.target is not None and link.relation == "supersedes":
+                found[link.target, entry.id] = None
+            elif link.target is not None and link.relation == "superseded_by":
+                found[entry.id, link.target] = None
+    return found

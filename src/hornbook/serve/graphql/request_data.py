@@ -118,20 +118,17 @@ class RequestData:
 
     def rule(self, rule_id: str) -> Entry | None:
         """A rule by its id; None if there is none."""
-        entry = self._rules.get(rule_id)
+        entry = self.snapshot.rules_by_id.get(rule_id)
         if entry is not None:
             self.announce([entry])
         return entry
 
     def rules(self, ids: Iterable[str]) -> list[Entry]:
         """The rules among some ids, in id order."""
-        found = [self._rules[each] for each in sorted(set(ids)) if each in self._rules]
+        known = self.snapshot.rules_by_id
+        found = [known[each] for each in sorted(set(ids)) if each in known]
         self.announce(found)
         return found
-
-    @cached_property
-    def _rules(self) -> Mapping[str, Entry]:
-        return {rule.id: rule for rule in self.snapshot.all_rules}
 
     def document(self, rule_id: str) -> Document:
         """A rule whole.
@@ -150,26 +147,6 @@ class RequestData:
         """The rules that were announced and are not known yet, this one among them."""
         self._announced[rule_id] = None
         return [each for each in self._announced if each not in known]
-
-    @cached_property
-    def replacing(self) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
-        """What each document supersedes, and what each is superseded by."""
-        supersedes: dict[str, list[str]] = {}
-        superseded_by: dict[str, list[str]] = {}
-        for old, new in self._replaced():
-            supersedes.setdefault(new, []).append(old)
-            superseded_by.setdefault(old, []).append(new)
-        return supersedes, superseded_by
-
-    def _replaced(self) -> Iterable[tuple[str, str]]:
-        found: dict[tuple[str, str], None] = {}
-        for entry in self.snapshot.catalog.entries:
-            for link in entry.links:
-                if link.target is not None and link.relation == "supersedes":
-                    found[link.target, entry.id] = None
-                elif link.target is not None and link.relation == "superseded_by":
-                    found[entry.id, link.target] = None
-        return found
 
     @cached_property
     def owners(self) -> "CodeOwners | None":
@@ -332,7 +309,7 @@ class RequestData:
     @cached_property
     def decisions(self) -> Mapping[str, KnownDecision]:
         """Every decision by its id: those of plans, and the documents."""
-        supersedes, superseded_by = self.replacing
+        supersedes, superseded_by = self.snapshot.replacing
         found = {}
         for entry in self.snapshot.catalog.entries:
             if entry.category is Category.DECISION:

@@ -187,13 +187,13 @@ def changes(
 @gives(several(_own("RULE")))
 def supersedes(self: Entry, info: Asking) -> list[Entry]:
     """The rules that it says it replaces."""
-    return info.context.data.rules(info.context.data.replacing[0].get(self.id, ()))
+    return info.context.data.rules(info.context.data.snapshot.replacing[0].get(self.id, ()))
 
 
 @gives(several(_own("RULE")))
 def superseded_by(self: Entry, info: Asking) -> list[Entry]:
     """The rules that replace it."""
-    return info.context.data.rules(info.context.data.replacing[1].get(self.id, ()))
+    return info.context.data.rules(info.context.data.snapshot.replacing[1].get(self.id, ()))
 
 
 @gives(list[str])
