@@ -103,7 +103,7 @@ def _page(view: View, rule_id: str, form: Mapping[str, str] | None) -> HTMLRespo
     bound = view.console.updates.leases.files.bound(view.work.snapshot()).by_rule
     files = bound.get(found["id"], ())
     chunks = view.work.snapshot().document(found["id"]).chunks
-    entry = next(each for each in view.work.snapshot().all_rules if each.id == found["id"])
+    entry = view.work.snapshot().rules_by_id[found["id"]]
     written = file_text(view, entry)
     said = _said(view, found["id"])
     return view.page(
