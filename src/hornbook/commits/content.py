@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from itertools import chain
 from typing import Protocol
 
@@ -213,7 +214,7 @@ def _of_lines(path: str, old: bytes, new: bytes) -> Iterator[Hidden]:
         return
     known = set(old.split(b"\n"))
     code = not path.lower().endswith(_DOCUMENTS)
-    words = ascii_words(new.decode("utf-8", "replace")) if code else frozenset()
+    words = cache(lambda: ascii_words(new.decode("utf-8", "replace")))
     for number, line in enumerate(new.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if line in known:
             continue

@@ -12,7 +12,8 @@ into which nothing is written, it is kept in the user's cache folder.
 import json
 import os
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property, lru_cache
@@ -213,17 +214,16 @@ class CommittedTree:
         self.links = tuple(sorted(path for path, each in self._entries.items() if each.is_link))
 
     @cached_property
-    def _folders(self) -> Mapping[str, tuple[str, ...]]:
-        names: dict[str, set[str]] = {"": set()}
-        for path in self._entries:
-            while path:
-                folder, _, name = path.rpartition("/")
-                held = names.setdefault(folder, set())
-                if name in held:
-                    break
-                held.add(name)
-                path = folder  # noqa: PLW2901  # up to the first folder that has it
-        return {folder: tuple(sorted(held)) for folder, held in names.items()}
+    def _paths(self) -> Sequence[str]:
+        return sorted(self._entries)
+
+    def _below(self, folder: str) -> Iterator[str]:
+        """The paths below a folder, sorted; no other is looked at."""
+        start = f"{folder}/" if folder else ""
+        for place in range(bisect_left(self._paths, start), len(self._paths)):
+            if not self._paths[place].startswith(start):
+                return
+            yield self._paths[place]
 
     @cached_property
     def _targets(self) -> Mapping[str, str]:
@@ -235,7 +235,8 @@ class CommittedTree:
         """What the commit has at the path."""
         entry = self._entries.get(path)
         if entry is None:
-            return PathKind.FOLDER if path in self._folders else PathKind.NOTHING
+            held = next(self._below(path), None)
+            return PathKind.NOTHING if held is None else PathKind.FOLDER
         if entry.is_link:
             return PathKind.LINK
         return PathKind.FILE if entry.is_file else PathKind.REPOSITORY
@@ -246,7 +247,8 @@ class CommittedTree:
 
     def names(self, folder: str) -> Sequence[str]:
         """The names in a folder."""
-        return self._folders.get(folder, ())
+        skipped = len(folder) + 1 if folder else 0
+        return sorted({path[skipped:].partition("/")[0] for path in self._below(folder)})
 
     def read(self, path: str) -> bytes:
         """What the file holds."""

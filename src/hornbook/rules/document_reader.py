@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import takewhile
 from pathlib import PurePosixPath
 
@@ -69,6 +70,7 @@ _PROBES = (
 """Names of which some tool reads one in every folder of its own."""
 
 
+@lru_cache(maxsize=10_000)  # every commit of a range has the same links
 def is_rule_folder(path: str) -> bool:
     """Whether a folder at this path is one that some tool keeps its rules in."""
     return any(is_rule_file(f"{path}/{probe}") for probe in _PROBES)

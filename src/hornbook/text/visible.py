@@ -9,7 +9,7 @@ open a text: these are left alone.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from unicodedata import category, normalize
 
 _TURNS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -69,14 +69,14 @@ def unseen_in(line: str) -> Iterator[str]:
         yield f"U+{ord(letter):04X}, which cannot be seen"
 
 
-def imitations_in(line: str, words: frozenset[str]) -> Iterator[str]:
+def imitations_in(line: str, words: Callable[[], frozenset[str]]) -> Iterator[str]:
     """The words of a line of code that look like others and are not the same.
 
-    `words` are those of the file that are plain ASCII: what looks like one of them is told even
+    `words` gives those of the file that are plain ASCII: what looks like one of them is told even
     if all of its letters are of another script.
     """
     for word in dict.fromkeys(_WORD.findall(line)):
-        if _imitates(word, words):
+        if not word.isascii() and _imitates(word, words()):
             yield f"{word!r}, which looks like {_skeleton(word)!r} and is not the same"
 
 
@@ -86,8 +86,6 @@ def ascii_words(text: str) -> frozenset[str]:
 
 
 def _imitates(word: str, words: frozenset[str]) -> bool:
-    if word.isascii():
-        return False
     skeleton = _skeleton(word)
     foreign = [letter for letter in word if not letter.isascii() and letter not in "ªº"]
     letters = all(category(letter).startswith(("L", "Nl")) for letter in foreign)

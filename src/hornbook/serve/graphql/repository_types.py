@@ -60,9 +60,7 @@ class RuleFilter:
             return rules
         wanted = self._named(info)
         return [
-            rule
-            for rule in rules
-            if (wanted is None or rule.id in wanted) and self._fits(rule)
+            rule for rule in rules if (wanted is None or rule.id in wanted) and self._fits(rule)
         ]
 
     def _fits(self, rule: Entry) -> bool:
