@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sql
 
 from hornbook.disk import lock
 from hornbook.errors import EngineError, NotFound, PlanHeld, UsageError
@@ -287,6 +288,21 @@ def test_who_looks_at_a_dead_worker_beside_another_does_not_take_it_for_alive(
     assert here.holder("alpha") is None
     os.close(looking)
     tables.dispose()
+
+
+def test_who_looks_while_another_forgets_a_dead_worker_sees_it_dead(tmp_path: Path) -> None:
+    tables, others = (connect(database_url(tmp_path, "")) for _ in range(2))
+    here, ended = Roster(tables, tmp_path, 30.0), Roster(tables, tmp_path, 30.0)
+    ended.join()
+    ended.hold("alpha")
+    os.close(held_by(ended))
+    forgets = Roster(others, tmp_path, 30.0)
+    # Once the rows are read, and before the lock of any is looked at.
+    sql.event.listen(tables, "checkin", lambda *_returned: forgets.living(), once=True)
+    assert ended.worker not in here.living()
+    here.hold("alpha")
+    for each in (tables, others):
+        each.dispose()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

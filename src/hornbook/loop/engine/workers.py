@@ -10,7 +10,7 @@ times are the database's, for the clocks of several machines differ.
 import os
 import socket
 import uuid
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -267,13 +267,16 @@ class Roster:
     def living(self) -> dict[str, str]:
         """The workers that live, with what people call them; this process always does."""
         fresh = sql.and_(self._ours, WORKERS.c.seen > self._now - self._dead_after)
+        # Listed before the rows are read: whoever forgets a worker takes its row first, then its
+        # file. So one whose row is still read here, and whose file goes meanwhile, has ended.
+        here = {path.name for path in self._locks.glob("*")}
         with self._engine.begin() as connection:
             old = sql.and_(self._ours, WORKERS.c.seen < self._now - FORGOTTEN_AFTER)
             connection.execute(sql.delete(WORKERS).where(old))
             rows = connection.execute(sql.select(WORKERS).where(fresh)).all()
-        ended = [row.worker for row in rows if self._ended(row.worker)]
+        ended = [row.worker for row in rows if self._ended(row.worker, here)]
         self._forget(ended)
-        self._sweep({row.worker for row in rows})
+        self._sweep(here - {row.worker for row in rows})
         found = {row.worker: row.place for row in rows if row.worker not in ended}
         return {**found, self.worker: self.place}
 
@@ -322,23 +325,24 @@ class Roster:
         for worker in workers:
             (self._locks / worker).unlink(missing_ok=True)
 
-    def _sweep(self, known: Container[str]) -> None:
+    def _sweep(self, unknown: Collection[str]) -> None:
         """Take away the files of workers that ended before they entered, or long ago."""
-        for path in self._locks.glob("*"):
-            if path.name not in known and self._ended(path.name):
-                path.unlink(missing_ok=True)
+        for worker in unknown:
+            if self._ended(worker, unknown):
+                (self._locks / worker).unlink(missing_ok=True)
 
-    def _ended(self, worker: str) -> bool:
+    def _ended(self, worker: str, here: Container[str]) -> bool:
         """Whether a worker of this machine is known to have ended: nobody locks its file.
 
         Several may look at once, and each must see what the others see: so they share their lock.
+        The file of one that was `here` is gone if it left, or if another just forgot it.
         """
         if worker == self.worker:
             return False
         try:
             looked = lock(self._locks / worker, shared=True, wait=False, create=False)
-        except FileNotFoundError:  # of another machine, or it leaves just now
-            return False
+        except FileNotFoundError:
+            return worker in here
         if looked is not None:
             os.close(looked)
         return looked is not None
