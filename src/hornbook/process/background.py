@@ -43,6 +43,11 @@ class BackgroundProcess:
         self._waiter.start()
 
     @property
+    def pid(self) -> int:
+        """Its id."""
+        return self._process.pid
+
+    @property
     def code(self) -> int | None:
         """How it ended; None while it runs."""
         return self._process.poll()

@@ -1,35 +1,60 @@
-"""Executes plans for those who cannot wait: each in a process of its own, or by the workers."""
+"""Executes plans for those who cannot wait: each in a process of its own, or by the workers.
+
+A plan that another process executes is left to that one. It may end, or be killed, right after it
+was seen alive: so whoever accepts a run looks after it, and begins a process once nobody has its
+plan any more while the run could go on.
+"""
 
 import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+import sqlalchemy as sql
 
 from hornbook.errors import EngineError, PlanHeld, UsageError
 from hornbook.graph.repository import Repository
 from hornbook.loop.configured_agents import loop_of
 from hornbook.loop.engine.engine_runs import (
+    ANSWERED,
     UNFINISHED,
+    EngineRun,
     EngineRuns,
     Request,
     RunPhase,
     wanted_run,
 )
 from hornbook.loop.engine.turns import Turns
-from hornbook.loop.engine.workers import Roster, connect, database_url, disconnect
+from hornbook.loop.engine.workers import Roster, connect, database_url, disconnect, place_of
 from hornbook.loop.plan_book import PlanBook
 from hornbook.loop.protocol import StepKind
 from hornbook.plans.principal import Principal
 from hornbook.plans.workspace_log import repository_of
 from hornbook.process.background import BackgroundProcess
+from hornbook.settings.places import Places
+from hornbook.settings.settings import Settings
 
 STOP_SECONDS = 5.0
 _LOOK_SECONDS = 0.05
 
 Tell = Callable[[str, int], None]
 """Is told the run that a process was started for, and how that process ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a process is to execute, in which repository."""
+
+    places: Places
+    settings: Settings
+    slug: str
+    number: int | None
+    agent: str | None
+    run: str
 
 
 class Executions:
@@ -41,6 +66,7 @@ class Executions:
         self._lock = threading.Lock()
         self._turns: dict[str, threading.Lock] = {}
         self._started: dict[str, BackgroundProcess] = {}
+        self._looked_after: dict[str, threading.Thread] = {}
         self._closing = threading.Event()
 
     def begin(
@@ -56,7 +82,7 @@ class Executions:
 
         `by` is who wants it, by default whoever runs this process. It returns as soon as a process
         is at it, however long that takes to start: until then nobody could tell that one is. A run
-        that is executed already is left alone.
+        that is executed already is left to whoever does that, for as long as he does.
 
         Raises:
             NotFound: There is no such plan or task.
@@ -68,16 +94,17 @@ class Executions:
         view = book.view(given)
         slug = view.plan.slug
         number = None if task is None else PlanBook.task(view.state, task).number
-        with self._turn(slug), _Engine(work) as engine:  # two requests at once begin one run
+        # Two requests at once begin one run.
+        with self._turn(slug), _Engine(work.places, work.settings) as engine:
             holder = self._holder(engine, slug)
             found = wanted_run(engine.runs.of_plan(slug), slug, number)
             over = found.run is None or found.run.phase is RunPhase.ENDED
             if holder is not None and over:
                 raise PlanHeld(f"plan {slug} is being executed already ({holder}): wait for it.")
             _start(work, slug, number, agent, found.name, by=by)
-            if holder is None:
-                process = self._run(work, slug, number, agent, found.name)
-                self._await(engine, process, slug, found.name)
+            wanted = _Wanted(work.places, work.settings, slug, number, agent, found.name)
+            if holder is not None or not self._execute(engine, wanted):
+                self._look_after(wanted)
             return found.name
 
     def close(self) -> None:
@@ -88,25 +115,88 @@ class Executions:
                 if each.code is None:
                     each.stop(STOP_SECONDS)
             self._started.clear()
+            looking = [*self._looked_after.values()]
+        for thread in looking:
+            thread.join()
 
     def _turn(self, slug: str) -> threading.Lock:
         with self._lock:
             return self._turns.setdefault(slug, threading.Lock())
 
-    def _run(
-        self, work: Repository, slug: str, number: int | None, agent: str | None, run: str
-    ) -> BackgroundProcess:
+    def _execute(self, engine: "_Engine", wanted: _Wanted) -> bool:
+        """Have a process take up a plan; whether one did, and not another process before it.
+
+        Raises:
+            EngineError: It could not start.
+        """
+        process = self._run(wanted)
+        ours = place_of(process.pid)
+        while not self._closing.is_set():
+            code = process.code
+            holder = engine.roster.holder(wanted.slug)
+            if holder is not None:
+                return holder == ours
+            if code is not None:
+                if engine.runs.has(wanted.run):
+                    return True  # it was a short one
+                said = process.last_output().strip().splitlines() or ["it said nothing"]
+                raise EngineError(
+                    f"the process that was to execute plan {wanted.slug} ended with {code}: "
+                    f"{said[-1]}; all of it is in .hornbook/logs/executions/{wanted.slug}.log."
+                )
+            self._closing.wait(_LOOK_SECONDS)
+        return True
+
+    def _run(self, wanted: _Wanted) -> BackgroundProcess:
+        places, slug = wanted.places, wanted.slug
         with self._lock:
             if self._closing.is_set():
                 raise EngineError("this server is stopping: nothing is begun any more.")
             self._started[slug] = BackgroundProcess(
-                _command(work.root, slug, number, agent),
-                folder=work.root,
+                _command(places.root, slug, wanted.number, wanted.agent),
+                folder=places.root,
                 environment=self._environment,
-                log=work.places.state / "logs" / "executions" / f"{slug}.log",
-                ended=lambda code: self._tell(run, code),
+                log=places.state / "logs" / "executions" / f"{slug}.log",
+                ended=lambda code: self._tell(wanted.run, code),
             )
             return self._started[slug]
+
+    def _look_after(self, wanted: _Wanted) -> None:
+        """Have a run gone on with, should whoever executes its plan end before it."""
+        with self._lock:
+            if self._closing.is_set() or wanted.run in self._looked_after:
+                return
+            thread = threading.Thread(
+                target=self._keep_looking, args=(wanted,), name="hornbook-accepted", daemon=True
+            )
+            self._looked_after[wanted.run] = thread
+            thread.start()
+
+    def _keep_looking(self, wanted: _Wanted) -> None:
+        try:
+            while not self._closing.wait(wanted.settings.engine.heartbeat_seconds):
+                with suppress(EngineError, sql.exc.SQLAlchemyError):  # the database is away
+                    if self._is_seen_to(wanted):
+                        return
+        finally:
+            with self._lock:
+                del self._looked_after[wanted.run]
+
+    def _is_seen_to(self, wanted: _Wanted) -> bool:
+        """Whether a run needs nobody to look after it; if it has nobody else, a process begins."""
+        with self._turn(wanted.slug), _Engine(wanted.places, wanted.settings) as engine:
+            runs = {run.run: run for run in engine.runs.of_plan(wanted.slug)}
+            run = runs.get(wanted.run)
+            if run is not None and run.phase is RunPhase.ENDED:
+                return True
+            if engine.roster.holder(wanted.slug) is not None:
+                return False
+            if run is not None and not any(map(_goes_on, runs.values())):
+                return True
+            try:
+                return self._execute(engine, wanted)
+            except EngineError:  # what its process said is told with its end
+                return True
 
     def _holder(self, engine: "_Engine", slug: str) -> str | None:
         """Who executes a plan, once that is clear.
@@ -119,23 +209,6 @@ class Executions:
             if busy or self._closing.wait(_LOOK_SECONDS):
                 return holder
         return None
-
-    def _await(self, engine: "_Engine", process: BackgroundProcess, slug: str, run: str) -> None:
-        """Wait until the process has taken up its plan, or is over already."""
-        while True:
-            code = process.code
-            if engine.roster.holder(slug) is not None:
-                return
-            if code is not None:
-                if engine.runs.has(run):
-                    return  # it was a short one
-                said = process.last_output().strip().splitlines() or ["it said nothing"]
-                raise EngineError(
-                    f"the process that was to execute plan {slug} ended with {code}: {said[-1]}; "
-                    f"all of it is in .hornbook/logs/executions/{slug}.log."
-                )
-            if self._closing.wait(_LOOK_SECONDS):
-                return
 
 
 def leave_to_workers(
@@ -157,7 +230,7 @@ def leave_to_workers(
     view = PlanBook(work.places, work.settings, work.ingested).view(given)
     slug = view.plan.slug
     number = None if task is None else PlanBook.task(view.state, task).number
-    with _Engine(work) as engine:
+    with _Engine(work.places, work.settings) as engine:
         found = wanted_run(engine.runs.of_plan(slug), slug, number)
         if found.run is not None and found.run.status in UNFINISHED:
             raise UsageError(
@@ -175,14 +248,13 @@ def leave_to_workers(
 class _Engine:
     """What the engine's database knows, without an engine."""
 
-    def __init__(self, work: Repository) -> None:
-        work.places.prepare()
-        told = work.settings.engine
-        state = work.places.state
-        ours = repository_of(work.places, work.settings)
-        self._database = connect(database_url(state, told.database), ours)
+    def __init__(self, places: Places, settings: Settings) -> None:
+        places.prepare()
+        told = settings.engine
+        ours = repository_of(places, settings)
+        self._database = connect(database_url(places.state, told.database), ours)
         self.runs = EngineRuns(self._database, ours)
-        self.roster = Roster(self._database, state, told.dead_after_seconds, ours)
+        self.roster = Roster(self._database, places.state, told.dead_after_seconds, ours)
         self.turns = Turns(self._database, ours, "", {}, told.dead_after_seconds)
 
     def __enter__(self) -> Self:
@@ -190,6 +262,11 @@ class _Engine:
 
     def __exit__(self, *_ended: object) -> None:
         disconnect(self._database)
+
+
+def _goes_on(run: EngineRun) -> bool:
+    """Whether there is something to do for a run: it needs no answer, or has it."""
+    return run.needs_nobody or run.status == ANSWERED
 
 
 def _start(

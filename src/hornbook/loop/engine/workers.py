@@ -129,6 +129,11 @@ def database_url(state: Path, database: str) -> sql.URL:
     return checked_url(database or f"sqlite:///{state / FILE}")
 
 
+def place_of(process: int) -> str:
+    """What people call a process of this machine."""
+    return f"{socket.gethostname()}, process {process}"
+
+
 def connect(url: sql.URL, repository: str = "") -> sql.Engine:
     """The database with our tables in it; writers wait for each other, readers for nobody.
 
@@ -226,7 +231,7 @@ class Roster:
         self._now = clock(engine)
         self.worker = uuid.uuid4().hex[:12]
         self.host = socket.gethostname()
-        self.place = f"{self.host}, process {os.getpid()}"
+        self.place = place_of(os.getpid())
         self._lock: int | None = None
 
     def join(self) -> None:
