@@ -9,6 +9,7 @@ from typing import Any  # records are JSON
 
 import pytest
 import yaml
+from inline_snapshot import snapshot
 
 from hornbook import Workspace
 from hornbook.agents.assignment import Answer, Assignment, Subtask, Usage
@@ -289,6 +290,22 @@ def test_a_refinement_ends_in_a_successor_that_is_carried_out(
     assert len(decisions) == (1 if kind == "architectural" else 0)
     honest(stage)
     honest(stage, "hello-revision-2")
+
+
+def test_who_waits_for_a_refinement_looks_the_less_often_the_longer_nothing_happens(
+    tmp_path: Path,
+) -> None:
+    no = reviews("rejected", "misscoped", violated=True, feedback="Too much.")
+    stage = Stage(repository(tmp_path), [WELL], [no], [says(REFINED)])
+    assert stage.go().kind is StepKind.ENDED
+    stage.loop().start("hello", None, agent=None, run_id="run-2")
+    waits = []
+    for _ in range(4):
+        waiting = stage.loop().step("run-2")
+        assert (waiting.kind, waiting.status) == (StepKind.WAITING, "asking")
+        waits.append(waiting.seconds)
+        stage.clock.seconds += 10
+    assert waits == snapshot([0.5, 6.0, 11.5, 15.0])
 
 
 def test_a_person_writes_the_sections_where_there_is_no_planner(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from hornbook.loop.runs.lookup import outcome_of, spawned_by, workflows_of
 from hornbook.loop.runs.state import RunState, last_escalation, pauses, result_data
 from hornbook.loop.steps.answer import AnswerAction
 from hornbook.loop.steps.ask_person import signal
-from hornbook.loop.steps.coordinate import coordinate, follow
+from hornbook.loop.steps.coordinate import coordinate, follow, seconds_to_wait
 from hornbook.loop.steps.develop import develop
 from hornbook.loop.steps.gates import run_gates, size
 from hornbook.loop.steps.merge import approve_by_word
@@ -72,9 +72,6 @@ from hornbook.settings.settings import Settings
 from hornbook.settings.surroundings import CostSettings
 
 NO_LIMIT = CostSettings()
-PAUSE = 10.0
-"""Seconds between two looks at a plan that is being refined."""
-
 MOST_DEATHS = 20
 """So often whoever works on a step may die without any event between, before a person is asked."""
 
@@ -365,7 +362,8 @@ def _waits_for_refinement(services: LoopServices, run: RunState) -> StepOutcome 
         return None
     status = "asking" if first.is_asking else "paused"
     message = f"the plan is being refined by {first.id}"
-    return StepOutcome(StepKind.WAITING, run.id, PAUSE, status, message)
+    seconds = seconds_to_wait(services, run)
+    return StepOutcome(StepKind.WAITING, run.id, seconds, status, message)
 
 
 def _waits_for_agent(services: LoopServices, run: RunState) -> StepOutcome | None:

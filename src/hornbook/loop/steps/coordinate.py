@@ -31,7 +31,7 @@ def coordinate(services: LoopServices, run: RunState) -> StepOutcome:
         return _ended(services, run, "stopped", message)
     message = f"{len(unfinished)} of {len(wanted)} tasks are open"
     return _all_asking(run, live) or StepOutcome(
-        StepKind.WAITING, run.id, _seconds_to_wait(services, run), "waiting", message
+        StepKind.WAITING, run.id, seconds_to_wait(services, run), "waiting", message
     )
 
 
@@ -112,8 +112,8 @@ def _begin_child(
     begin_task(services, run.plan, number, child, agent=plan.agent, parent=plan.id)
 
 
-def _seconds_to_wait(services: LoopServices, run: RunState) -> float:
-    """How long to wait: the longer nothing happened, the longer."""
+def seconds_to_wait(services: LoopServices, run: RunState) -> float:
+    """How long to wait for others of the plan: the longer nothing happened in it, the longer."""
     last = services.events(run.plan)[-1].at
     return min(LATEST, max(SOONEST, seconds_until(services.clock(), last) / 2))
 
