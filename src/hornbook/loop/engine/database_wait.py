@@ -16,9 +16,10 @@ T = TypeVar("T")
 
 
 class DatabaseWait:
-    """Does things again until the database is back, for so many seconds; that is told once.
+    """Does things again until the database is back, for so many seconds.
 
-    What is done must be safe to repeat.
+    That it is away is told once, and so is how that ended. What is done must be
+    safe to repeat.
     """
 
     def __init__(self, seconds: float, tell: Callable[[str], None]) -> None:
@@ -40,27 +41,40 @@ class DatabaseWait:
             try:
                 found = action()
             except Exception as problem:
-                if not is_away(problem) or time.monotonic() + pause > until:
+                if not is_away(problem):
+                    raise
+                left = until - time.monotonic()
+                if left <= 0:
+                    self._note_over()
                     raise
                 self._note_away(problem)
             else:
                 self._note_back()
                 return found
-            time.sleep(pause)
+            time.sleep(min(pause, left))
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def _note_away(self, problem: Exception) -> None:
-        with self._lock:
-            told, self._told = self._told, True
-        if not told:
+        if not self._was_told(now=True):
             said = str(problem).splitlines()[0]
             self._tell(f"the database is away ({said}): waiting up to {self._seconds:g} seconds")
 
+    def _note_over(self) -> None:
+        if self._was_told(now=False):
+            self._tell(
+                f"the database was away for {self._seconds:g} seconds, which is as long as "
+                "`engine.database_wait_seconds` says"
+            )
+
     def _note_back(self) -> None:
-        with self._lock:
-            told, self._told = self._told, False
-        if told:
+        if self._was_told(now=False):
             self._tell("the database is back")
+
+    def _was_told(self, *, now: bool) -> bool:
+        """Whether it was told until now that the database is away."""
+        with self._lock:
+            told, self._told = self._told, now
+        return told
 
 
 def is_away(problem: BaseException | None) -> bool:

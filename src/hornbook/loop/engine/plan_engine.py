@@ -16,6 +16,7 @@ from hornbook.errors import UsageError
 from hornbook.graph.repository import Repository
 from hornbook.loop.agent_places import limited_places
 from hornbook.loop.configured_agents import WorkspaceStaff, loop_of
+from hornbook.loop.engine.database_wait import DatabaseWait
 from hornbook.loop.engine.engine import EVERYTHING, Engine, EngineScope, Options, nothing
 from hornbook.loop.engine.engine_runs import (
     APPROVED,
@@ -109,6 +110,7 @@ class PlanEngine:
         self._work = work
         self._open_loop = open_loop
         self._book: PlanBook = PlanBook(work.places, work.settings, work.ingested)
+        self._wait = DatabaseWait(work.settings.engine.database_wait_seconds, warn)
 
     def execute(
         self,
@@ -129,7 +131,7 @@ class PlanEngine:
             PlanHeld: Another process executes it.
             EngineError: Whoever develops or reviews cannot work here; nothing was begun.
         """
-        view = self._book.view(given)
+        view = self._wait.until_back(lambda: self._book.view(given))
         slug = view.plan.slug
         if not view.plan.committed:
             raise UsageError(
@@ -137,18 +139,30 @@ class PlanEngine:
             )
         number = None if task is None else PlanBook.task(view.state, task).number
         with self._engine(EngineScope(plan=slug)) as engine:
-            known = wanted_run(engine.runs.of_plan(slug), slug, number).run
-            self._tell_readiness(agent if known is None else known.agent)
-            engine.hold(slug)
-            if priority is not None:
-                engine.turns.prioritise(slug, priority)
-            root = _begun(engine, slug, number, agent)
-            for run in engine.runs.of_plan(slug):
-                if run.phase is RunPhase.ASKING:
-                    engine.resume(run.run)  # somebody may have answered
+            root = engine.wait.until_back(
+                lambda: self._taken_up(engine, slug, number, agent, priority)
+            )
             ended = self._watched(engine, slug, root, look)
             engine.keep_up()
         return ended
+
+    def _taken_up(
+        self, engine: Engine, plan: str, number: int | None, agent: str | None, priority: int | None
+    ) -> str:
+        """The run of a plan or of one of its tasks: the one that is not over yet, else a new one.
+
+        It goes on, and so does what else was begun of the plan.
+        """
+        known = wanted_run(engine.runs.of_plan(plan), plan, number).run
+        self._tell_readiness(agent if known is None else known.agent)
+        engine.hold(plan)
+        if priority is not None:
+            engine.turns.prioritise(plan, priority)
+        root = _begun(engine, plan, number, agent)
+        for run in engine.runs.of_plan(plan):
+            if run.phase is RunPhase.ASKING:
+                engine.resume(run.run)  # somebody may have answered
+        return root
 
     def resume(self, run_id: str, *, look: Look = _nobody_looks) -> Execution:
         """Go on with one run, as far as it goes without a person.
@@ -159,7 +173,7 @@ class PlanEngine:
         """
         wanted = run_id.removeprefix("run.")
         with self._engine(EngineScope(run=wanted)) as engine:
-            run = engine.resume(wanted)
+            run = engine.wait.until_back(lambda: engine.resume(wanted))
             ended = self._watched(engine, run.plan, wanted, look)
             engine.keep_up()
         return ended
@@ -192,6 +206,7 @@ class PlanEngine:
 
         state = self._work.places.state
         require_human(at_command_line(state), "commit to a plan", state)  # before one is paid for
+        self._wait.until_back(self._reach)
         self._tell_readiness(agent)
         planner = open_planner(self._work, agent)
         if planner is None:
@@ -218,8 +233,14 @@ class PlanEngine:
         from hornbook.loop.fix_plan import fix_plan  # noqa: PLC0415  # start-up of execute
 
         places = self._work.places
+        self._wait.until_back(self._reach)
         slug = fix_plan(places.root, self._book, places.records, reference)
         return self.execute(slug, agent=agent, look=look)
+
+    def _reach(self) -> None:
+        """Have the database answer once, before anything is begun in it."""
+        with self._book.store_if_any():
+            return
 
     def _tell_readiness(self, agent: str | None) -> None:
         """Say who is about to work, once, and refuse those who cannot."""
@@ -250,10 +271,11 @@ class PlanEngine:
             name=self._name_to_others(),
         )
         heard = self._heard if tell is nobody else tell
+        loop = self._wait.until_back(lambda: self._open_loop(self._work))
         with (
             git.operation(self._work.root) if scope is not EVERYTHING else nullcontext(),
             Engine(
-                self._open_loop(self._work),
+                loop,
                 options,
                 scope,
                 tell=heard,
