@@ -21,6 +21,8 @@ import yaml
 
 from hornbook.commits.repository_name import repository_name
 from hornbook.disk import sweep
+from hornbook.loop.engine.engine_runs import EngineRuns, wanted_run
+from hornbook.loop.engine.workers import connect, database_url, disconnect
 from hornbook.loop.runs.files import Projections, write_task_files
 from hornbook.loop.runs.run_book import breaches
 from hornbook.loop.workflow.load import shipped_workflows
@@ -271,8 +273,13 @@ class Place:
         return ("execute", SLUG, "--agent", AGENT, "--json")
 
     def _again(self, kill: Kill) -> tuple[str, ...]:
-        """How one goes on after a kill: by `execute`, or by `resume` where a run is known."""
-        if kill.times % 3 == 0 and self._begun() and not self._over():
+        """How one goes on after a kill: by `execute`, or by `resume` where a run is known.
+
+        One that came after the run was noted as over, as two threads may have it, leaves nothing to
+        be done: whoever executes the plan then begins anew, and `resume` says that it is over.
+        """
+        third = kill.times % 3 == 0 and self._begun() and not self._over()
+        if third or self._noted_as_over():
             return ("resume", f"{SLUG}-1", "--json")
         return self._execute()
 
@@ -282,6 +289,17 @@ class Place:
     def _over(self) -> bool:
         ends = {e.data["run"] for e in self.events(SLUG) if e.kind == "run.ended"}
         return f"{SLUG}-1" in ends
+
+    def _noted_as_over(self) -> bool:
+        """Whether the engine has noted the end of the run, which its events tell before."""
+        if not self._over():
+            return False
+        name = repository_name(self.root) if self.database else ""
+        database = connect(database_url(self.root / ".hornbook", self.database), name)
+        try:
+            return wanted_run(EngineRuns(database, name).of_plan(SLUG), SLUG, None).run is None
+        finally:
+            disconnect(database)
 
     def promotions(self) -> list[str]:
         """The runs that ask whether a successor is right."""
