@@ -16,6 +16,7 @@ HornbookError
 ├── StoreError            the index on disk cannot be used; `ingest --rebuild` makes it anew
 ├── RemoteStoreFailed     the graph store that others run is away, or answers wrongly
 ├── DiskFailed            the disk is full or failed, a limit is reached, a right is missing
+├── RunEnded              the run that gates ran for was ended beside them: they say nothing
 ├── EventLogError         the log of a plan is damaged, or its export contradicts it
 └── EngineError           the engine cannot run, or will not touch a run as it is
     └── PlanHeld          another process works on the plan
@@ -96,6 +97,10 @@ class RemoteStoreFailed(HornbookError):
 
 class DiskFailed(HornbookError):
     """The disk, a limit or a right keeps us from a file: what it holds is not damaged."""
+
+
+class RunEnded(HornbookError):
+    """A run was ended while gates ran for it: they were ended, too, and say nothing."""
 
 
 class EventLogError(HornbookError):

@@ -1,11 +1,13 @@
 """Runs at a glance: their rows, their order, what is news of them, and what agents printed."""
 
+import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 from hornbook import Workspace
 from hornbook.agents.assignment import Answer, Assignment
-from hornbook.loop.protocol import StepKind
+from hornbook.loop.protocol import StepKind, StepOutcome
 from hornbook.loop.runs.overview import (
     LogFile,
     RunLine,
@@ -19,8 +21,11 @@ from hornbook.loop.runs.overview import (
 from hornbook.plans.events import Event
 from hornbook.plans.principal import LOOP
 from hornbook.plans.run_kinds import DEVELOP, STEP_STARTED, TOLD
-from tests.kit.loops import Stage, repository
+from hornbook.settings.places import Places
+from tests.kit.loops import CHECK, CONFIG, Stage, repository
+from tests.kit.waiting import until
 
+UNCONFINED = CONFIG.replace("gates:\n", "gates:\n  confine: never\n")
 AT = "2026-03-01T12:00:00.000Z"
 LATER = "2026-03-01T12:02:05.000Z"
 LINE = RunLine("a-t1-1", "a", "task.a.1", "go", "running", "develop", 1, "", AT, AT)
@@ -118,6 +123,51 @@ def test_whoever_works_on_a_run_learns_that_it_was_stopped(tmp_path: Path) -> No
     with Workspace.open(root) as work, work.run_book() as book:
         assert book.line("run-1").status == "stopped"
         assert not {each.kind for each in book.events("run-1")} & {"gates.ran", "agent.task.review"}
+
+
+def waiting(sign: Path, *, only_if: str) -> str:
+    """A gate that shows that it runs and does not end by itself, if something holds."""
+    return f"if {only_if}; then touch {sign}; exec sleep infinity; fi\n{CHECK}"
+
+
+def stopped_at_work(stage: Stage, sign: Path) -> StepOutcome:
+    """How a run ends that somebody stops while its gates are at work."""
+
+    def stop() -> None:
+        until(sign.exists, "the gates")
+        with Workspace.open(stage.root) as work, work.run_book() as book:
+            book.stop("run-1", "the wrong task")
+
+    person = threading.Thread(target=stop)
+    person.start()
+    outcome = stage.go()
+    person.join()
+    return outcome
+
+
+def test_the_gates_of_a_run_that_is_stopped_are_ended(tmp_path: Path) -> None:
+    sign = tmp_path / "at-work"
+    check = waiting(sign, only_if="test -e src/greet.py")
+    stage = Stage(repository(tmp_path / "root", config=UNCONFINED, **{"check.sh": check}))
+    outcome = stopped_at_work(stage, sign)
+    assert (outcome.kind, outcome.status) == (StepKind.ENDED, "stopped")
+    kinds = [event.kind for event in stage.log()]
+    assert kinds[-1] == "run.ended"
+    assert "gates.ran" not in kinds
+
+
+def test_the_gates_on_the_base_of_a_run_that_is_stopped_are_ended(tmp_path: Path) -> None:
+    sign, once = tmp_path / "at-work", tmp_path / "once"
+    check = waiting(sign, only_if=f"test -e {once}")
+    stage = Stage(repository(tmp_path / "root", config=UNCONFINED, **{"check.sh": check}))
+    shutil.rmtree(Places(stage.root).gate_logs / "base", ignore_errors=True)
+    once.touch()
+    outcome = stopped_at_work(stage, sign)
+    assert (outcome.kind, outcome.status) == (StepKind.ENDED, "stopped")
+    assert "base.gated" not in [event.kind for event in stage.log()]
+    # Nothing of what was cut off counts: whoever comes next has the base judged anew.
+    once.unlink()
+    assert stage.go("run-2").status == "approved"
 
 
 def test_a_run_that_is_stopped_takes_no_further_step(tmp_path: Path) -> None:

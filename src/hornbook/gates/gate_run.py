@@ -39,7 +39,7 @@ from hornbook.gates.floors import judging_part
 from hornbook.gates.gate import COPIED, BaseTests, Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.gate_confinement import GateBounds, bounds_by_hand, with_confinement
 from hornbook.gates.gate_list import GateList, GateState, ListedGate, below, constraints_at
-from hornbook.gates.runner import Judge, Progress, has_passed, run_gates, silent, unchanged
+from hornbook.gates.runner import Judge, Progress, has_passed, never, run_gates, silent, unchanged
 from hornbook.gates.test_files import OWN_TESTS, TestFile, is_test, weakened
 from hornbook.plans.plan import Constraints
 from hornbook.rules.document_reader import is_rule_file
@@ -68,6 +68,7 @@ def run_for(  # noqa: PLR0913  # each is a choice of the caller, by keyword
     progress: Progress = silent,
     bounds: GateBounds | None = None,
     known: BaseResults = NOTHING_KNOWN,
+    is_over: Callable[[], bool] = never,
 ) -> GateReport:
     """Run gates over the files of the work tree, or with `BASE..HEAD` over HEAD's.
 
@@ -76,14 +77,15 @@ def run_for(  # noqa: PLR0913  # each is a choice of the caller, by keyword
     names the tree that was run on. With `bounds` the gates are confined, with `base_tests` those
     that run tests are run over BASE's tests as well, where the change edits them. With
     `mutate_seconds` they are run over mutants of its added lines for at most so long. What is
-    `known` to be red stops none of these.
+    `known` to be red stops none of these. Once `is_over` says so they are ended.
 
     Raises:
+        RunEnded: They were.
         UsageError: The span names no change, there is no repository to take it from, or gates
             cannot be confined here.
         BadGlob: A constraint is not in the dialect.
     """
-    run = _confined_run(root, gates, bounds, progress, judge=known.told)
+    run = _confined_run(root, gates, bounds, progress, is_over, judge=known.told)
     if span is not None:
         with git.operation(root):
             found = change(root, span)
@@ -114,6 +116,7 @@ def _confined_run(
     gates: Sequence[Gate],
     bounds: GateBounds | None,
     progress: Progress,
+    is_over: Callable[[], bool],
     *,
     judge: Judge = unchanged,
     past_red: bool = False,
@@ -132,6 +135,7 @@ def _confined_run(
             progress=progress,
             judge=judge,
             past_red=past_red,
+            is_over=is_over,
         )
         if bounds is None:
             return plain(folder)
@@ -142,7 +146,12 @@ def _confined_run(
 
 
 def run_at(
-    root: Path, gates: Sequence[Gate], commit: str, *, bounds: GateBounds | None = None
+    root: Path,
+    gates: Sequence[Gate],
+    commit: str,
+    *,
+    bounds: GateBounds | None = None,
+    is_over: Callable[[], bool] = never,
 ) -> GateReport:
     """Run gates over a copy of a commit, which nothing was changed in: no floor judges it.
 
@@ -150,8 +159,9 @@ def run_at(
 
     Raises:
         UsageError: The gates cannot be confined here.
+        RunEnded: `is_over` said so.
     """
-    run = _confined_run(root, gates, bounds, silent, past_red=True)
+    run = _confined_run(root, gates, bounds, silent, is_over, past_red=True)
     with git.operation(root):
         report = _over_commit(
             root,

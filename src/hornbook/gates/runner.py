@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hornbook.disk import draft_of
-from hornbook.errors import ConfigError
+from hornbook.errors import ConfigError, RunEnded
 from hornbook.gates.coverage import Coverage, measured, named_places, places, stamps
 from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.test_output import plain, problem_with_tests
@@ -172,6 +172,8 @@ class Wrap(Protocol):
         """What a gate may use."""
 
 
+LOOK_SECONDS = 1.0
+"""Between two questions whether the results of gates still matter."""
 NO_GATES = GateResult(
     "gates",
     required=True,
@@ -188,12 +190,17 @@ def silent(_name: str, _ended: GateStatus | None) -> None:
     """Progress that nobody sees."""
 
 
+def never() -> bool:
+    """Whether nobody wants a result any more, where somebody always does."""
+    return False
+
+
 def unchanged(result: GateResult) -> GateResult:
     """The judge to whom a gate counts as it ended."""
     return result
 
 
-def run_gates(
+def run_gates(  # noqa: PLR0913  # each is a choice of the caller, by keyword
     gates: Sequence[Gate],
     root: Path,
     *,
@@ -203,15 +210,18 @@ def run_gates(
     wrap: Wrap | None = None,
     judge: Judge = unchanged,
     past_red: bool = False,
+    is_over: Callable[[], bool] = never,
 ) -> GateReport:
     """Run the gates over the files below the root; results come in the order of the gates.
 
     A gate waits for those that it names in `after`, and is skipped when one of them stopped, as
     `judge` has it; with `past_red` only when one of them has nothing to say. No gate at all has not
-    passed. `wrap` confines their commands.
+    passed. `wrap` confines their commands. Once `is_over` says that nobody wants results, they are
+    ended.
 
     Raises:
         ConfigError: Two gates have the same name.
+        RunEnded: It said so.
     """
     if not gates:
         return GateReport(passed=False, gates=(NO_GATES,))
@@ -236,7 +246,9 @@ def run_gates(
                     progress(gate.name, GateStatus.SKIPPED)
                 else:
                     running[pool.submit(watched, gate, stop)] = gate
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            done, _ = wait(running, LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            if is_over():
+                raise RunEnded("the run was ended, and so were its gates.")
             for future in done:
                 results[running.pop(future).name] = future.result()
     ordered = tuple(results[gate.name] for gate in gates)

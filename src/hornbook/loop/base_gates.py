@@ -9,6 +9,7 @@ then, or to stop. What is red is looked at anew by whoever executes the plan aga
 may be installed by then.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -16,7 +17,7 @@ from typing import cast
 import msgspec
 
 from hornbook.disk import write_whole
-from hornbook.errors import DatabaseFailed, EventLogError, HornbookError
+from hornbook.errors import DatabaseFailed, EventLogError, HornbookError, RunEnded
 from hornbook.gates.base_tests import red_on_base
 from hornbook.gates.gate import GateReport, GateResult, GateStatus, without_unasked
 from hornbook.gates.gate_confinement import bounds_in_run
@@ -65,7 +66,7 @@ def base_question(services: LoopServices, run: RunState) -> StepOutcome | None:
         return None
     try:
         settled = _settled(services, run)
-    except (EventLogError, DatabaseFailed):
+    except (EventLogError, DatabaseFailed, RunEnded):
         raise
     except HornbookError as problem:
         settled = _unjudged(services.worktrees.begin(run.plan), str(problem))
@@ -128,7 +129,7 @@ def _gated(services: LoopServices, run: RunState, base: _Base) -> kinds.BaseGate
         begun = {key: facts[key] for key in ("run", "base")}
         key = run.key(0, f"base-started-{place}")
         services.log.append(run.plan, kinds.BASE_STARTED, begun, key=key)
-        report, problem = _run(services, base)
+        report, problem = _run(services, base, lambda: services.is_over(run))
         facts["problem"] = problem
     else:
         facts["problem"] = base.problem
@@ -141,11 +142,17 @@ def _gated(services: LoopServices, run: RunState, base: _Base) -> kinds.BaseGate
     return kinds.base_gates(event)
 
 
-def _run(services: LoopServices, base: _Base) -> tuple[GateReport | None, str | None]:
+def _run(
+    services: LoopServices, base: _Base, is_over: Callable[[], bool]
+) -> tuple[GateReport | None, str | None]:
     """The report on the base, or why the gates can say nothing of it."""
     try:
         bounds = bounds_in_run(base.gates)
-        report = run_at(services.root, base.gates.ready, base.commit, bounds=bounds)
+        report = run_at(
+            services.root, base.gates.ready, base.commit, bounds=bounds, is_over=is_over
+        )
+    except RunEnded:
+        raise
     except (HornbookError, OSError) as problem:
         return None, str(problem)
     broken = [each for each in report.gates if each.required and each.status is GateStatus.REFUSED]

@@ -11,7 +11,7 @@ from pathlib import Path
 from hornbook.agents.assignment import Role
 from hornbook.commits import git
 from hornbook.context.task_route import STARTING, Route
-from hornbook.errors import DatabaseFailed, EventLogError, HornbookError, UsageError
+from hornbook.errors import DatabaseFailed, EventLogError, HornbookError, RunEnded, UsageError
 from hornbook.gates.definitions import check_gates
 from hornbook.graph.repository import Repository
 from hornbook.located import Json
@@ -175,7 +175,10 @@ class _Loop:
         """Do the one thing that comes next; after a crash the interrupted one is done again."""
         with self._opened() as services:
             services.exchange.fetch(services.run(run_id).plan)
-            outcome = _stepped(services, services.run(run_id), held)
+            try:
+                outcome = _stepped(services, services.run(run_id), held)
+            except RunEnded:
+                outcome = outcome_of(services.run(run_id))
             run = services.run(run_id)
             # Who was killed before us may have left events that no file shows yet: what this
             # process did not record itself is recorded, also where nothing happened since.
@@ -476,7 +479,7 @@ def _effect(step: StepRun) -> Result | Pending | HandedOver:
         if action.type is ActionType.ASK:
             return _REFINE("ask")(step)
         return EFFECTS[action.subject](step)
-    except (EventLogError, DatabaseFailed):
+    except (EventLogError, DatabaseFailed, RunEnded):
         raise
     except (HornbookError, OSError) as problem:
         return Erred(str(problem))

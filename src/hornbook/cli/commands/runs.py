@@ -154,7 +154,7 @@ def logs(root: str | None, run_id: str, step: str | None, *, follow: bool, as_js
 def stop(root: str | None, run_id: str, reason: str, *, as_json: bool) -> None:
     """End a run, and those that it began.
 
-    A step that is under way comes to its end; nothing follows it. Exit 1 if the run had ended.
+    An agent or gates at work are ended, and nothing follows. Exit 1 if the run had ended.
     """
     with _book(root) as book:
         found = book.stop(run_id, reason)

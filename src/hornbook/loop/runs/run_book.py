@@ -324,8 +324,8 @@ class RunBook:
     def stop(self, run_id: str, reason: str) -> StoppedRun:
         """End a run and those that it began, as far as they are not over.
 
-        The agent of a step that is under way is ended within seconds, wherever it runs; gates come
-        to their end, and nothing follows them.
+        The agent or the gates of a step that is under way are ended within seconds, wherever they
+        run, and nothing follows them.
 
         Raises:
             NotFound: There is none with this id.

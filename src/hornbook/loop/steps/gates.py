@@ -114,7 +114,11 @@ def gate_report(
     work: kinds.AttemptData,
     payload: Mapping[str, Json] | None = None,
 ) -> GateReport | Erred:
-    """What the gates say to work, floors included; or why they can say nothing."""
+    """What the gates say to work, floors included; or why they can say nothing.
+
+    Raises:
+        RunEnded: The run was ended meanwhile, and so were they.
+    """
     span = f"{work['base']}..{work['commit']}"
     found = change(services.root, span)
     begin = services.worktrees.begin(run.plan)
@@ -134,6 +138,7 @@ def gate_report(
         mutate_seconds=listed.mutate_seconds if listed.mutate else 0,
         bounds=bounds,
         known=known,
+        is_over=lambda: services.is_over(run),
     )
     broken = [each for each in report.gates if each.required and each.status is GateStatus.REFUSED]
     if broken:  # it says nothing of the work, so no attempt is lost to it
@@ -150,6 +155,7 @@ def gate_report(
             files=task.files,
             bounds=bounds,
             known=known,
+            is_over=lambda: services.is_over(run),
         )
     floors = (*_floors(work), *_planned(services, run, task, work), *_rejected(run, work))
     every = (*report.gates, *floors)

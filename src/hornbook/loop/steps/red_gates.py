@@ -5,7 +5,7 @@ fail, with new tests, for the right reason, and with nothing else; every other g
 ever. What the tests said before the change is found by running the same gates over its base.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,16 +33,18 @@ def judged_red(
     files: Sequence[str],
     bounds: GateBounds | None,
     known: BaseResults,
+    is_over: Callable[[], bool],
 ) -> GateReport:
     """The report on a change that is to add failing tests, judged by that.
 
-    `files` are those of the task: a module among them may be missing.
+    `files` are those of the task: a module among them may be missing. Once `is_over` says so, gates
+    that are run for it are ended.
     """
     found = change(root, span)
     head = commit_at(root, found.head)
     tests = gates_of_tests(gates, lambda gate: below(gate, head.text))
     unchanged = f"{found.merge_base}..{found.merge_base}"
-    before = run_for(root, tests, span=unchanged, bounds=bounds, known=known)
+    before = run_for(root, tests, span=unchanged, bounds=bounds, known=known, is_over=is_over)
     results = tuple(each for each in report.gates if not each.name.startswith(_FLOOR))
     now = Verification(results, _without_floors(before.gates))
     changed = tuple(found.paths)

@@ -91,6 +91,17 @@ class LoopServices:
             raise NotFound(f"there is no run {run_id!r}: `hornbook runs` lists them.")
         return found
 
+    def is_over(self, run: RunState) -> bool:
+        """Whether a run was ended beside us, as by `runs stop`; only what is new is read.
+
+        While the database is away nobody knows, and whoever works goes on.
+        """
+        try:
+            fresh = self.log.later(run.plan, run.events[-1].seq)
+        except DatabaseAway:
+            return False
+        return any(e.kind == kinds.ENDED and e.data["run"] == run.id for e in fresh)
+
     def begun(self, plan: str, run_id: str) -> RunState | None:
         """A run of a plan, if it was begun; no other plan is looked at."""
         if not self.store.has(plan):
@@ -242,16 +253,8 @@ class StepRun:
         return chosen[0].data
 
     def is_over(self) -> bool:
-        """Whether the run was ended beside us, as by `runs stop`; only what is new is read.
-
-        While the database is away nobody knows, and whoever works goes on.
-        """
-        known = self.run.events[-1].seq
-        try:
-            fresh = self.services.log.later(self.run.plan, known)
-        except DatabaseAway:
-            return False
-        return any(e.kind == kinds.ENDED and e.data["run"] == self.run.id for e in fresh)
+        """Whether the run was ended beside us."""
+        return self.services.is_over(self.run)
 
     def ask(self, worker: Agent, assignment: Assignment, record: Record) -> Answer:
         """What somebody answers, unless the run ends meanwhile: then their program does, too."""

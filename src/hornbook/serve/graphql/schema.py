@@ -145,8 +145,8 @@ class Mutation:
         id: strawberry.ID,  # noqa: A002  # as in `run`
         reason: str = "",
     ) -> RunLine:
-        """End a run, and those that it began; an agent that is at work is ended, gates
-        come to their end, and nothing follows them. One that had ended already is refused.
+        """End a run, and those that it began; an agent or gates that are at work are
+        ended, and no step follows. One that had ended already is refused.
         """
         with info.context.workspace.run_book(info.context.principal) as book:
             found = book.stop(id, reason)

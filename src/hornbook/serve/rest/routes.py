@@ -344,7 +344,7 @@ def answer(id: RunId, body: AnswerBody, asking: Writing) -> GivenAnswer:  # noqa
 def stop(id: RunId, asking: Writing, body: StopBody = _NO_REASON) -> StoppedRun:  # noqa: A002  # as in `run`
     """End a run and those that it began. Needs the scope execute.
 
-    A step that is under way comes to its end, and nothing follows it.
+    An agent or gates that are at work are ended, and no step follows.
     """
     return asking.updates.stop(id, body.reason, asking.principal)
 

@@ -53,7 +53,7 @@ _STATES = {
 _SAID = {
     "amended": "The plan has the sections that you gave; the others are as they were.",
     "promoted": "The plan is committed: its text is frozen from now on.",
-    "stopped": "What was going on is stopped; agents that are at work are ended.",
+    "stopped": "What was going on is stopped; agents and gates at work are ended.",
 }
 
 router = APIRouter(include_in_schema=False)

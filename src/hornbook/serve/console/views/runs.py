@@ -119,7 +119,7 @@ def _spans(events: Sequence[Event]) -> list[str]:
 
 _SAID = {
     "answered": "Your answer is noted: whoever carries the plan out goes on with it.",
-    "stopped": "The run is stopped: an agent that is at work is ended, and no step follows.",
+    "stopped": "The run is stopped: an agent or gates at work are ended, and no step follows.",
 }
 
 
