@@ -24,6 +24,7 @@ from hornbook.cli.app import GROUPS
 from hornbook.cli.main import app
 from hornbook.errors import BadGlob, HornbookError, UsageError
 from hornbook.graph.sparql import answer as sparql_answer
+from hornbook.process.confine_check import PROBES
 from hornbook.rules.document_reader import is_rule_file, read
 from hornbook.rules.metadata.keys import OWN_KEYS
 from hornbook.rules.own_files.records import hashes_of, sealed
@@ -174,6 +175,12 @@ def test_every_problem_code_is_documented_with_its_levels_and_no_other() -> None
     documented = {codes(code)[0]: set(level.split(", ")) for code, level, _, _ in listed}
     assert documented == problem_codes()
     assert len(listed) == len(documented)
+
+
+def test_every_way_out_of_a_confinement_is_documented_in_the_order_it_is_tried() -> None:
+    listed = rows(text_of("commands"), "a way out", "bubblewrap", "Landlock", "nothing")
+    documented = [way.replace("`", "") for way, *_ in listed]
+    assert documented == [f"{code}: {said}" for code, said in PROBES.items()]
 
 
 def test_every_error_class_is_documented_with_its_parent_and_exit_code() -> None:
