@@ -150,6 +150,27 @@ def test_a_folder_that_the_settings_name_is_writable_and_keeps_its_cache_there(
     assert (cache / "x").exists()
 
 
+def test_what_the_settings_name_of_the_home_is_found_by_the_name_that_it_has_there(
+    root: Path, tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = write(tmp_path / "home", {"key": "k\n", ".cache/tool/old": "", "go/pkg/mod/m": "m\n"})
+    monkeypatch.setenv("HOME", str(home))
+    gates = [
+        Gate("read", "cat ~/key"),
+        Gate("write", "echo x > ~/.cache/tool/new"),
+        Gate("modules", "cat ~/go/pkg/mod/m"),
+        Gate("elsewhere", "echo x > ~/go/pkg/mod/n"),
+    ]
+    bounds = GateBounds(machine, (home / ".cache" / "tool",), readable=(home / "key",))
+    found = passed(run_for(root, gates, bounds=bounds))
+    assert found == {"read": True, "write": True, "modules": True, "elsewhere": False}
+    assert (home / ".cache" / "tool" / "new").exists()
+    assert passed(run_for(root, gates[:2], bounds=GateBounds(machine))) == {
+        "read": False,
+        "write": False,
+    }
+
+
 def test_a_machine_without_any_means_runs_gates_and_says_so(root: Path, server: int) -> None:
     report = run_for(root, [Gate("net", reach(server))], bounds=GateBounds(NOTHING))
     assert report.passed

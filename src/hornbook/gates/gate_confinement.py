@@ -191,7 +191,9 @@ def gate_shell(
 ) -> Iterator[GateShell]:
     """The shell for the gates of a tree; its scratch folder is gone when the block is left."""
     user = Path(os.environ.get("HOME") or Path.home())
-    seen = (*tools_below(user, os.environ), *(each for each in readable if each.exists()))
+    ours = (each for each in writable if each.is_relative_to(user))
+    named = (each for each in (*readable, *ours) if each.exists())
+    seen = (*tools_below(user, os.environ), *named)
     with (
         temporary_folder("gates") as place,
         own_home(user, place / "home", HomeSettings(), shown=seen, means=machine.means) as home,

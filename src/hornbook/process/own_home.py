@@ -83,7 +83,8 @@ def own_home(
         _copied(place / name, folder / name)
     borrowed = [each for name in wanted.back for each in _borrow(place / name, folder / name)]
     readable = [place / name for name in wanted.read]
-    for path in readable if means is not Means.BUBBLEWRAP else ():
+    linked = [*readable, *(path for path in shown if path.is_relative_to(place))]
+    for path in sorted(linked) if means is not Means.BUBBLEWRAP else ():
         _link(path, folder / path.relative_to(place))
     try:
         yield OwnHome(place, folder, (*(path for path in readable if path.exists()), *shown))
