@@ -165,10 +165,13 @@ def test_what_the_settings_name_of_the_home_is_found_by_the_name_that_it_has_the
     found = passed(run_for(root, gates, bounds=bounds))
     assert found == {"read": True, "write": True, "modules": True, "elsewhere": False}
     assert (home / ".cache" / "tool" / "new").exists()
-    assert passed(run_for(root, gates[:2], bounds=GateBounds(machine))) == {
-        "read": False,
-        "write": False,
-    }
+    without = run_for(
+        root, [*gates[:2], Gate("whole", f"cat {home}/key")], bounds=GateBounds(machine)
+    )
+    assert passed(without) == {"read": False, "write": False, "whole": False}
+    for each in without.gates:
+        named = "names ~/key: what it needs of that, name in `readable` under `gates`"
+        assert (named in each.message) is (each.name != "write"), each
 
 
 def test_a_machine_without_any_means_runs_gates_and_says_so(root: Path, server: int) -> None:
@@ -205,6 +208,7 @@ def test_means_that_do_not_work_run_no_gate(root: Path) -> None:
         ("npm error code ENOTCACHED", False, NO_NETWORK),
         ("curl: (6) Could not resolve host: example.org", True, ""),
         ("OSError: [Errno 30] Read-only file system: '/x'", True, NO_WRITING),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'x'", False, ""),
         ("1 failed, 3 passed", False, ""),
     ],
 )

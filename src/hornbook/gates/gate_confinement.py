@@ -5,7 +5,9 @@ commands of them for one tree. What a tool must write elsewhere, a cache above a
 scratch folder by the variable that the tool asks; what it only reads stays where it is.
 """
 
+import itertools
 import os
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -55,6 +57,7 @@ _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 # What a process needs for shared memory and terminals, and has of its own under bubblewrap.
 _SHARED = ("/dev/shm", "/dev/pts", "/dev/ptmx")  # noqa: S108  # no file of ours
 _MOST_SEEN = 64
+_MOST_NAMED = 5
 _TRIAL_SECONDS = 120
 
 
@@ -95,6 +98,21 @@ class GateShell:
     def has_network(self, gate: Gate) -> bool:
         """Whether a gate has the network of this machine."""
         return self.network or gate.network or self.means is Means.NOTHING
+
+    def unseen(self, output: str) -> list[str]:
+        """What of the user's home an output names that is there, and not for a gate."""
+        if self.home is None or self.means is Means.NOTHING:
+            return []
+        home, reach = self.home.place, (self.tree, *self.home.shown, *self.shown)
+        homes = "|".join(re.escape(str(each)) for each in (home, self.home.folder))
+        named = dict.fromkeys(re.findall(rf"(?:{homes})/([^\s\0'\"`:;,]+)", output))
+        found = (
+            f"~/{name}"
+            for name in named
+            if not any((home / name).is_relative_to(each) for each in reach)
+            and os.access(home / name, os.F_OK)
+        )
+        return list(itertools.islice(found, _MOST_NAMED))
 
     def warnings(self, environment: Mapping[str, str]) -> tuple[str, ...]:
         """What this machine cannot hold gates to."""

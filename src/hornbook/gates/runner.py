@@ -34,11 +34,15 @@ NO_WRITING = (
     " It writes only the tree and temporary files, and its output tells of a write that was "
     "refused: if it needs a folder elsewhere, name it in `writable` under `gates`."
 )
+NO_READING = (
+    " Of your home it reads installed tools alone, and its output names {names}: what it needs of "
+    "that, name in `readable` under `gates`, or in `writable` if it writes there."
+)
 
 # As resolvers and clients of C, Python, Node, Go, Rust, Java, curl and git say it.
 _CONNECTION = re.compile(
     r"could not resolve|couldn't resolve|name resolution|name or service not known"
-    r"|no such host|nodename nor servname|unknownhostexception|getaddrinfo|eai_again|enotfound"
+    r"|no such host|nodename nor servname|unknownhostexception|getaddrinfo|eai_again|\benotfound\b"
     r"|network is unreachable|enetunreach|no route to host|ehostunreach"
     r"|connection refused|econnrefused|connectionrefusederror|failed to connect"
     r"|failed to establish a new connection|max retries exceeded|dial tcp"
@@ -51,9 +55,14 @@ _CONNECTION = re.compile(
 _WRITE = re.compile(r"read-only file system|erofs|permission denied|eacces", re.IGNORECASE)
 
 
-def why_confined(output: str, *, network: bool) -> str:
-    """What to add to the message of a gate that failed while it was confined; often nothing."""
+def why_confined(output: str, *, network: bool, unseen: Sequence[str] = ()) -> str:
+    """What to add to the message of a gate that failed while it was confined; often nothing.
+
+    `unseen` is what of the user's home the output names and the gate could not read.
+    """
     told = NO_NETWORK if not network and _CONNECTION.search(output) else ""
+    if unseen:
+        return told + NO_READING.format(names=", ".join(unseen))
     return told + (NO_WRITING if _WRITE.search(output) else "")
 
 
@@ -166,6 +175,9 @@ class Wrap(Protocol):
 
     def has_network(self, gate: Gate) -> bool:
         """Whether a gate has the network of this machine."""
+
+    def unseen(self, output: str) -> Sequence[str]:
+        """What of the user's home an output names that is there, and not for a gate."""
 
     @property
     def limits(self) -> UseLimits:
@@ -372,7 +384,8 @@ def run_gate(
         found = measured(folder, candidates, before, output, named)
         problem, told = _below(found, gate.threshold)
     if problem and wrap is not None:
-        problem += why_confined(output, network=wrap.has_network(gate))
+        network, unseen = wrap.has_network(gate), wrap.unseen(output)
+        problem += why_confined(output, network=network, unseen=unseen)
     result = _failed(gate, problem) if problem else _passed(gate, told or _left(finished))
     if finished.over and gate.required:
         result = replace(result, status=GateStatus.REFUSED)
