@@ -66,6 +66,11 @@ def test_a_slug_that_is_taken_is_refused_with_the_remedy(store: PlanStore) -> No
         store.begin(" rates! ")
 
 
+def test_letters_that_latin_has_besides_are_spelt_out_in_a_slug(store: PlanStore) -> None:
+    assert store.begin("Räume & Größen").plan.slug == "raume-grossen"
+    assert store.begin("Łódź før Ærø").plan.slug == "lodz-for-aero"
+
+
 @pytest.mark.parametrize("title", ["", " \n", "a\x00b"])
 def test_a_title_that_is_none_is_refused(store: PlanStore, title: str) -> None:
     with pytest.raises(UsageError, match="is none"):

@@ -11,7 +11,7 @@ from hornbook.gates.test_files import companion, is_test
 from hornbook.loop.plan_book import PlanBook
 from hornbook.plans.plan import TaskType
 from hornbook.review.recorded_finding import RecordedFinding, recorded_finding
-from hornbook.rules.ids import slug as slug_of
+from hornbook.rules.ids import title_slug
 
 _TEXT = """\
 # Plan: any
@@ -56,7 +56,7 @@ def fix_plan(root: Path, book: PlanBook, records: Path, reference: str) -> str:
     found = recorded_finding(records, reference)
     title = f"Fix {found.check_id.rpartition('.')[2]} of {found.review}"
     try:
-        known = book.view(slug_of(title))
+        known = book.view(title_slug(title))
     except NotFound:
         return book.commit(title, _text(root, found), path=reference).plan.slug
     return known.plan.slug

@@ -33,6 +33,7 @@ from hornbook.plans.text import (
 )
 from hornbook.rules.document import Problem
 from hornbook.rules.ids import slug as slug_of
+from hornbook.rules.ids import title_slug
 from hornbook.vocabulary.terms import Level
 
 LENIENT = frozenset({"missing_section"})
@@ -310,7 +311,7 @@ class PlanStore:
         clean = " ".join(title.split())
         if not clean or not clean.isprintable():
             raise UsageError(f"the title {title!r} is none: give a few printable words.")
-        slug = slug_of(clean)
+        slug = title_slug(clean)
         if self.has(slug):
             known = self.view(slug).plan
             raise UsageError(

@@ -12,6 +12,8 @@ from hornbook.vocabulary.terms import Category
 FAMILIES = ("source.doc.", "decision.", "convention.")
 """The beginnings a declared id with dots may have."""
 
+# Latin letters that no Unicode form takes apart.
+_LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "þ": "th"})
 _SEGMENT = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _PART_OF_DOCUMENT = re.compile(r"\.(?:chunk\.\d+|rev\.[0-9a-f]+)$")
 
@@ -29,6 +31,11 @@ def slug(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode("ascii")
     found = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
     return found or "x" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def title_slug(title: str) -> str:
+    """Return the slug of a title; what files are called keeps the ids that it always had."""
+    return slug(title.lower().translate(_LETTERS))
 
 
 def document_id(category: Category, folder: str | None, folders: Iterable[str], name: str) -> str:
