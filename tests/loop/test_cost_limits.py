@@ -10,7 +10,7 @@ from hornbook.agents.embedded.developer import EmbeddedDeveloper
 from hornbook.loop.protocol import StepKind
 from hornbook.plans.events import Event
 from hornbook.plans.log import EventLog
-from hornbook.plans.run_costs import CostBook, RunCost, paid_costs
+from hornbook.plans.run_costs import CostBook, RunCost, cost_sum, paid_costs
 from hornbook.plans.run_kinds import kinds_for
 from tests.kit.fakes import Script, writes
 from tests.kit.loops import BYE, CONFIG, GREET, PLAN, Stage, repository
@@ -50,6 +50,16 @@ def test_over_a_limit_nobody_is_asked_before_a_person_agrees(tmp_path: Path, sco
 def test_below_every_limit_nobody_is_asked(tmp_path: Path) -> None:
     stage = limited(tmp_path, run=51, plan=101, day=101, repository=101)
     assert stage.go(task=None).status == "approved"
+
+
+@pytest.mark.parametrize(
+    ("amounts", "total", "cents"),
+    [((0.1, 0.2), 0.3, 30), ((0.1,) * 10, 1.0, 100), ((0.29,), 0.29, 29)],
+)
+def test_costs_add_up_as_money_does(amounts: tuple[float, ...], total: float, cents: int) -> None:
+    (found,) = cost_sum(RunCost(each, "USD") for each in amounts).amounts
+    assert found.amount == total
+    assert found.cents == cents
 
 
 def test_other_runs_wait_for_the_word_on_their_limit(tmp_path: Path) -> None:

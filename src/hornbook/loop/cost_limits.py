@@ -90,9 +90,9 @@ def reached(services: LoopServices, run: RunState) -> ReachedLimit | None:
         spent = paid().spent(scope).amounts if limit else ()
         # Amounts of different currencies cannot be added up: each is held to the limit by itself.
         for each in spent:
-            if each.amount * 100 >= limit:
+            if each.cents >= limit:
                 whose = _NAMES[scope].format(run=run.id, plan=run.plan)
-                return ReachedLimit(scope, limit, each.amount * 100, each.currency, whose)
+                return ReachedLimit(scope, limit, each.cents, each.currency, whose)
     return None
 
 

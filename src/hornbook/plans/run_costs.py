@@ -22,6 +22,8 @@ DOLLARS = "USD"
 """The currency of agents that tell a cost and none."""
 _COST = "cost"
 """What an answer is about that lets work go on over a limit."""
+_DIGITS = 12
+"""What binary fractions add behind these is no money: 0.1 and 0.2 come to 0.3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,11 @@ class RunCost:
 
     amount: float
     currency: str
+
+    @property
+    def cents(self) -> float:
+        """It in hundredths."""
+        return round(self.amount * 100, _DIGITS)
 
     def __str__(self) -> str:
         """It to the hundredth: what is less than one is not nothing."""
@@ -78,7 +85,7 @@ def cost_sum(costs: Iterable[RunCost], *, told: bool = False) -> CostSum:
     found: dict[str, float] = {}
     for each in costs:
         found[each.currency] = found.get(each.currency, 0.0) + each.amount
-    summed = tuple(RunCost(found[name], name) for name in sorted(found))
+    summed = tuple(RunCost(round(found[name], _DIGITS), name) for name in sorted(found))
     return CostSum(summed, told=told or bool(summed))
 
 
@@ -133,7 +140,7 @@ class CostReader:
         usage = event.data["usage"]
         told = self._told.pop(str(event.data.get("run")), {}) if event.kind == DEVELOP else {}
         self.paid.told = self.paid.told or usage.get("cost") is not None
-        rest = (usage.get("cost") or 0.0) - sum(told.values())
+        rest = round((usage.get("cost") or 0.0) - sum(told.values()), _DIGITS)
         if rest > 0:
             self._pay(event.at, usage.get("currency"), rest)
 
