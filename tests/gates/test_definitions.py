@@ -482,6 +482,14 @@ def test_the_floor_of_tests_can_be_switched_off_by_its_word(written: str) -> Non
         ("review:\n  gates: on\n", "`review.gates` is 'on': write any or bound."),
         ("serve:\n  log: off\n", "`serve.log` is 'off': write requests or errors."),
         ("reserve: no\n", "`reserve` is 'no': write auto, tokens (4000) or a share (10%)."),
+        ("reserve: 300%\n", "`reserve` is '300%': write auto, tokens (4000) or a share (10%)."),
+        (
+            "reserve: 900000\n",
+            (
+                "`reserve` is 900000, more than the window of 200000 tokens that the model for "
+                "reviews has: write fewer, a share (10%) or auto."
+            ),
+        ),
         ("gates:\n  network: maybe\n", "`gates.network` is 'maybe': write true or false."),
     ],
 )

@@ -63,6 +63,10 @@ def test_an_answer_says_where_its_reserve_came_from(root: Path) -> None:
         assert (once.reserve, once.reserve_from) == (2000, "option")
         with pytest.raises(UsageError, match="a reserve of 'much' is none"):
             work.why(["handlers/user.go"], reserve="much")
+        with pytest.raises(UsageError, match="a reserve of '101%' is none"):
+            work.why(["handlers/user.go"], reserve="101%")
+        with pytest.raises(UsageError, match="200001 is more than the window of 200000 tokens"):
+            work.why(["handlers/user.go"], reserve=200001)
     write(root, {".hornbook/config.yaml": "reserve: auto\nbudget: {rules: 100}\n"})
     with Workspace.open(root) as work:
         (said,) = work.why(["handlers/user.go"])

@@ -53,6 +53,7 @@ _HOST_PORT = re.compile(r"(?:[^\s:/@*\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1
 def check_settings(settings: Settings, reading: FileReading) -> None:
     """Note everything that is wrong with what a config file states."""
     _check(settings, reading)
+    _check_reserve(settings, reading)
     _check_names(settings, reading)
     _check_models(settings.models, reading)
     _check_agents(settings, reading)
@@ -181,6 +182,21 @@ def _check_names(settings: Settings, reading: FileReading) -> None:
     )
 
 
+def _check_reserve(settings: Settings, reading: FileReading) -> None:
+    reading.check(
+        "reserve",
+        f"`reserve` is {settings.reserve!r}: write auto, tokens (4000) or a share (10%).",
+        valid=is_reserve(settings.reserve),
+    )
+    window = settings.window if settings.reserve.isdecimal() else 0
+    reading.check(
+        "reserve",
+        f"`reserve` is {settings.reserve}, more than the window of {window} tokens that the model "
+        "for reviews has: write fewer, a share (10%) or auto.",
+        valid=not window or int(settings.reserve) <= window,
+    )
+
+
 def _check(settings: Settings, reading: FileReading) -> None:
     counters = [name for name in COUNTERS if name != "heuristic"]
     reading.check(
@@ -192,11 +208,6 @@ def _check(settings: Settings, reading: FileReading) -> None:
         "agents_merge",
         f"`agents_merge` is {settings.agents_merge!r}: write chain or nearest.",
         valid=settings.agents_merge in {"chain", "nearest"},
-    )
-    reading.check(
-        "reserve",
-        f"`reserve` is {settings.reserve!r}: write auto, tokens (4000) or a share (10%).",
-        valid=is_reserve(settings.reserve),
     )
     ordered = 0 < settings.chunk_minimum <= settings.chunk_target <= settings.chunk_maximum
     for key in ("chunk_minimum", "chunk_target", "chunk_maximum"):

@@ -25,7 +25,8 @@ def is_reserve(text: str) -> bool:
     """Whether a text says how large a reserve is: `auto`, a number of tokens, or a share."""
     number = text.removesuffix("%")
     digits = number.isascii() and number.isdigit() and len(number) < 10
-    return text == AUTO or (digits and int(number) > 0)
+    most = 100 if text.endswith("%") else 10**9
+    return text == AUTO or (digits and 0 < int(number) <= most)
 
 
 def reserve_in(text: str, window: int, planned: int) -> int:
@@ -81,7 +82,7 @@ def reserve_for(
     Without a window it is that of the model that reviews.
 
     Raises:
-        UsageError: The option is neither a number of tokens nor a share.
+        UsageError: The option is neither a number of tokens nor a share, or more than the window.
     """
     space = settings.window if window is None else window
     planned = settings.budget.rules
@@ -89,9 +90,14 @@ def reserve_for(
         text = str(option)
         if not is_reserve(text):
             raise UsageError(
-                f"a reserve of {text!r} is none: write tokens (4000), a share (10%) or auto."
+                f"a reserve of {text!r} is none: write tokens (4000), a share (up to 100%) or auto."
             )
         tokens = reserve_in(text, space, planned)
+        if text != AUTO and tokens > space > 0:
+            raise UsageError(
+                f"a reserve of {text} is more than the window of {space} tokens: write fewer, a "
+                "share (10%) or auto."
+            )
         return Reserve(tokens, ReserveFrom.OPTION, planned, f"as asked with {text}")
     tokens = settings.reserve_of(space)
     if base is not None:
