@@ -74,6 +74,8 @@ def test_init_without_gates_configures_none(tmp_path: Path, arguments: list[str]
 def test_init_says_when_nothing_fits(tmp_path: Path) -> None:
     done = run(tmp_path, "init", "--gates", "auto")
     assert "no gates configured: no folder has the manifest" in done.stdout
+    block = "gates:\n  additional:\n    - {name: test, command: make test}\n"
+    assert block in done.stdout
     assert answer(tmp_path, "init", "--gates", "auto", "--json")["gates"] == {
         "block": "",
         "written": False,
@@ -86,6 +88,21 @@ def test_nothing_configured_is_told_and_no_success(tmp_path: Path) -> None:
     Draft202012Validator(schema()).validate(found)
     assert (found["gates"], found["file"]) == ([], None)
     assert "No gate is configured: there is no .hornbook/config.yaml" in found["message"]
+
+
+def test_what_is_advised_where_no_gate_is_configured_makes_one(tmp_path: Path) -> None:
+    write(tmp_path, {".git/HEAD": "", "Makefile": "test:\n\ttest -f Makefile\n"})
+    told = answer(tmp_path, "gates", "list", "--json", code=1)["message"]
+    advised = told.split("`")[1]
+    write(tmp_path, {".hornbook/config.yaml": f"{advised}\n"})
+    assert run(tmp_path, "gates", "run").returncode == 0
+
+
+def test_gates_that_are_refused_are_not_called_none(tmp_path: Path) -> None:
+    only = "gates: {additional: [{name: test, command: make test || true}]}\n"
+    write(tmp_path, {".hornbook/config.yaml": only})
+    told = answer(tmp_path, "gates", "run", "--json", code=1)
+    assert (told["passed"], [gate["name"] for gate in told["gates"]]) == (False, ["test"])
 
 
 def test_a_gate_that_cannot_fail_is_refused_with_its_reason(tmp_path: Path) -> None:

@@ -6,6 +6,11 @@ from enum import StrEnum
 
 COPIED = "the gates ran in a copy of"
 """How a note begins that says on which copy of a commit gates ran."""
+OWN_GATES = (
+    "write `gates: {additional: [{name: test, command: make test}]}` with a command of yours into "
+    ".hornbook/config.yaml, or have `hornbook init --gates auto` look for tools that it knows."
+)
+"""What whoever has no gate can do."""
 
 
 class GateStatus(StrEnum):

@@ -12,7 +12,7 @@ from hornbook.errors import ConfigError
 from hornbook.gates.cannot_fail import refusals
 from hornbook.gates.definitions import Definitions, check_gates, define
 from hornbook.gates.floors import Strictness
-from hornbook.gates.gate import Gate
+from hornbook.gates.gate import OWN_GATES, Gate
 from hornbook.gates.test_output import tools_run
 from hornbook.plans.files import PLAN_FILE
 from hornbook.plans.plan import Constraints
@@ -246,10 +246,9 @@ def _disabled(gate: Gate) -> ListedGate:
 
 
 def _why_none(read: Read, file: str | None) -> str:
-    remedy = "`hornbook init --gates auto` writes or shows a `gates:` block."
     if file is None:
-        return f"No gate is configured: there is no {CONFIG.as_posix()}; {remedy}"
-    said = f"No gate is configured in {file}; {remedy}"
+        return f"No gate is configured: there is no {CONFIG.as_posix()}; {OWN_GATES}"
+    said = f"No gate is configured in {file}; {OWN_GATES}"
     if file == CONFIG.as_posix() and read(FOREIGN_CONFIG.as_posix()) is not None:
         said += f" {FOREIGN_CONFIG.as_posix()} is read only where {file} is missing."
     return said

@@ -39,7 +39,16 @@ from hornbook.gates.floors import judging_part
 from hornbook.gates.gate import COPIED, BaseTests, Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.gate_confinement import GateBounds, bounds_by_hand, with_confinement
 from hornbook.gates.gate_list import GateList, GateState, ListedGate, below, constraints_at
-from hornbook.gates.runner import Judge, Progress, has_passed, never, run_gates, silent, unchanged
+from hornbook.gates.runner import (
+    NO_GATES,
+    Judge,
+    Progress,
+    has_passed,
+    never,
+    run_gates,
+    silent,
+    unchanged,
+)
 from hornbook.gates.test_files import OWN_TESTS, TestFile, is_test, weakened
 from hornbook.plans.plan import Constraints
 from hornbook.rules.document_reader import is_rule_file
@@ -280,6 +289,8 @@ def run_listed(
     refused = [_not_run(each) for each in listed.gates if each.state is GateState.REFUSED]
     off = [_not_run(each) for each in listed.gates if each.state is GateState.DISABLED]
     report = _with(report, [*refused, *off])
+    if any(each.required for each in refused):  # of them nobody says that none is configured
+        report = replace(report, gates=tuple(each for each in report.gates if each != NO_GATES))
     if not listed.gates and listed.message:
         report = replace(report, notes=(*report.notes, listed.message))
     keep_newest(Places(root), report)

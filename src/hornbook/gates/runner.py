@@ -15,7 +15,7 @@ from typing import Protocol
 from hornbook.disk import draft_of
 from hornbook.errors import ConfigError, RunEnded
 from hornbook.gates.coverage import Coverage, measured, named_places, places, stamps
-from hornbook.gates.gate import Gate, GateReport, GateResult, GateStatus
+from hornbook.gates.gate import OWN_GATES, Gate, GateReport, GateResult, GateStatus
 from hornbook.gates.test_output import plain, problem_with_tests
 from hornbook.process.secret_mask import SecretMask, secret_beside, secrets_among
 from hornbook.process.shell_command import (
@@ -190,8 +190,7 @@ NO_GATES = GateResult(
     "gates",
     required=True,
     status=GateStatus.REFUSED,
-    message="no gate is configured: a missing configuration is not a pass; "
-    "run `hornbook init --gates auto` or write `gates:` into .hornbook/config.yaml.",
+    message=f"no gate is configured: a missing configuration is not a pass; {OWN_GATES}",
 )
 _MISSING = re.compile(r"^\S*sh: (?:line )?\d+: (\S+?): (?:command )?not found$", re.MULTILINE)
 _STOPS = frozenset({GateStatus.FAILED, GateStatus.REFUSED, GateStatus.SKIPPED})

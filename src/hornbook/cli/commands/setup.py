@@ -10,7 +10,7 @@ import click
 
 from hornbook.cli.commands.rules import print_problems, print_reserve, reserve_answer
 from hornbook.cli.options import json_option, root_of
-from hornbook.cli.output import harmless, print_json, progress_bar, write
+from hornbook.cli.output import counted, harmless, print_json, progress_bar, write
 from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def init(root: str | None, stack: str, *, examples: bool, hooks: str | None, as_
         return
     _print_made(made, hooked)
     found = ", ".join(f"{count} {tool}" for tool, count in sorted(formats.items()))
-    write(f"found {report.documents} documents ({found or 'no rule files yet'})\n")
+    write(f"found {counted(report.documents, 'document')} ({found or 'no rule files yet'})\n")
     print_problems(report.problems)
     print_reserve(reserve)
     if stack != "none":
@@ -152,7 +152,8 @@ def _print_gates(stack: str, gates: _Gates) -> None:
         write(f"{note}\n")
     if not gates.block:
         looked = "no folder has the manifest of a language with tools that can say no"
-        write(f"no gates configured: {looked}; see docs/gates.md\n")
+        write(f"no gates configured: {looked}. Write your own into {CONFIG_PATH}:\n\n")
+        write("gates:\n  additional:\n    - {name: test, command: make test}\n\n")
     elif gates.written:
         place = f", added in {CONFIG_PATH}, line {gates.line}" if gates.line else ""
         write(f"configured gates ({stack}){place}: `hornbook gates list` shows them\n")
@@ -206,8 +207,9 @@ def _measured(work: "Workspace", report: "ReserveReport") -> tuple[list[str], in
     """What was found of the rules' sizes, and the reserve that they need if `auto` is too small."""
     window = work.settings.window
     within = report.files - report.files_over
+    rules = counted(report.rules, "rule")
     said = [
-        f"Measured by init: {report.rules} rules; those of {within} of {report.files} files are",
+        f"Measured by init: {rules}; those of {within} of {report.files} files are",
         f"within `auto`, {report.reserve} tokens in a window of {window}.",
     ]
     if report.heaviest is not None:
