@@ -165,6 +165,11 @@ def test_init_creates_and_never_overwrites(root: Path) -> None:
     assert config.read_text() == "reserve: 5000\n"
 
 
+def test_one_document_is_told_as_one(tmp_path: Path) -> None:
+    write(tmp_path, {"AGENTS.md": "# Rules\n\nWrite tests.\n", ".git/HEAD": ""})
+    assert "found 1 document (1 agents)" in run(tmp_path, "init").stdout
+
+
 def test_init_writes_a_reserve_only_where_auto_is_too_small(root: Path, tmp_path: Path) -> None:
     run(root, "init")
     lines = (root / ".hornbook/config.yaml").read_text().splitlines()

@@ -182,7 +182,8 @@ class _Assembly:
     def _reasons(self) -> list[Reason]:
         """Every part that does not fit, with what it needs and what it may have."""
         review, room = self._review, self._room
-        rules, needed = f"{len(self._rules)} rules", self._rules_size(self._rules)
+        many, needed = len(self._rules), self._rules_size(self._rules)
+        rules = f"{many} rules" if many > 1 else "1 rule"
         diff = self._diff_tokens(review.files)
         needs = (
             ("sop_over_reserve", rules, needed, room.reserve),

@@ -161,7 +161,8 @@ def print_reserve(report: "ReserveReport") -> None:
         f"The rules of {report.files_over} of {report.files} files do not fit the reserve of "
         f"{report.reserve} tokens"
     )
-    bound = f"{report.always} rules bind every file: {report.always_tokens} tokens"
+    bind = "rule binds" if report.always == 1 else "rules bind"
+    bound = f"{report.always} {bind} every file: {report.always_tokens} tokens"
     seen = screen()
     lines = seen.prose(f"{said} ({bound}).")
     lines += [f"  {harmless(path)}: {tokens} tokens" for path, tokens in report.examples]

@@ -125,7 +125,8 @@ def mcp(root: str | None, *, ingest: bool) -> None:
     def prepare() -> None:
         with Workspace.open(place) as work:
             report = work.ingest()
-        note(f"{report.documents} documents, {len(report.problems)} problems")
+        problems = counted(len(report.problems), "problem")
+        note(f"{counted(report.documents, 'document')}, {problems}")
 
     _collect_as_a_server()
     serve_stdio(place, prepare if ingest else None)
