@@ -1,9 +1,13 @@
+import fcntl
 import json
 import os
+import pty
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,7 +15,7 @@ from typing import Any
 import pytest
 
 from hornbook.cli.main import app
-from tests.kit.commands import answer, run
+from tests.kit.commands import answer, read_terminal, run
 from tests.kit.workspaces import ERROR_HANDLING, SOPS, with_the_example_sop, write
 
 ERRORS = "source.doc.sops.error-handling"
@@ -267,3 +271,22 @@ def test_an_empty_workspace_is_looked_at_first(tmp_path: Path) -> None:
         assert "nothing was ingested yet: read 0 documents" in done.stderr
         shutil.rmtree(os.environ["XDG_CACHE_HOME"])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("asked", [("history", "decision.{name}"), ("reviews", "rules")])
+def test_a_path_and_an_id_can_be_copied_from_a_terminal(
+    tmp_path: Path, asked: tuple[str, str]
+) -> None:
+    name = "0001-why-nobody-ever-breaks-what-somebody-else-has-to-copy-from-here"
+    path = f"{SOPS}/{name}.md" if asked[0] == "reviews" else f"docs/decisions/{name}.md"
+    write(tmp_path, {".git/HEAD": "", path: "# Why\n\n## Decision\n\nNever break an id.\n"})
+    run(tmp_path, "ingest")
+    shown, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    command = [sys.executable, "-m", "hornbook", *(each.format(name=name) for each in asked)]
+    with subprocess.Popen(command, stdout=terminal, cwd=tmp_path) as done:
+        os.close(terminal)
+        printed = read_terminal(shown)
+    os.close(shown)
+    assert done.returncode == 0
+    assert f"source.doc.sops.{name}" in printed or path in printed

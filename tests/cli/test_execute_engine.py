@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from hornbook import Workspace
+from tests.kit.commands import read_terminal
 from tests.kit.engines import Watched, attempts, prepare, watched
 from tests.kit.forks import SCRIPTED, ForkedProcess, decoded, fork_run
 from tests.kit.git import git
@@ -69,20 +70,12 @@ def test_execute_tells_what_it_does_and_sums_it_up(root: Path) -> None:
     }
 
 
-def read_terminal(shown: int) -> bytes:
-    """What was written to a terminal; nothing once nobody has it open any more."""
-    try:
-        return os.read(shown, 100_000)
-    except OSError:
-        return b""
-
-
 def test_execute_shows_a_live_table_on_a_terminal(root: Path) -> None:
     shown, terminal = pty.openpty()
     command = [*COMMAND, "--root", str(root), "execute", "limits"]
     done = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, cwd=ROOT)
     os.close(terminal)
-    text = b"".join(iter(lambda: read_terminal(shown), b"")).decode()
+    text = read_terminal(shown)
     os.close(shown)
     done.wait(SAFETY)
     assert done.returncode == 0

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,3 +43,12 @@ def expect(
 def answer(root: Path, *arguments: str, code: int = 0, sent: str = "") -> Any:  # JSON
     """What the command prints as JSON."""
     return json.loads(expect(root, *arguments, code=code, sent=sent).stdout)
+
+
+def read_terminal(shown: int) -> str:
+    """What is written to a terminal until nobody has it open any more."""
+    found = b""
+    with suppress(OSError):  # which is how Linux says it
+        while more := os.read(shown, 100_000):
+            found += more
+    return found.decode()

@@ -153,6 +153,19 @@ def columns(
         console().print(table_of(rows, heads=heads, whole=whole))
 
 
+def records(rows: Sequence[Sequence[str]], *, heads: Sequence[str], first: int = 0) -> None:
+    """A table on stdout; on a terminal the column `first` leads, and what is copied stays whole.
+
+    Where the terminal is too narrow for the table, each record has lines of its own.
+    """
+    seen = screen()
+    if seen.width is None:
+        write_lines(seen.table(rows, heads))
+        return
+    names, *led = ((row[first], *row[:first], *row[first + 1 :]) for row in (heads, *rows))
+    write_lines(seen.records(led, names))
+
+
 def screen(stream: TextIO | None = None) -> "Screen":
     """What the reader of a stream sees, by default of stdout."""
     from hornbook.cli.screen import Screen

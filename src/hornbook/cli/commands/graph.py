@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hornbook.cli.options import FILE_NAME, json_option, opened, root_of
-from hornbook.cli.output import columns, harmless, note, print_json, write, write_bytes
+from hornbook.cli.output import columns, harmless, note, print_json, records, write, write_bytes
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def history(root: str | None, document_id: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"id": document_id, "revisions": lines})
         return
-    columns(
+    records(
         [
             (line.at, line.event, line.path, line.revision.rpartition(".")[2], line.formerly or "")
             for line in lines

@@ -10,7 +10,7 @@ import click
 
 from hornbook.cli.commands.context import model_option, print_context, write_packets
 from hornbook.cli.options import json_option, opened, reserve_option, root_of
-from hornbook.cli.output import columns, note, plain_facts, print_json, write
+from hornbook.cli.output import columns, note, plain_facts, print_json, records, write
 from hornbook.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ def rules(root: str | None, days: int, *, as_json: bool) -> None:
     if as_json:
         print_json({"days": days, "rules": found, "problems": bad})
         return
-    columns(
+    records(
         [
             (
                 str(each.violated),
@@ -329,6 +329,7 @@ def rules(root: str | None, days: int, *, as_json: bool) -> None:
             for each in found
         ],
         heads=("violated", "passed", "not applicable", "with warnings", "last cited", "rule"),
+        first=5,
     )
 
 
@@ -425,7 +426,7 @@ def conventions(here: click.Context, root: str | None, *, as_json: bool) -> None
         listed = [{"id": each.convention.id, **_plain(each)} for each in found]
         print_json({"conventions": listed})
         return
-    columns(
+    records(
         [
             (
                 each.convention.standing,
@@ -437,6 +438,7 @@ def conventions(here: click.Context, root: str | None, *, as_json: bool) -> None
             for each in found
         ],
         heads=("standing", "convention", "applies to", "pattern", ""),
+        first=1,
     )
 
 
