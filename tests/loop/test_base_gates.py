@@ -36,6 +36,7 @@ def test_a_red_base_is_asked_about_before_anybody_is_paid(tmp_path: Path) -> Non
     outcome = stage.go(task=None)
     assert (outcome.kind, outcome.status) == (StepKind.ASKING, "asking")
     assert "these gates are red: check" in outcome.message
+    assert "check: exit code 1" in outcome.message
     assert not stage.developer.seen
     assert [event.kind for event in stage.log()][-3:] == [
         "base.started",
@@ -52,7 +53,10 @@ def test_a_red_base_is_asked_about_before_anybody_is_paid(tmp_path: Path) -> Non
             "user.signal.escalate",
         )
         base = git(stage.root, "rev-parse", "HEAD")[:12]
-        assert book.report("run-1").warnings == (f"red on the base {base}: check",)
+        report = book.report("run-1")
+        assert report.warnings == (f"red on the base {base}: check",)
+        assert report.asks is not None
+        assert "src/old.py" in report.asks, "what the gate printed stands where it is asked about"
     with pytest.raises(UsageError, match="--overrule does not fit"):
         stage.answer("run-1", "overrule", "It is fine.")
     assert stage.drive("run-1").kind is StepKind.ASKING

@@ -40,6 +40,8 @@ from hornbook.version import __version__
 
 MOST_LINES = 40
 """How much of what a red gate printed stands in the question; the event has all of it."""
+MOST_TOLD = 3
+"""Of so many red gates the question says in one line why they are red."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,7 @@ def _question(noted: kinds.BaseGatesData) -> dict[str, object]:
         "Take that as known (--accept), amend the plan, or mend the base, commit, and have the "
         "plan begin anew (--return)."
     )
+    said += "".join(f" {each.name}: {each.message}" for each in red[:MOST_TOLD])
     shown = {each.name: _shown(each.message, each.output) for each in red}
     return {"reason": said, "red": shown, "about": BASE, "base": noted["base"], "judges": True}
 

@@ -19,7 +19,9 @@ from hornbook.cli.output import (
     note,
     print_json,
     print_line,
+    screen,
     write,
+    write_lines,
 )
 from hornbook.cli.run_table import STYLES, GlancedRun, live_runs
 
@@ -305,7 +307,7 @@ def _cost(spent: "Spent") -> str:
 def _print_report(report: "RunReport") -> None:
     line, out = report.line, console()
     out.print(f"[bold]{line.id}[/bold]: {_subject(line)}, {line.workflow}", highlight=False)
-    write(f"{line.status}{': ' + harmless(line.message) if line.message else ''}\n")
+    write_lines(screen().prose(f"{line.status}{': ' + line.message if line.message else ''}"))
     for attempt in report.attempts:
         _print_attempt(attempt)
     write(f"\nspent: {_cost(report.spent)}\n")
@@ -314,7 +316,8 @@ def _print_report(report: "RunReport") -> None:
     if report.spawned:
         write(f"started: {', '.join(report.spawned)}\n")
     if report.asks:
-        write(f"\n{harmless(report.asks)}\n")
+        write("\n")
+        write_lines(part for text in report.asks.split("\n") for part in screen().prose(text))
         note(f"all that is known: .hornbook/records/escalations/{_file(report.record)}.json")
         note(f"answer with `hornbook answer {line.id}` and one of")
         for each in report.answers:

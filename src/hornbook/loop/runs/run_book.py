@@ -258,7 +258,7 @@ class RunBook:
             attempts=tuple(_attempts(run)),
             spent=spent(run.events),
             commit=None if approved is None else str(approved.data["commit"]),
-            asks=None if asked is None else question_text(asked),
+            asks=None if asked is None else _asked_in_full(asked),
             record=None if asked is None else kinds.signal(asked)["record"],
             answers=() if asked is None else _answers(run, asked),
             spawned=spawned_by(run),
@@ -436,6 +436,12 @@ def _family(run_id: str, events: Iterable[Event]) -> list[str]:
         if event.kind == kinds.STARTED and kinds.started(event).get("parent") in family:
             family.append(str(event.data["run"]))
     return family[::-1]
+
+
+def _asked_in_full(asked: Event) -> str:
+    """What a person is asked, and what the gates printed that are asked about."""
+    red = kinds.signal(asked)["payload"].get("red") or {}
+    return "\n\n".join([question_text(asked), *(f"{name}: {said}" for name, said in red.items())])
 
 
 def _answers(run: RunState, asked: Event) -> tuple[str, ...]:
