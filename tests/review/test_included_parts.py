@@ -106,6 +106,9 @@ def test_a_rule_is_as_grave_as_what_it_includes(small: Path) -> None:
     judgement = answered(small, facts)
     assert judgement.problems == ()
     assert {rule.severity for rule in judgement.rules} == {"error"}
+    with Workspace.open(small) as work:
+        for [answer] in (work.why(["app/prices.py"]), work.why(["app/prices.py"], at="main")):
+            assert [rule.severity for rule in answer.rules] == ["error"]
 
 
 @pytest.mark.parametrize("root", ["small", "large"])

@@ -24,8 +24,9 @@ from hornbook.rules.document import Include, Problem, Unread
 from hornbook.rules.document_reader import including_tool
 from hornbook.rules.links import LeadsNowhere, PathKind, Tree, resolve
 from hornbook.rules.metadata.frontmatter import split
+from hornbook.rules.units import highest, severity_of
 from hornbook.text.globs import parse_set
-from hornbook.vocabulary.terms import Level
+from hornbook.vocabulary.terms import Level, Severity
 
 _AT = re.compile(r"(?:^|(?<=\s))@(?P<path>(?:\\ |[^\s\\])+)", re.MULTILINE)
 _FILE = re.compile(r"#\[\[file:(?P<path>[^\]\n]+)\]\]")
@@ -88,6 +89,8 @@ class Inclusion:
     """Whether the file holds nothing but includes, headings and comments."""
     links: Mapping[str, str] = field(default_factory=dict)
     """The files by the paths at which they were named, each with the path without links."""
+    severity: Severity | None = None
+    """What the gravest word of all that is included stands for; None until it is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +128,20 @@ def inclusions(source: IncludeSource, files: Mapping[str, str]) -> dict[str, Inc
 def measured(
     found: Mapping[str, Inclusion], tree: Tree, measure: Callable[[str, bytes], int]
 ) -> dict[str, Inclusion]:
-    """The same with the tokens of each file, by the hash and the bytes of its text."""
+    """The same with the tokens of each file, by the hash and the bytes of its text, and how grave
+    it is.
+    """
 
-    def sized(include: Include, links: Mapping[str, str]) -> Include:
-        if include.unread:
-            return include
-        tokens = measure(include.sha256, tree.read(links[include.path]))
-        return replace(include, tokens=tokens)
+    def whole(inclusion: Inclusion) -> Inclusion:
+        texts = {path: tree.read(real) for path, real in inclusion.links.items()}
+        sized = (
+            each if each.unread else replace(each, tokens=measure(each.sha256, texts[each.path]))
+            for each in inclusion.includes
+        )
+        grave = highest(severity_of(_decoded(each)) for each in texts.values()) if texts else None
+        return replace(inclusion, includes=tuple(sized), severity=grave)
 
-    return {
-        path: replace(each, includes=tuple(sized(one, each.links) for one in each.includes))
-        for path, each in found.items()
-    }
+    return {path: whole(each) for path, each in found.items()}
 
 
 def included_files(found: Mapping[str, Inclusion], files: Mapping[str, str]) -> dict[str, str]:

@@ -188,13 +188,18 @@ def _check_reserve(settings: Settings, reading: FileReading) -> None:
         f"`reserve` is {settings.reserve!r}: write auto, tokens (4000) or a share (10%).",
         valid=is_reserve(settings.reserve),
     )
-    window = settings.window if settings.reserve.isdecimal() else 0
+    tokens = int(settings.reserve) if _is_tokens(settings.reserve) else 0
+    window = settings.window
     reading.check(
         "reserve",
-        f"`reserve` is {settings.reserve}, more than the window of {window} tokens that the model "
-        "for reviews has: write fewer, a share (10%) or auto.",
-        valid=not window or int(settings.reserve) <= window,
+        f"`reserve` is {tokens}, more than the window of {window} tokens that the model for "
+        "reviews has: write fewer, a share (10%) or auto.",
+        valid=not window or tokens <= window,
     )
+
+
+def _is_tokens(reserve: str) -> bool:
+    return is_reserve(reserve) and reserve.isdecimal()
 
 
 def _check(settings: Settings, reading: FileReading) -> None:

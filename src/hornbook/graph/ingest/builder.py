@@ -58,18 +58,22 @@ class Builder:
             )
         )
         document = replace(document, tokens=self._tokens(document))
-        return replace(document, severity=self._severity(document))
+        return replace(document, severity=self._severity(document, work.included_severity))
 
-    def _severity(self, document: Document) -> Severity:
-        """The document's severity: of one that is judged by units, and states none, the highest.
+    def _severity(self, document: Document, included: Severity | None) -> Severity:
+        """The document's severity: of one that states none, the highest of what it includes and,
+        where it is judged by units, of these.
 
         A unit without a word that tells is a warning, so that only what was taken for less from
         the words of the whole can come out higher.
         """
-        if document.severity is not Severity.INFO or "severity" not in document.inferred:
+        if "severity" not in document.inferred:
             return document.severity
-        found = units_of(document, self._count, self._settings.review.section_tokens)
-        return highest(unit.severity for unit in found) if found else document.severity
+        found = [document.severity, *([included] if included is not None else [])]
+        if document.severity is Severity.INFO:
+            units = units_of(document, self._count, self._settings.review.section_tokens)
+            found += [unit.severity for unit in units]
+        return highest(found)
 
     def _tokens(self, document: Document) -> int:
         """How many tokens the rule has as it is handed to a reviewer."""

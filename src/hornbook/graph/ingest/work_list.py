@@ -12,7 +12,7 @@ from hornbook.rules.document import Include, Link, Problem, Unread, revision_id
 from hornbook.rules.document_reader import resolve_links
 from hornbook.rules.ids import assign_ids
 from hornbook.rules.includes import Inclusion
-from hornbook.vocabulary.terms import Level
+from hornbook.vocabulary.terms import Level, Severity
 
 
 @dataclass(slots=True)
@@ -138,6 +138,7 @@ class DocumentWork:
     problems: tuple[Problem, ...]
     includes: tuple[Include, ...] = ()
     only_includes: bool = False
+    included_severity: Severity | None = None
     event: Happened | None = None
     formerly: str | None = None
     formerly_revision: str | None = None
@@ -241,6 +242,7 @@ def _with_includes(
             replace(each, id="" if each.unread else ids[each.path]) for each in inclusion.includes
         ),
         only_includes=inclusion.nothing_else,
+        included_severity=inclusion.severity,
         problems=(*item.problems, *inclusion.problems),
     )
 
