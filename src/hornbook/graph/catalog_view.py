@@ -254,4 +254,4 @@ def _replaced(entries: Iterable[Entry]) -> Iterable[tuple[str, str]]:
                 found[link.target, entry.id] = None
             elif link.target is not None and link.relation == "superseded_by":
                 found[entry.id, link.target] = None
-    return found
+    return list(found)
