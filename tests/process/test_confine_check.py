@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from hornbook.cli.app import app
 from hornbook.process.confine_check import PROBES, Cell, confine_check, tried
 from hornbook.process.confinement import Machine, Means, this_machine
+from tests.kit.confinements import MEANS, machine_with
 
 Words = Sequence[str]
 
@@ -138,6 +140,19 @@ def test_landlock_leaves_the_memory_of_others_with_their_network() -> None:
         Cell.HELD
     }
     assert found["change_mode"] is Cell.OPEN  # which is why a run with it has a warning
+
+
+@pytest.mark.parametrize("means", MEANS)
+def test_what_others_are_told_is_held_wherever_temporary_files_and_the_home_lie(
+    means: Means, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = machine_with(means)
+    if machine is None:
+        pytest.skip(f"no {means} here")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:  # no part of /tmp, which is hidden anyway
+        monkeypatch.setattr(tempfile, "tempdir", place)  # the home of the probe lies in it, too
+        found = tried(machine)
+    assert (found["other_calls"], found["read_home"]) == (Cell.HELD, Cell.HELD)
 
 
 def test_nothing_holds_nothing_that_is_everybodys() -> None:

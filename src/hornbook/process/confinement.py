@@ -330,7 +330,7 @@ def _mounts(confinement: Confinement) -> list[tuple[str, tuple[str, str]]]:
     home = confinement.home
     seen = (*confinement.kept, folder, *(home.shown if home else ()))
     kinds = (
-        ("hidden", (*_temporary_elsewhere(home), *_sockets(seen), *confinement.hidden)),
+        ("hidden", (*_temporary_elsewhere(), *_sockets(seen), *confinement.hidden)),
         ("kept", () if home is None else home.shown),
         ("kept", (*shown, *_needs_of(confinement.route), *confinement.kept)),
         ("writable", confinement.writable),
@@ -349,13 +349,12 @@ def _mounts(confinement: Confinement) -> list[tuple[str, tuple[str, str]]]:
     return sorted(found.items(), key=lambda each: (len(Path(each[0]).parts), each[0]))
 
 
-def _temporary_elsewhere(home: OwnHome | None) -> Iterator[Path]:
+def _temporary_elsewhere() -> Iterator[Path]:
     """Where temporary files lie if not in /tmp: other calls have their prompts and homes there."""
     from tempfile import gettempdir  # noqa: PLC0415  # start-up: most commands confine nothing
 
     place = Path(gettempdir()).resolve()
-    above_home = home is not None and home.place.resolve().is_relative_to(place)
-    if not place.is_relative_to(TMP) and place != Path("/") and not above_home:
+    if not place.is_relative_to(TMP) and place != Path("/"):
         yield place
 
 
@@ -408,7 +407,7 @@ def landlock(confinement: Confinement, scratch: Path, *, apart: bool) -> dict[st
     """The order for the launcher; what is hidden is left out of what may be read."""
     home = confinement.home
     # Under bubblewrap there are other ones in their place: terminals, memory and prompts of others.
-    others = [Path("/dev"), Path(TMP), *_temporary_elsewhere(home)]
+    others = [Path("/dev"), Path(TMP), *_temporary_elsewhere()]
     hidden = [path.resolve() for path in (*confinement.hidden, *others) if path.exists()]
     writable = [path.resolve() for path in (*confinement.writable, scratch)]
     seen = [path for path in confinement.seen if path.exists()]
