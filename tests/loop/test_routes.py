@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any  # records are JSON
 
@@ -703,6 +703,21 @@ def remains(stage: Stage, places: Path, run: str) -> list[Path]:
         patch.setattr(EventLog, "_append", append)
         carried_through(stage)
     return found
+
+
+def test_the_run_of_a_plan_waits_for_children_that_are_noted_and_not_made(tmp_path: Path) -> None:
+    stage = split_up(tmp_path)
+    seen: list[StepOutcome] = []
+    real = PlanStore.add_tasks
+
+    def add(self: PlanStore, plan: str, tasks: Sequence[PlanTask]) -> None:
+        seen.append(stage.loop().step("run-1"))
+        real(self, plan, tasks)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PlanStore, "add_tasks", add)
+        assert stage.go(task=None, most=400).status == "approved"
+    assert [(each.kind, each.status) for each in seen] == [(StepKind.WAITING, "waiting")]
 
 
 def repaired(root: Path) -> Stage:

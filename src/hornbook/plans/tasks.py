@@ -371,11 +371,17 @@ class Ledger:
         return f"{self.plan}-t{number}-{len(self.runs.get(number, ())) + 1}"
 
     def ready(self, wanted: Iterable[int], since: int) -> list[int]:
-        """Which of some tasks may start: nobody works on them, nor began to since an event."""
+        """Which of some tasks may start: nobody works on them, nor began to since an event.
+
+        It is noted which children a task is split into before those are made: what is not there
+        yet waits.
+        """
+        there = {task.number for task in self.tasks}
         return [
             number
             for number in wanted
-            if not self.done(number)
+            if number in there
+            and not self.done(number)
             and number not in self.children
             and not self.waits_for(self.task(number))
             and not self.live(number)
