@@ -17,8 +17,16 @@ from hornbook.disk import lock
 from hornbook.errors import EngineError, NotFound, PlanHeld, UsageError
 from hornbook.loop.engine import durable
 from hornbook.loop.engine.engine import Engine, EngineScope, Options
-from hornbook.loop.engine.engine_runs import EngineRun, Request, RunPhase, wake
+from hornbook.loop.engine.engine_runs import (
+    EngineRun,
+    EngineRuns,
+    Request,
+    RunPhase,
+    wake,
+    wanted_run,
+)
 from hornbook.loop.engine.workers import Roster, connect, database_url
+from hornbook.loop.protocol import StepKind, StepOutcome
 from hornbook.plans.databases.shared_database import checked_url
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
@@ -271,6 +279,22 @@ def test_a_plan_is_held_by_one_living_worker(tmp_path: Path, database: str) -> N
     assert set(second.living()) == {second.worker}
     second.hold("alpha")
     second.leave()
+    tables.dispose()
+
+
+def test_a_run_is_not_over_while_what_came_of_it_at_any_depth_goes_on(tmp_path: Path) -> None:
+    tables = connect(database_url(tmp_path, ""))
+    runs = EngineRuns(tables)
+    chain = ["alpha-1", "alpha-t1-1", "alpha-t1-1-refined", "alpha-2-t1-1"]
+    above: str | None = None
+    for run in chain:
+        runs.add([Request(run, "alpha", parent=above)])
+        above = run
+    for run in chain[:-1]:
+        runs.settle(StepOutcome(StepKind.ENDED, run, status="superseded"))
+    assert wanted_run(runs.of_plan("alpha"), "alpha", None).name == "alpha-1"
+    runs.settle(StepOutcome(StepKind.ENDED, chain[-1], status="approved"))
+    assert wanted_run(runs.of_plan("alpha"), "alpha", None).name == "alpha-2"
     tables.dispose()
 
 

@@ -26,6 +26,7 @@ from hornbook.loop.engine.engine_runs import (
     EngineRuns,
     Request,
     RunPhase,
+    Wanted,
     wanted_run,
 )
 from hornbook.loop.engine.turns import Turns
@@ -98,8 +99,7 @@ class Executions:
         with self._turn(slug), _Engine(work.places, work.settings) as engine:
             holder = self._holder(engine, slug)
             found = wanted_run(engine.runs.of_plan(slug), slug, number)
-            over = found.run is None or found.run.phase is RunPhase.ENDED
-            if holder is not None and over:
+            if holder is not None and _is_over(found):
                 raise PlanHeld(f"plan {slug} is being executed already ({holder}): wait for it.")
             _start(work, slug, number, agent, found.name, by=by)
             wanted = _Wanted(work.places, work.settings, slug, number, agent, found.name)
@@ -185,13 +185,13 @@ class Executions:
     def _is_seen_to(self, wanted: _Wanted) -> bool:
         """Whether a run needs nobody to look after it; if it has nobody else, a process begins."""
         with self._turn(wanted.slug), _Engine(wanted.places, wanted.settings) as engine:
-            runs = {run.run: run for run in engine.runs.of_plan(wanted.slug)}
-            run = runs.get(wanted.run)
-            if run is not None and run.phase is RunPhase.ENDED:
+            runs = engine.runs.of_plan(wanted.slug)
+            begun = any(run.run == wanted.run for run in runs)
+            if begun and _is_over(wanted_run(runs, wanted.slug, wanted.number)):
                 return True
             if engine.roster.holder(wanted.slug) is not None:
                 return False
-            if run is not None and not any(map(_goes_on, runs.values())):
+            if begun and not any(map(_goes_on, runs)):
                 return True
             try:
                 return self._execute(engine, wanted)
@@ -262,6 +262,12 @@ class _Engine:
 
     def __exit__(self, *_ended: object) -> None:
         disconnect(self._database)
+
+
+def _is_over(found: Wanted) -> bool:
+    """Whether to execute would begin a run, or resume one that failed."""
+    run = found.run
+    return run is None or (run.phase is RunPhase.ENDED and run.status in UNFINISHED)
 
 
 def _goes_on(run: EngineRun) -> bool:

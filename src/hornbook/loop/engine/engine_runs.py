@@ -297,12 +297,12 @@ class Wanted:
 def wanted_run(runs: Iterable[EngineRun], plan: str, number: int | None) -> Wanted:
     """The run of a plan or of one of its tasks: the one that is not over yet, else a new one.
 
-    While a run that it spawned is at work it is not over: a plan ends with its last task, whose own
-    run may still have to note that.
+    While a run that it began, at any depth, is at work it is not over: a plan ends with its last
+    task, whose own run may still have to note that, and one whose successor is carried out goes on.
     """
     base = plan if number is None else f"{plan}-t{number}"
     known = {run.run: run for run in runs}
-    above = {run.parent for run in known.values() if run.phase in OPEN}
+    above = _above_open(known)
     count = 1
     while f"{base}-{count}" in known:
         run = known[f"{base}-{count}"]
@@ -310,6 +310,17 @@ def wanted_run(runs: Iterable[EngineRun], plan: str, number: int | None) -> Want
             return Wanted(run.run, run)
         count += 1
     return Wanted(f"{base}-{count}", None)
+
+
+def _above_open(known: Mapping[str, EngineRun]) -> set[str]:
+    """The runs by which others were begun, at any depth, that have something to do."""
+    found: set[str] = set()
+    for run in known.values():
+        above = run.parent if run.phase in OPEN else None
+        while above is not None and above not in found:
+            found.add(above)
+            above = known[above].parent if above in known else None
+    return found
 
 
 def _row(request: Request) -> dict[str, object]:
