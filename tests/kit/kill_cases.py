@@ -10,8 +10,9 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -25,10 +26,11 @@ from hornbook.loop.engine.engine_runs import EngineRuns, wanted_run
 from hornbook.loop.engine.workers import connect, database_url, disconnect
 from hornbook.loop.runs.files import Projections, write_task_files
 from hornbook.loop.runs.run_book import breaches
+from hornbook.loop.steps.start import EXECUTE
 from hornbook.loop.workflow.load import shipped_workflows
 from hornbook.plans.events import Event, read_lines, verify
 from hornbook.plans.log import EventLog
-from hornbook.plans.run_kinds import DEVELOP, ENDED, PROMOTE, REVIEW
+from hornbook.plans.run_kinds import DEVELOP, ENDED, PROMOTE, REVIEW, STARTED, TRIGGER
 from tests.kit.fakes import git
 from tests.kit.loops import BROKEN, CONFIG, PLAN, repository
 from tests.kit.paths import ROOT
@@ -430,14 +432,20 @@ class Place:
         }
 
     def _files(self) -> list[tuple[str, str]]:
-        """Every file that people find, with hashes, times and counts of repetitions masked."""
+        """Every file that people find, with hashes, times and counts of repetitions masked.
+
+        Which of a plan's runs began a task is masked, too: see `story`.
+        """
         state = self.root / ".hornbook"
+        events = [event for plan in self.plans() for event in self.events(plan)]
+        above = {e.data["run"] for e in events if e.kind == STARTED and not e.data.get("task")}
         found = []
         for part in ("plans", "records"):
             for path in sorted((state / part).rglob("*")):
                 name = _masked(str(path.relative_to(state)))
                 if path.is_file() and path.name != "events.jsonl":
-                    found.append((name, _masked(path.read_text("utf-8"))))
+                    text = _PARENT.sub(partial(_plan_run, above), path.read_text("utf-8"))
+                    found.append((name, _masked(text)))
         return sorted(found)
 
 
@@ -458,6 +466,14 @@ _VARIES = (
 )
 
 
+_PARENT = re.compile(r'"parent": "run\.(?P<run>[^"]+)"')
+
+
+def _plan_run(above: Collection[str], found: re.Match[str]) -> str:
+    """A parent as it is told; a run of a plan only as one."""
+    return '"parent": "<a run of the plan>"' if found["run"] in above else found[0]
+
+
 def _masked(text: str) -> str:
     for pattern, mask in _VARIES:
         text = pattern.sub(mask, text)
@@ -465,18 +481,23 @@ def _masked(text: str) -> str:
 
 
 def story(events: list[Event]) -> list[tuple[str, str, object]]:
-    """What happened in each run, but for how often a step was begun."""
+    """What happened in each run, but for how often a step was begun.
+
+    That a task's time has come is noted by whoever saw it first: a run of the plan, or the run that
+    made it so. What counts is that it was.
+    """
     quiet = {"step.started", "agent.told"}
-    told = [
-        (
-            str(event.data.get("run", "")),
-            event.kind,
-            event.data.get("step") or event.data.get("outcome") or event.data.get("tree"),
-        )
-        for event in events
-        if event.kind not in quiet
-    ]
-    return sorted(told, key=lambda each: each[0])
+    tasks = {e.data["run"] for e in events if e.kind == STARTED and e.data.get("task")}
+    told: list[tuple[str, str, object]] = []
+    begun = set()
+    for event in events:
+        child = tasks.intersection(event.data.get("runs") or ())
+        if event.kind == f"{TRIGGER}{EXECUTE}" and child:
+            begun |= {("", event.kind, each) for each in child}
+        elif event.kind not in quiet:
+            what = event.data.get("step") or event.data.get("outcome") or event.data.get("tree")
+            told.append((str(event.data.get("run", "")), event.kind, what))
+    return [*sorted(begun), *sorted(told, key=lambda each: each[0])]
 
 
 def prepared(folder: Path, route: Route) -> Path:
