@@ -149,7 +149,9 @@ def test_what_others_are_told_is_held_wherever_temporary_files_and_the_home_lie(
     machine = machine_with(means)
     if machine is None:
         pytest.skip(f"no {means} here")
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:  # no part of /tmp, which is hidden anyway
+    with tempfile.TemporaryDirectory(
+        dir="/var/tmp"
+    ) as place:  # no part of /tmp, which is hidden anyway
         monkeypatch.setattr(tempfile, "tempdir", place)  # the home of the probe lies in it, too
         found = tried(machine)
     assert (found["other_calls"], found["read_home"]) == (Cell.HELD, Cell.HELD)
