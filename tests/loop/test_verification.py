@@ -1,6 +1,7 @@
 """Whatever is done to a file below `.hornbook/`, `verify` names the file."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -180,6 +181,52 @@ def test_following_the_remedies_makes_it_whole_again(root: Path) -> None:
     hornbook(root, "recover", "add-tax", "--repair")
     answer = hornbook(root, "verify")
     assert answer.returncode == 0, answer.stdout
+
+
+REMEDY = re.compile(r"`hornbook ([^`]*)`")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "the database of events",
+        "the export of a plan",
+        "a task",
+        "how a task stands",
+        "a list of edits",
+        "a recorded run",
+        "the engine's database",
+        "up to where files were written",
+    ],
+)
+def test_following_each_remedy_mends_what_it_is_given_for(root: Path, kind: str) -> None:
+    path = min((root / ".hornbook").glob({**INDEX, **STATE}[kind]))
+    whole = path.read_bytes()
+    for name, data in damages(path, root / "none"):
+        path.unlink()
+        if data is not None:
+            path.write_bytes(data)
+        told = json.loads(hornbook(root, "verify", "--json").stdout)["problems"]
+        assert told, name
+        for _ in range(3):
+            _follow(root, told[-1])
+            told = json.loads(hornbook(root, "verify", "--json").stdout)["problems"]
+            if not told:
+                break
+        assert told == [], f"{name}: {told}"
+        path.unlink(missing_ok=True)
+        path.write_bytes(whole)
+        hornbook(root, "plans")
+
+
+def _follow(root: Path, told: dict[str, str]) -> None:
+    path, remedy = root / told["path"], told["remedy"]
+    assert "`hornbook" not in told["message"], "the remedy is said once"
+    if "move it away" in remedy or remedy.startswith("delete it"):
+        path.unlink(missing_ok=True)
+    command = REMEDY.search(remedy)
+    said = "plans" if command is None else command[1]
+    hornbook(root, *(["execute", "add-tax"] if said == "execute" else said.split()))
 
 
 def test_a_folder_where_nothing_happened_yet_is_whole(tmp_path: Path) -> None:

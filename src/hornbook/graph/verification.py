@@ -26,6 +26,11 @@ INGEST = "run `hornbook ingest`, which builds it anew from files and history."
 REBUILD = "run `hornbook ingest --rebuild`, which builds it anew from files and history."
 BACKUP = "restore it from a backup or another clone; else its text cannot be shown any more."
 HISTORY = "restore the file from a backup; else `hornbook ingest` goes on without that history."
+AS_IT_IS = "restore the file from a backup; else `hornbook ingest --rebuild` takes it as it is."
+WITHOUT = (
+    "restore the file from a backup; else remove the line and run `hornbook ingest`, which goes on "
+    "without that piece of history."
+)
 LASTING = ("receipts/", "reviews/")
 
 
@@ -121,7 +126,7 @@ class IndexCheck:
             yield self._fault("journal_cut", path, told, HISTORY)
         elif self._journal.digest("", 0, catalog.journal) != catalog.lines:
             told = "has other lines than those that are in the index"
-            yield self._fault("journal_changed", path, told, HISTORY)
+            yield self._fault("journal_changed", path, told, AS_IT_IS)
         elif size > catalog.journal:
             told = f"lacks the last {size - catalog.journal} bytes of the journal"
             yield self._fault("index_behind", self._places.store / "CURRENT", told, INGEST)
@@ -152,7 +157,8 @@ class IndexCheck:
                 if event.sha256 and event.event is not Happened.REMOVED and not event.large
             }
         except StoreError as problem:
-            yield self._fault("journal_damaged", self._places.journal, str(problem), HISTORY)
+            told = str(problem).removeprefix(f"{self._places.journal}, ").rpartition(": ")[0]
+            yield self._fault("journal_damaged", self._places.journal, told, WITHOUT)
             named = {}
         if self._torn():
             told = "ends in the middle of a line"

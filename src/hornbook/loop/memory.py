@@ -129,6 +129,7 @@ class Memory:
             mended, reading = self._recovered(slug)
             mended = repair(state, mended, reading)
             self._mend_database(slug, reading)
+            self._mend_projections(slug)
         return mended
 
     def invariants(self) -> list[PlanInvariant]:
@@ -204,8 +205,20 @@ class Memory:
         if reading.database_fault is not None:
             self._forget(slug)
         with self.log() as log:
+            if log.misfits(slug):
+                log.forget(slug)
             log.sync(slug)
             log.set_projected(slug, reading.events[-1].seq)
+
+    def _mend_projections(self, slug: str) -> None:
+        """Write anew what runs left besides; what was there is put aside."""
+        from hornbook.loop.verification import StateCheck  # noqa: PLC0415  # start-up: only here
+
+        check = StateCheck(self._places, self._settings)
+        for path in check.differing(slug):
+            put_aside(self._places.state, slug, path)
+            path.unlink()  # what is there of an edit is not written again
+        check.project_again(slug)
 
     def _forget(self, slug: str) -> None:
         """Remove the plan from the table, or the whole table if it cannot be read at all."""

@@ -38,10 +38,13 @@ from hornbook.rules.own_files.records import RECORD, unsealed
 from hornbook.settings.places import Places
 from hornbook.settings.settings import Settings
 
-AGAIN = "run `hornbook plans {plan}` or `hornbook recover {plan} --repair`, which write it anew."
+AGAIN = "run `hornbook recover {plan} --repair`, which writes it anew from the events."
 RESTORE = "restore it from git or from a backup."
 CHOOSE = "run `hornbook plans use SLUG`, or delete it."
-WRITE_ANEW = "delete it: the next step of a run of this task writes it anew from the events."
+MADE_ANEW = {
+    "events.db": "`hornbook plans` makes it anew from the exports",
+    "engine.db": "the next `hornbook execute` makes it anew from the events",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,12 @@ class StateCheck:
     def faults(self) -> Iterator[FileFault]:
         """Everything that is not as it was written."""
         state = self._places.state
+        useless = False
         for name in () if self._shared else ("events.db", "engine.db"):
             self.checked += 1
-            yield from database_faults(state / name, f".hornbook/{name}")
+            faults = list(database_faults(state / name, f".hornbook/{name}", MADE_ANEW[name]))
+            useless = useless or bool(faults and name == "events.db")
+            yield from faults
         logs: list[VerifiedLog] = []
         with ExitStack() as stack:
             log = None
@@ -96,7 +102,9 @@ class StateCheck:
                     stack.callback(log.close)
                 except EventLogError as problem:
                     remedy = "see whether the database can be reached, then try again."
-                    yield FileFault("database_unusable", self._shown_log(), str(problem), remedy)
+                    told = str(problem)
+                    if not useless:
+                        yield FileFault("database_unusable", self._shown_log(), told, remedy)
             for plan in self._plans(log):
                 logs.append(verified_log(state, plan, log))
                 self.checked += 1
@@ -171,7 +179,7 @@ class StateCheck:
                 self.checked += 1
                 shown = f".hornbook/{path.relative_to(aside)}"
                 real = self._places.state / path.relative_to(aside)
-                remedy = WRITE_ANEW if "/tasks/" in shown else AGAIN.format(plan=found.plan)
+                remedy = AGAIN.format(plan=found.plan)
                 if not real.is_file():
                     told = "is not there, although the events of its run say what it holds"
                     yield FileFault("projection_missing", shown, told, remedy)
@@ -189,10 +197,21 @@ class StateCheck:
             write_task_files(folder, states)
             write_snapshots(self._places.root, folder / "artifacts" / "snapshots", states)
 
-    def project_again(self) -> None:
-        """Write anew what follows from events: a copy may be of a moment before or after them."""
+    def differing(self, plan: str) -> list[Path]:
+        """The projections of a plan's runs that are there and are not what its events say."""
+        found = verified_log(self._places.state, plan, None)
+        paths = [self._places.root / fault.path for fault in self._projected(found)]
+        return [path for path in paths if path.is_file()]
+
+    def project_again(self, plan: str | None = None) -> None:
+        """Write anew what follows from events: a copy may be of a moment before or after them.
+
+        Of all plans, or of one.
+        """
         state = self._places.state
         for found in self._logs():
+            if plan not in {None, found.plan}:
+                continue
             self._project(found, state)
             for name, text in _said_by_steps(found.events).items():
                 write_if_changed(state / "plans" / found.plan / name, text)
@@ -304,7 +323,8 @@ class StateCheck:
         try:
             slug = active_plan(self._places.state)
         except UsageError as problem:
-            yield FileFault("pointer_damaged", shown, str(problem), CHOOSE)
+            told = str(problem).removeprefix(f"{shown} ").rpartition(": ")[0]
+            yield FileFault("pointer_damaged", shown, told, CHOOSE)
             return
         if slug is not None and slug not in {each.plan for each in logs}:
             told = f"names the plan {slug!r}, of which there is no event"

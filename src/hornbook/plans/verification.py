@@ -28,18 +28,20 @@ class VerifiedLog:
     faults: tuple[FileFault, ...] = ()
 
 
-def database_faults(path: Path, shown: str) -> Iterator[FileFault]:
-    """Whether a SQLite file is one, page by page; one that was there once is missed."""
+def database_faults(path: Path, shown: str, again: str) -> Iterator[FileFault]:
+    """Whether a SQLite file is one, page by page; one that was there once is missed.
+
+    `again` says what makes it anew.
+    """
     if not path.exists():
         if path.with_name(f"{path.name}-lock").exists():
             told = "is not there, although it was once made here"
-            remedy = "run `hornbook plans`, which makes the events' anew from the exports."
-            yield FileFault("database_missing", shown, told, remedy)
+            yield FileFault("database_missing", shown, told, f"{again}.")
         return
     rows = rows_of(path, "PRAGMA integrity_check")
     if rows != [("ok",)]:
         told = f"is damaged: {rows[0][0]}" if rows else "is no database any more"
-        remedy = "restore it from a backup, or move it away and run `hornbook plans`."
+        remedy = f"restore it from a backup, or move it away: {again}."
         yield FileFault("database_damaged", shown, told, remedy)
 
 
