@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -274,6 +275,26 @@ def test_an_edited_commitment_is_reported_and_not_taken(root: Path) -> None:
     codes = [each["code"] for each in answer(root, "plans", "check", code=1)["problems"]]
     assert "plan_differs" in codes
     assert answer(root, "plans", "show")["mission"].startswith("Limit the rate.")
+
+
+def test_a_committed_plan_without_criteria_gets_them_as_its_check_says(root: Path) -> None:
+    text = (root / "limits.md").read_text()
+    lacking = text[: text.index("Success criteria:")] + text[text.index("## Execution") :]
+    (root / "lacking.md").write_text(lacking)
+    expect(root, "plan", "Limits", "--from", "lacking.md")
+    done = expect(root, "plans", "check", code=1)
+    assert "no_criteria" in done.stdout
+    command = re.findall(r"`hornbook ([^`]*)`", done.stderr)[-1]
+    path = root / ".hornbook/plans/limits/plan.md"
+    path.write_text(
+        path.read_text().replace("## Execution", "Success criteria:\n- so (human)\n\n## Execution")
+    )
+    expect(root, *command.replace("…", "forgotten").split())
+    codes = [
+        each["code"]
+        for each in json.loads(run(root, "plans", "check", "--json").stdout)["problems"]
+    ]
+    assert not {"no_criteria", "plan_differs"}.intersection(codes)
 
 
 def test_decisions_and_risks_become_entities_derived_from_the_plan(root: Path) -> None:

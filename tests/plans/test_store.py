@@ -133,6 +133,20 @@ def test_promoting_freezes_the_text(store: PlanStore, tmp_path: Path) -> None:
     assert parse(file(tmp_path).read_text("utf-8")).plan.situation == "Now."
 
 
+def test_an_edited_commitment_is_amended_by_its_own_file(store: PlanStore, tmp_path: Path) -> None:
+    store.commit("Rates", TEXT)
+    edited = file(tmp_path).read_text("utf-8").replace("Now.", "Then.")
+    file(tmp_path).write_text(edited, "utf-8")
+    (problem,) = store.view("rates").problems
+    shown = ".hornbook/plans/rates/plan.md"
+    assert f"`hornbook plans amend rates --from {shown} --reason …` takes it" in problem.message
+    with pytest.raises(ConfigError, match="does not say what the plan's events say"):
+        store.amend("rates", edited.replace("Then.", "Never."), reason="r")
+    view = store.amend("rates", edited, reason="r", path=shown)
+    assert (view.plan.situation, view.problems) == ("Then.", ())
+    assert store.view("rates").problems == ()
+
+
 def test_another_layout_is_no_difference(store: PlanStore, tmp_path: Path) -> None:
     store.commit("Rates", TEXT)
     file(tmp_path).write_text(file(tmp_path).read_text("utf-8").replace("\n\n## M", "\n\n##  M"))

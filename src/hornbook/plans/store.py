@@ -174,7 +174,7 @@ class PlanStore:
         changes = changes_between(state.plan, changed)
         if not changes:
             return view
-        _refuse(view.problems)
+        _refuse(view.problems if not self._says(state, changed) else _without_file(view.problems))
         if state.status is PlanStatus.EXPLORING:
             return self._append(
                 slug, "plan.edited", changes, event_keys.edited(changes, state.head)
@@ -362,6 +362,11 @@ class PlanStore:
         write_if_changed(self._folder / "plans" / slug / PLAN_FILE, render(state.plan))
         return state
 
+    def _says(self, state: PlanState, changed: Plan) -> bool:
+        """Whether the plan's file says what a committed plan is amended to."""
+        edit = self._edit(state, None) if state.status is PlanStatus.COMMITTED else None
+        return edit is not None and edit.plan == changed and not edit.problems
+
     def _edit(self, state: PlanState, before: PlanState | None) -> PlanText | None:
         """What somebody wrote into the plan's file; None if it is ours or laid out differently."""
         path = self._folder / "plans" / state.plan.slug / PLAN_FILE
@@ -374,9 +379,17 @@ class PlanStore:
         return None if ours and not read.problems else read
 
 
+def amendment(slug: str) -> str:
+    """The command that takes what a person wrote into the file of a committed plan."""
+    path = f".hornbook/plans/{slug}/{PLAN_FILE}"
+    return f"`hornbook plans amend {slug} --from {path} --reason …`"
+
+
 def _untaken(edit: PlanText, state: PlanState) -> tuple[Problem, ...]:
     """Why an edit is not taken up: the plan is frozen, or the text is no plan."""
     path = f".hornbook/plans/{state.plan.slug}/{PLAN_FILE}"
+    if state.status is PlanStatus.COMMITTED:
+        return (_differs(path, f"{amendment(state.plan.slug)} takes it; else "),)
     if state.status is not PlanStatus.EXPLORING:
         return (_differs(path),)
     wrong = [each for each in edit.problems if each.code not in LENIENT]
@@ -412,10 +425,16 @@ def _set_aside(found: SchemaViolation) -> Problem:
     return Problem("events.jsonl", found.seq, "event_set_aside", Level.WARNING, message)
 
 
-def _differs(path: str) -> Problem:
+def _without_file(problems: Sequence[Problem]) -> list[Problem]:
+    return [
+        each for each in problems if (each.code, each.path[-8:]) != ("plan_differs", "/plan.md")
+    ]
+
+
+def _differs(path: str, takes: str = "") -> Problem:
     message = (
-        "The file does not say what the plan's events say, and was left as it is: delete it and "
-        "the next command writes it anew."
+        f"The file does not say what the plan's events say, and was left as it is: {takes}delete "
+        "it and the next command writes it anew."
     )
     return Problem(path, None, "plan_differs", Level.ERROR, message)
 

@@ -18,6 +18,7 @@ from hornbook.cli.output import (
     counted,
     harmless,
     note,
+    place,
     print_json,
     write,
 )
@@ -381,7 +382,7 @@ def print_check(found: "PlanCheck") -> None:
     if found.problems:
         columns(
             [
-                (coloured(each.level), each.code, f"{each.path}:{each.line or ''}", each.message)
+                (coloured(each.level), each.code, place(each.path, each.line), each.message)
                 for each in found.problems
             ],
             heads=("level", "code", "where", "message"),
@@ -390,6 +391,10 @@ def print_check(found: "PlanCheck") -> None:
         write(f"judge the plan by {rule.id}: {harmless(rule.title)} ({rule.path})\n")
     verdict = "[green]fit to start[/]" if found.passed else "[red]must not start[/]"
     console().print(f"{found.view.plan.slug}: {verdict}")
+    if found.view.plan.committed and not found.passed:
+        from hornbook.plans.store import amendment
+
+        note(f"what is mended in its file, {amendment(found.view.plan.slug)} takes")
 
 
 def _task_facts(slug: str, each: "SizedTask") -> dict[str, object]:

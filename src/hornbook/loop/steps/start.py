@@ -17,6 +17,7 @@ from hornbook.plans.plan import PlanTask
 from hornbook.plans.principal import Principal
 from hornbook.plans.run_kinds import TRIGGER
 from hornbook.plans.state import PlanState, PlanStatus
+from hornbook.plans.store import amendment
 from hornbook.vocabulary.terms import Level
 
 EXECUTE = "plan-and-execute"
@@ -42,6 +43,8 @@ def refusal(services: LoopServices, plan: str) -> str | None:
         for each in checked.problems
         if each.level is Level.ERROR
     ]
+    if problems:
+        problems.append(f"What is mended in its file, {amendment(plan)} takes.")
     problems += _unused_definitions(services, plan, checked.head)
     return "\n".join(problems) or None
 
