@@ -15,6 +15,7 @@ from hornbook.serve.access.callers import Access, CallerCheck
 from hornbook.serve.access.tokens import load_tokens
 from hornbook.serve.app import create_app
 from hornbook.serve.http.host_check import is_loopback
+from tests.kit.commands import expect
 from tests.kit.servers import (
     READER,
     SOCKET,
@@ -139,6 +140,12 @@ def test_a_socket_from_another_origin_or_host_is_refused(local: TestClient) -> N
 
 
 # Tokens
+
+
+def test_who_is_refused_is_not_told_that_it_serves(root: Path) -> None:
+    done = expect(root, "serve", "--host", "0.0.0.0", code=2)
+    assert "there are no tokens" in done.stderr
+    assert "serving" not in done.stderr.replace("docs/serving.md", "")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])

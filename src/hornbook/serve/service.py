@@ -12,7 +12,7 @@ import ctypes
 import os
 import resource
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -137,8 +137,8 @@ class Watch:
                 log.info("ingested", extra={"facts": facts})
 
 
-def run(root: Path, host: str, port: int, *, watch: bool) -> None:
-    """Serve the workspace until a signal comes.
+def run(root: Path, host: str, port: int, *, watch: bool, ready: Callable[[], None]) -> None:
+    """Serve the workspace until a signal comes; `ready` is called once nothing is refused.
 
     Raises:
         HornbookError: It cannot start.
@@ -149,6 +149,7 @@ def run(root: Path, host: str, port: int, *, watch: bool) -> None:
     updates: GraphUpdates = app.state.updates
     settings = updates.leases.settings.serve
     log_to_stderr(settings.log)
+    ready()
     config = uvicorn.Config(
         app,
         host=host,

@@ -241,7 +241,8 @@ def print_context(
         print_json(_packets_answer(packet, packets, queries))
         return
     if not packet.made_for.files:
-        note("nothing changed: there is nothing to review")
+        note("nothing changed: there is nothing to review; a change is what is committed: name it")
+        note("as BASE..HEAD, such as main..HEAD")
     for each in packets:
         if each.context.text is None:
             _print_refusal(each.context, _names(each))

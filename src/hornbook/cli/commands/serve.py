@@ -85,9 +85,9 @@ def serve(root: str | None, host: str, port: int, *, ingest: bool, watch: bool) 
                     report = work.ingest(progress=progress)
                 note(f"ingested {counted(report.documents, 'document')}")
         shown = f"[{host}]" if ":" in host else host
-        note(f"serving {place} on http://{shown}:{port}")
+        said = f"serving {place} on http://{shown}:{port}"
         _collect_as_a_server()
-        run(place, host, port, watch=watch)
+        run(place, host, port, watch=watch, ready=lambda: note(said))
 
 
 def _collect_as_a_server() -> None:
