@@ -213,8 +213,10 @@ class IntegrityCheck:
         if answer.resolved.problems:
             return
         proof = Proof(answer.entry, answer.resolved, rule, self._reviewed, self._subjects)
-        said = proof.lack()
-        if said and self._is_about_one_thing(rule):
+        said, one_thing = proof.lack(), self._is_about_one_thing(rule)
+        surely = said if one_thing else proof.lack_of_page()
+        if surely:
+            said = surely
             message = f"{said[0].upper()}{said[1:]}: a person decides."
             yield ReviewProblem("beside_the_rule", rule.id, message)
         elif said:
@@ -249,7 +251,7 @@ class IntegrityCheck:
         """
         if entry.status is not Status.PASSED or rule.severity != "error":
             return
-        lost = taken_away(self._reviewed, rule) if self._is_about_one_thing(rule) else None
+        lost = taken_away(self._reviewed, rule)
         if lost is not None:
             said = (
                 f"It says that the rule is kept, which asks for `{lost}`, and the change takes it "
@@ -272,7 +274,7 @@ class IntegrityCheck:
         said = f"{found.shown} at {found.path}:{found.line} is added, which the rule forbids"
         if not found.sure:
             said += " under some condition, or which was moved"
-        asked = found.sure or (found.ask and self._is_about_one_thing(rule))
+        asked = found.sure or found.ask
         if rule.severity == "error" and asked:
             unsaid = "" if found.sure else ", and the review does not speak of it"
             said = f"{said}{unsaid}: a person decides."

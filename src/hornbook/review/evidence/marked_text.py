@@ -7,14 +7,22 @@ points and words end no sentence and order nothing.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
-from hornbook.review.evidence.languages import FORBIDDING, FORBIDDING_SIGNS
+from hornbook.review.evidence.languages import ASKING, FORBIDDING, FORBIDDING_SIGNS
+from hornbook.text.tokens import HeuristicCounter
 
 _FORBIDS = re.compile(
     r"\b(?:must not|mustn['’]t|shall not|should not|shouldn['’]t|may not|never|do not|don['’]t|"
     r"does not|doesn['’]t|cannot|can['’]t|avoid\w*|forbid\w*|forbidden|prohibit\w*|bann?(?:ed)?|"
     r"disallow\w*|not (?:be )?(?:allowed|permitted|acceptable|used?)|instead of|"
     rf"rather than|no|none of|without|replace|remove|reject|{FORBIDDING})\b|{FORBIDDING_SIGNS}",
+    re.IGNORECASE,
+)
+_ORDERS = re.compile(
+    r"\b(?:must|shall|never|always|may\s+not|do\s+not|don['’]t|can['’]t|cannot|(?:is|are)\s+not|"
+    r"forbid\w*|prohibit\w*|banned|disallow\w*|required|ha(?:s|ve)\s+to|not\s+allowed|"
+    rf"{FORBIDDING}|{ASKING})\b|{FORBIDDING_SIGNS}",
     re.IGNORECASE,
 )
 _TURNS = re.compile(r"\b(?:use|prefer|call|write|but|with)\b|\binstead\b(?! of)", re.IGNORECASE)
@@ -76,6 +84,11 @@ def forbidden_pieces(text: str) -> tuple[Forbidden, ...]:
 def forbids(text: str) -> bool:
     """Whether a rule's text forbids anything at all, in code or in words."""
     return _FORBIDS.search(text) is not None
+
+
+def orders_something(text: str) -> bool:
+    """Whether a sentence says what must be, or must not, and not only how things are."""
+    return _ORDERS.search(text) is not None
 
 
 def ways_to_write(code: str) -> Iterator[str]:
@@ -366,3 +379,69 @@ def _sentences(said: str, *, listed: bool, praised: bool = False) -> Iterator[Pa
     plain = _EMPHASIS.sub("", _SPAN.sub(numbered, said.replace("\ue000", "").replace("\ue001", "")))
     for place, sentence in enumerate(_SENTENCE.split(plain)):
         yield Passage(sentence, codes, listed and place == 0, praised=praised)
+
+
+LONGEST_PART = 100
+"""Tokens of a part; a paragraph that is longer is cut into its sentences."""
+_OF_PROCESS = re.compile(
+    r"\b(?:pull requests?|PRs?|merge requests?|MRs?|commit(?:s|ted|ting)?|branch(?:es)?|git|"
+    r"rebas\w+|force-push\w*|amend\w*|release notes?|review(?:er|-bot)?s? (?:threads?|comments?|"
+    r"bots?)|bot comments?|comment on)\b",
+    re.IGNORECASE,
+)
+"""What people do around a change: no line of code is about that."""
+
+
+@lru_cache(maxsize=256)
+def parts(text: str) -> tuple[str, ...]:
+    """The parts of a page, each of which is about one thing; without what is done around a change.
+
+    A long rule speaks of pull requests, tests, tools and much else, so that its words together
+    tell little of a change. A paragraph, an item or a row of it tells more. Each is read with the
+    heading and the line that it stands below, and with the code that it shows.
+    """
+    return tuple(each for each in dict.fromkeys(_page_parts(text)) if not _OF_PROCESS.search(each))
+
+
+def _page_parts(text: str) -> Iterator[str]:
+    heading, lead = "", ""
+    for block in _paragraphs(text):
+        if _HEADING.match(block):
+            heading, lead = block, ""
+            continue
+        listed = _ITEM.match(block) or _ROW.match(block)
+        if not listed:
+            lead = block if block.rstrip(" *_").endswith((":", "：")) else ""
+        for piece in _short_pieces(block):
+            yield "\n\n".join(filter(None, (heading, lead if listed else "", piece)))
+
+
+def _short_pieces(block: str) -> list[str]:
+    has_code = any(map(_FENCE.match, block.split("\n")))
+    whole = has_code or HeuristicCounter()(block) <= LONGEST_PART
+    return [block] if whole else _SENTENCE.split(block)
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """The headings, paragraphs, items and rows, each with the code and the lines that go on."""
+    held: list[str] = []
+    fence, blank = "", False
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if fence or mark:
+            held.append(line)
+            closes = fence and mark is not None and mark[1].startswith(fence)
+            fence = "" if closes else fence or (mark[1] if mark else "")
+            continue
+        if not line.strip():
+            blank = True
+            continue
+        alone = _ITEM.match(line) or _HEADING.match(line) or _ROW.match(line)
+        ended = blank and not line.startswith(" ")
+        if held and (alone or ended or _HEADING.match(held[0])):
+            yield "\n".join(held)
+            held = []
+        held.append(line)
+        blank = False
+    if held:
+        yield "\n".join(held)

@@ -93,6 +93,7 @@ def _plain(text: str) -> str:
 
 
 Line = tuple[str, int]
+A_TEST = "a test"
 _LONGEST = 600
 _SHORTEST = 3
 _CODE = re.compile("\ue000(\\d+)\ue001")
@@ -235,31 +236,50 @@ def is_of(name: str, path: str) -> bool:
     return ends or fnmatchcase(base, plain) or fnmatchcase(f"/{path}", f"*/{plain}")
 
 
-def concerned(text: str, added: Collection[Line], reviewed: Reviewed) -> Iterator[Demand]:
-    """The demands of a rule, without those for code that the change does not have."""
+def concerned(
+    text: str, added: Collection[Line], reviewed: Reviewed, *, near: bool = False
+) -> Iterator[Demand]:
+    """The demands of a rule, without those for code that the change does not have.
+
+    With `near` those that name no such code are left out too, where no added line has a word of
+    theirs, and nothing but a test is asked for.
+    """
     for demand in demands(text):
         about = (
             shows(code, reviewed, line) or is_of(code, line[0])
             for code in demand.about
             for line in added
         )
-        if not demand.about or any(about):
+        if any(about) if demand.about else _is_near(demand, added, reviewed) or not near:
             yield demand
 
 
-def missing(text: str, added: Collection[Line], seen: Collection[Line], reviewed: Reviewed) -> str:
+def _is_near(demand: Demand, added: Collection[Line], reviewed: Reviewed) -> bool:
+    said = stems_of(demand.said)
+    lines = (reviewed.code_of(path).told[number - 1] for path, number in added)
+    return demand.test or any(not said.isdisjoint(stems_of(line)) for line in lines)
+
+
+def missing(
+    text: str,
+    added: Collection[Line],
+    seen: Collection[Line],
+    reviewed: Reviewed,
+    *,
+    near: bool = False,
+) -> str:
     """What a rule asks for and neither the change nor the answer shows; empty if nothing.
 
     `added` are the added lines of the change, and `seen` the lines that the answer has in view.
     """
     cited = {path for path, _ in seen if kind_of(path) not in NO_CODE}
     paths = {*reviewed.files, *cited}
-    for demand in concerned(text, added, reviewed):
+    for demand in concerned(text, added, reviewed, near=near):
         for name in demand.files:
             if not any(is_of(name, path) for path in paths):
                 return f"`{name}`"
         if demand.test and not any(map(is_test, paths)):
-            return "a test"
+            return A_TEST
         lines = (*added, *seen)
         lost = [code for code in demand.codes if not _is_shown(code, lines, reviewed)]
         if lost and not (demand.either and len(lost) < len(demand.codes)):

@@ -20,7 +20,9 @@ from hornbook.review.evidence.bearing import (
     to_cover,
 )
 from hornbook.review.evidence.changed_files import LONGEST_RANGE, Reviewed
+from hornbook.review.evidence.marked_text import parts
 from hornbook.review.evidence.presence import (
+    A_TEST,
     Line,
     answers_elsewhere,
     demands,
@@ -180,13 +182,16 @@ class Proof:
         unit: JudgedUnit,
         reviewed: Reviewed,
         subjects: Subjects,
+        *,
+        rule: str | None = None,
     ) -> None:
+        """`rule` is the part of a page that the answer is held to; without it, the whole text."""
         self._entry = entry
         self._resolved = resolved
         self._unit = unit
         self._reviewed = reviewed
         self._subjects = subjects
-        self._rule = reviewed.rules.get(unit.id, "")
+        self._rule = reviewed.rules.get(unit.id, "") if rule is None else rule
         self._files = to_cover(unit.files, reviewed) or may_offend_in(unit.files, reviewed)
         self._looked = self._files
         if _TESTS.search(self._rule) is None:
@@ -196,6 +201,56 @@ class Proof:
     def lack(self) -> str:
         """What the answer does not show, in words; empty if it shows what it says."""
         return next(filter(None, self._lacks()), "")
+
+    def lack_of_page(self) -> str:
+        """The same where the rule is a page: each part that concerns the change is held by itself.
+
+        Parts concern a change by the code that they name and by words that few lines have. What
+        one of them has in common with most of the change tells nothing, so that less is asked here
+        than of a rule about one thing.
+        """
+        for part in parts(self._rule):
+            told = (self._entry, self._resolved, self._unit, self._reviewed, self._subjects)
+            if said := Proof(*told, rule=part).lack_of_part():
+                return said
+        return next(filter(None, self._lacks_of_places()), "")
+
+    def lack_of_part(self) -> str:
+        """What the answer does not show of one part of a page."""
+        return next(filter(None, self._lacks_of_part()), "")
+
+    def _lacks_of_part(self) -> Iterator[str]:
+        if self._entry.status is Status.NOT_APPLICABLE:
+            yield self._waved_away()
+            return
+        yield self._gone()
+        if not self._added:
+            return
+        asked = missing(self._rule, self._whole, self._seen, self._reviewed, near=True)
+        if asked != A_TEST or self._is_untested():
+            yield _asked_in_vain(asked)
+        if self._resolved.searched:
+            return
+        yield self._unnamed()
+        meant = self._subjects.telling(self._rule, self._looked)
+        if meant and not self._spoken(meant):
+            where = _shown(min(meant))
+            yield f"it speaks of none of the lines that a part of it is about, such as {where}"
+
+    def _lacks_of_places(self) -> Iterator[str]:
+        """What the places of an answer leave out, whatever the rule is about."""
+        quoted = self._resolved.quoted
+        if self._resolved.searched or self._entry.status is Status.NOT_APPLICABLE:
+            return
+        if not self._added or any(place.old for place in quoted):
+            return
+        yield self._nothing_new()
+        yield self._unseen_twin()
+
+    def _is_untested(self) -> bool:
+        """Whether code is new that could be tested, and the answer does not speak of tests."""
+        new = unseen_block(self._looked, (), self._reviewed, FEWEST_LINES)
+        return bool(new) and _TESTS.search(self._entry.evidence) is None
 
     def is_unrelated(self) -> bool:
         """Whether nothing that the answer quotes has anything to do with the words of its rule."""
@@ -217,17 +272,13 @@ class Proof:
         yield self._gone()
         if not self._added:
             return
-        asked = missing(self._rule, self._whole, self._seen, self._reviewed)
-        yield f"it asks for {asked}, which nothing of the change and of the answer has" * bool(
-            asked
-        )
+        yield _asked_in_vain(missing(self._rule, self._whole, self._seen, self._reviewed))
         if self._resolved.searched:
             return
         yield self._unnamed()
         if any(place.old for place in self._resolved.quoted):
             return
-        if self._resolved.quoted and not self._seen & self._whole:
-            yield f"it cites nothing that is new, such as {_shown(self._added[0])}"
+        yield self._nothing_new()
         if not answers_elsewhere(self._rule, self._resolved.named):
             yield self._foreign()
             yield self._unseen()
@@ -334,15 +385,29 @@ class Proof:
         asked = demands(self._rule)
         if asked and all(each.opening for each in asked):
             return ""
-        free = set(excused(self._entry.excused, to_cover(self._unit.bound, self._reviewed)))
-        paths = [path for path in self._files if not is_test(path)] or self._files
-        paths = [path for path in paths if path not in free]
-        block = unseen_block(paths, self._seen, self._reviewed, 2 if asked else 3)
-        if block:
-            return f"nothing is cited of {block}, which is new"
-        added = [each for path in paths for each in self._reviewed.added(path)]
+        block = unseen_block(self._own_files, self._seen, self._reviewed, 2 if asked else 3)
+        return f"nothing is cited of {block}, which is new" if block else self._unseen_twin()
+
+    def _unseen_twin(self) -> str:
+        added = [each for path in self._own_files for each in self._reviewed.added(path)]
         twin = unseen_twin(self._cited(EACH_FOR_ITSELF), added, self._seen, self._reviewed)
         return f"the line {twin} looks like what is cited, and is not cited" if twin else ""
+
+    def _nothing_new(self) -> str:
+        if not self._resolved.quoted or self._seen & self._whole:
+            return ""
+        return f"it cites nothing that is new, such as {_shown(self._added[0])}"
+
+    @cached_property
+    def _own_files(self) -> list[str]:
+        """The files that are no tests and are not excused."""
+        free = set(excused(self._entry.excused, to_cover(self._unit.bound, self._reviewed)))
+        paths = [path for path in self._files if not is_test(path)] or self._files
+        return [path for path in paths if path not in free]
+
+
+def _asked_in_vain(what: str) -> str:
+    return f"it asks for {what}, which nothing of the change and of the answer has" if what else ""
 
 
 def _shown(line: Line) -> str:

@@ -11,12 +11,12 @@ about was not written with them in view.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hornbook.review.evidence.ban_forms import has_code
 from hornbook.review.evidence.changed_files import Reviewed
-from hornbook.review.evidence.marked_text import Passage, forbids, passages
+from hornbook.review.evidence.marked_text import Passage, forbids, orders_something, passages
 from hornbook.review.evidence.presence import (
     PARTS,
     WORDS,
@@ -296,6 +296,7 @@ class Order:
     title: bool = False
     words: frozenset[str] = frozenset()
     asks: bool = False
+    orders: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -340,7 +341,8 @@ def _order(passage: Passage) -> Order:
     of_code = " ".join(_OWNER.sub("", codes[each]) for each in numbers)
     words_and_code = own | frozenset(stems(of_code, PARTS))
     asks = _ASKS.search(words) is not None and not (passage.title or forbids(words))
-    return Order(named, subjects, own, passage.title, words_and_code, asks)
+    ordered = orders_something(words)
+    return Order(named, subjects, own, passage.title, words_and_code, asks, ordered)
 
 
 def _is_about(name: str, line: str) -> bool:
@@ -457,6 +459,23 @@ class Subjects:
             for line, weight in weights.items()
             if weight >= top * _HALF
         }
+
+    def telling(self, part: str, paths: Iterable[str]) -> Lines:
+        """The added lines that a part of a page is about, by words and code that few lines have.
+
+        Words count in sentences that order something; around them, pages tell how things are.
+        """
+        known = list(paths)
+        weighed: dict[tuple[str, int], float] = {}
+        for order in orders(part):
+            if not order.title:
+                said = order if order.orders else replace(order, words=frozenset())
+                for line, weight in self._weights(said, known).items():
+                    weighed[line] = max(weighed.get(line, 0.0), weight)
+        most = max(weighed.values(), default=0.0)
+        if most < _TELLING:
+            return Lines()
+        return {line for line, weight in weighed.items() if weight >= most * _HALF}
 
     def _weights(self, order: Order, paths: Sequence[str]) -> dict[tuple[str, int], float]:
         found: dict[tuple[str, int], float] = {}
