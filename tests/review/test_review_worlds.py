@@ -28,7 +28,6 @@ APPROVED = {
     "java-order": "the line has a word of the rule",
     "file-header: c file with wrong year holder": "all of the lines are cited",
     "concurrency: blocking in async": "a search for one of two things",
-    "e-generated": "a search for one of two things",
     "e-go-http": "a search for one of two things",
     "e-elixir-other": "a search for one of two things",
     "f-scala": "a search for two of three things",

@@ -227,20 +227,21 @@ class IntegrityCheck:
             self.warnings.append(ReviewProblem("unrelated_quote", rule.id, said))
 
     def _has_no_need_to_search(self, answer: Answer) -> bool:
-        """Whether an answer to a rule about many things holds by its places alone.
+        """Whether an answer holds by its places alone.
 
         Then a search beside them is more than was asked for: a doubt about it is not one about
         the answer.
         """
-        unit = answer.unit
-        if self._is_about_one_thing(unit):
-            return False
-        reviewed = as_bound(unit, self._reviewed)
+        unit, reviewed = answer.unit, as_bound(answer.unit, self._reviewed)
         places = replace(answer.resolved, searched=())
-        wanted = to_cover(unit.files, reviewed)
-        return bears(answer.entry, places, unit, reviewed) and covered(
-            answer.entry, places, unit.bound, reviewed
-        ).issuperset(wanted)
+        if not bears(answer.entry, places, unit, reviewed):
+            return False
+        spoken = covered(answer.entry, places, unit.bound, reviewed)
+        if not spoken.issuperset(to_cover(unit.files, reviewed)):
+            return False
+        proof = Proof(answer.entry, places, unit, self._reviewed, self._subjects)
+        one_thing = self._is_about_one_thing(unit)
+        return not (one_thing and (proof.lack() or proof.is_unrelated()))
 
     def _is_about_one_thing(self, rule: JudgedUnit) -> bool:
         return is_about_one_thing(rule, self._reviewed)

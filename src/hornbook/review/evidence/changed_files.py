@@ -153,7 +153,10 @@ class Reviewed:
             yield from (lines[each - 1].strip() for each in file.added if each <= len(lines))
 
     def changed_code(self) -> dict[str, str]:
-        """The texts of the changed files with nothing but their hunks, every line at its number."""
+        """The texts of the changed files with nothing but new lines, every line at its number.
+
+        A file that was only moved is new wherever it stands now.
+        """
         return {path: self._hunks_of(path, text) for path, text in self.changed.items()}
 
     def _hunks_of(self, path: str, text: str) -> str:
@@ -162,8 +165,9 @@ class Reviewed:
             return text
         lines = text.split("\n")
         kept = [""] * len(lines)
-        for first, last in file.new:
-            kept[first - 1 : last] = lines[first - 1 : last]
+        for number in file.added:
+            if number <= len(lines):
+                kept[number - 1] = lines[number - 1]
         return "\n".join(kept)
 
     def in_hunk(self, place: Citation) -> bool:

@@ -56,7 +56,7 @@ _PATHLIKE = re.compile(
 _BETWEEN = re.compile(
     r"[\s:,;\-\N{EN DASH}\N{EM DASH}=>→()]*(?:has|is|says|reads|holds|shows)?[\s:]*"
 )
-_NO_PATH = re.compile(r"[\s\"'(\[<*,;=]+")
+_NO_PATH = re.compile(r"[\s\"'(\[<*,;=：，、；（「『【〈《]+")
 # `path:7: code` in one pair of ticks.
 _PLACE_AND_CODE = re.compile(rf"(\S+?[:@]{_LINES}):?\s+(\S.*)", re.DOTALL)
 

@@ -280,7 +280,7 @@ def missing(
                 return f"`{name}`"
         if demand.test and not any(map(is_test, paths)):
             return A_TEST
-        lines = (*added, *seen)
+        lines = (*added, *(line for line in seen if line[0] in reviewed.files))
         lost = [code for code in demand.codes if not _is_shown(code, lines, reviewed)]
         if lost and not (demand.either and len(lost) < len(demand.codes)):
             return ", ".join(f"`{code}`" for code in lost)
@@ -353,7 +353,7 @@ def weakened(text: str, paths: Iterable[str], reviewed: Reviewed) -> tuple[str, 
     for path, line in removed:
         words = set(parts_of(line))
         lines = CodeLines(path, [line])
-        if any(offence(ban, lines, 1) is not None for ban in _named(text)):
+        if not keeps and any(offence(ban, lines, 1) is not None for ban in _named(text)):
             continue  # what a rule is against may go
         if len(words) > 1 and not any(2 * len(words & each) > len(words) for each in successors):
             return path, line

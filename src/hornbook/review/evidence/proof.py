@@ -20,7 +20,7 @@ from hornbook.review.evidence.bearing import (
     to_cover,
 )
 from hornbook.review.evidence.changed_files import LONGEST_RANGE, Reviewed
-from hornbook.review.evidence.marked_text import parts
+from hornbook.review.evidence.marked_text import forbidden_code, parts
 from hornbook.review.evidence.presence import (
     A_TEST,
     Line,
@@ -28,11 +28,12 @@ from hornbook.review.evidence.presence import (
     demands,
     missing,
     naming,
+    shows,
     weakened,
 )
 from hornbook.review.evidence.quotes import squeezed
 from hornbook.review.evidence.resolution import Resolved
-from hornbook.review.evidence.subjects import Lines, Subjects, shares_word
+from hornbook.review.evidence.subjects import BEGINNING, Lines, Subjects, shares_word
 from hornbook.review.judgement import Citation, JudgedUnit, SopEntry, Status
 from hornbook.text.tokens import HeuristicCounter
 
@@ -50,7 +51,7 @@ _KEYWORD = re.compile(
     r"resource|variable|output|data|test|it|describe)\b"
 )
 _ENTRY = re.compile(
-    r"-\s+[\w.-]+(?=\s*:)|<[A-Za-z][\w.-]*|[\"'][\w@/.-]+[\"']\s*[:=]|@\w+|"
+    r"-\s+[\w.-]+(?=\s*:)|<[A-Za-z][\w.-]*|[\"'][\w@/.-]+[\"']\s*[:=]|@[\w.]+|"
     r"[\w$.:]+(?=\()|[A-Za-z]\w*(?=\s+[\w\"'<])|[\w-]+(?=\s*:\s)"
 )
 _NO_KIND = re.compile(
@@ -117,7 +118,9 @@ def kind_of_line(line: str) -> str:
     if keyword is not None:
         return keyword[0]
     if modifiers is not None:
-        return "member (" if "(" in rest.partition("=")[0] else "member"
+        if "(" in rest.partition("=")[0]:
+            return "member ("
+        return "constant" if "static" in modifiers[0] else "member"
     entry = _ENTRY.match(said)
     if entry is None or _NO_KIND.match(said):
         return ""
@@ -229,9 +232,10 @@ class Proof:
         asked = missing(self._rule, self._whole, self._seen, self._reviewed, near=True)
         if asked != A_TEST or self._is_untested():
             yield _asked_in_vain(asked)
+        yield self._unopened()
+        yield self._unnamed()
         if self._resolved.searched:
             return
-        yield self._unnamed()
         meant = self._subjects.telling(self._rule, self._looked)
         if meant and not self._spoken(meant):
             where = _shown(min(meant))
@@ -265,7 +269,10 @@ class Proof:
         return not related & self._spoken(related)
 
     def _lacks(self) -> Iterator[str]:
-        yield self._unspoken()
+        elsewhere = answers_elsewhere(self._rule, self._resolved.named)
+        quoted = [place.path for place in self._resolved.quoted]
+        if not (elsewhere and answers_elsewhere(self._rule, quoted)):
+            yield self._unspoken()
         if self._entry.status is Status.NOT_APPLICABLE:
             yield self._waved_away()
             return
@@ -273,13 +280,18 @@ class Proof:
         if not self._added:
             return
         yield _asked_in_vain(missing(self._rule, self._whole, self._seen, self._reviewed))
+        yield self._unopened()
+        yield self._wrongly_excused()
+        # What a search is for does not stand here: it found nothing. Other code may.
+        yield self._unnamed()
         if self._resolved.searched:
             return
-        yield self._unnamed()
         if any(place.old for place in self._resolved.quoted):
             return
         yield self._nothing_new()
-        if not answers_elsewhere(self._rule, self._resolved.named):
+        if elsewhere:
+            yield self._unseen_twin()
+        else:
             yield self._foreign()
             yield self._unseen()
 
@@ -352,10 +364,34 @@ class Proof:
     def _unnamed(self) -> str:
         """A line that has code which the rule names, and that the answer does not speak of."""
         said, numbers = squeezed(self._entry.evidence), numbers_said(self._entry.evidence)
+        forbidden = forbidden_code(self._rule) if self._resolved.searched else None
         for code, lines in naming(self._rule, self._added, self._reviewed):
+            if forbidden is not None and code not in forbidden:
+                continue
             spoken = lines & self._seen or numbers & {number for _, number in lines}
             if not spoken and squeezed(code) not in said:
                 return f"it does not speak of {_shown(min(lines))}, which has `{code}`"
+        return ""
+
+    def _unopened(self) -> str:
+        """A new file that does not begin as the rule asks for."""
+        codes = [code for each in demands(self._rule) if each.opening for code in each.codes]
+        for path in self._files if codes else ():
+            if self._reviewed.files[path].before is None:
+                lines = {(path, number) for number in range(1, BEGINNING + 1)}
+                for code in codes:
+                    if not any(shows(code, self._reviewed, line) for line in lines):
+                        return f"{path} does not begin with `{code}`"
+        return ""
+
+    def _wrongly_excused(self) -> str:
+        """A line with a word of the rule in a file that is said to have nothing to do with it."""
+        wanted = to_cover(self._unit.bound, self._reviewed)
+        for path in excused(self._entry.excused, wanted):
+            lines = self._subjects.named(self._rule, [path]) if not is_test(path) else Lines()
+            if lines and not lines & self._seen:
+                where = _shown(min(lines))
+                return f"the line {where} has a word of the rule, and its file is excused"
         return ""
 
     def _foreign(self) -> str:

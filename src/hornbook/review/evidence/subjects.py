@@ -36,7 +36,7 @@ _TELLING, _MOST, _HALF = 1.0, 0.5, 0.5
 sentence says much more. The lines with half as much of it as the first are meant too."""
 _ROOT = 5
 """Letters by which a word of a rule is known in code: `params` is short for "parameters"."""
-_BEGINNING = 10
+BEGINNING = 10
 """Lines in which what a file must begin with is shown."""
 _PIECE, _OVERLAP = 1000, 200
 """Letters of a line that a form is looked for in at once: some take time with their square."""
@@ -420,7 +420,7 @@ class Subjects:
         said = {each[:_ROOT] for each in _own_words(text).union(*map(stems_of, codes))}
         parts = {each for order in orders(text) for code in order.codes for each in parts_of(code)}
         opening = all(each.opening for each in asked)
-        seen = {each for each in lines if not opening or each[1] <= _BEGINNING}
+        seen = {each for each in lines if not opening or each[1] <= BEGINNING}
         if not asked or not said:
             return True
         for path, number in seen:
