@@ -3,13 +3,17 @@
 import json
 import subprocess
 import sys
+import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from hornbook import Workspace
 from hornbook.commits.change import change
-from hornbook.context.prompt import Outcome, Pressure
+from hornbook.context.prompt import SHOWN_LINES, Outcome, Pressure, patch_shown
 from hornbook.context.receipt import receipt, verify
 from hornbook.errors import UsageError
 from hornbook.text.tokens import counter
@@ -201,6 +205,34 @@ def test_the_context_is_the_same_wherever_it_is_made(root: Path) -> None:
         seen.add(done.stdout)
     assert len(seen) == 1
     assert json.loads(seen.pop())["outcome"] == "complete"
+
+
+LINES = st.lists(
+    st.sampled_from(["a", "b", "", "-- c", "++ d", "@@ -1 +1 @@", "\\ e"]), max_size=60
+)
+
+
+@given(LINES, LINES, st.booleans())
+def test_a_patch_in_short_hunks_is_the_same_patch(
+    old: list[str], new: list[str], ended: bool
+) -> None:
+    before, after = ("\n".join(each) + "\n" * ended for each in (old, new))
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("a", before), ("b", after)):
+            Path(folder, name).write_text(text)
+        command = ["git", "-C", folder, "diff", "--no-index", "a", "b"]
+        patch = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        assume("\n@@" in patch)
+        shown = patch_shown(patch).partition("\n")[2].rpartition("```")[0]
+        subprocess.run(
+            ["git", "-C", folder, "apply", "--unidiff-zero", "-p1", "-"],
+            input=shown.replace("b/b", "b/a"),
+            text=True,
+            check=True,
+        )
+        assert Path(folder, "a").read_text() == after
+    heads = [place for place, line in enumerate(shown.split("\n")) if line.startswith("@@")]
+    assert all(later - first <= SHOWN_LINES + 2 for first, later in pairwise(heads))
 
 
 def test_git_configuration_does_not_change_the_patch(root: Path) -> None:

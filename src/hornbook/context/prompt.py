@@ -177,6 +177,14 @@ def answer_ids(sop_ids: Iterable[str], units: Sequence[tuple[str, str]]) -> tupl
 
 
 _BACKTICKS = re.compile(r"`+")
+_HUNK = re.compile(
+    r"^@@ -(?P<old>\d+)(?:,(?P<old_lines>\d+))? \+(?P<new>\d+)(?:,(?P<new_lines>\d+))? @@.*\n"
+    r"(?P<body>(?:[ +\-\\].*(?:\n|\Z))+)",
+    re.MULTILINE,
+)
+_LINE = re.compile(r".+\n?")
+SHOWN_LINES = 10
+"""So many lines stand below a head of a hunk: whoever cites one counts no further."""
 _PLAIN_ID = re.compile(r"(?:source|decision|convention|plan|task|code)\.[A-Za-z0-9_.%-]+")
 
 Count = Callable[[str], int]
@@ -240,6 +248,36 @@ def fenced(text: str, language: str) -> str:
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}\n"
+
+
+def patch_shown(patch: str) -> str:
+    """A patch as a prompt shows it: the same, in hunks so short that lines can be counted."""
+    return fenced(_HUNK.sub(_short_hunks, patch), "diff")
+
+
+def _short_hunks(hunk: re.Match[str]) -> str:
+    # A side of no lines is told by the line before it.
+    old, new = (int(hunk[side]) + (hunk[f"{side}_lines"] == "0") for side in ("old", "new"))
+    lines = _LINE.findall(hunk["body"])
+    last = max(place for place, line in enumerate(lines) if line[0] in "+-")
+    pieces: list[list[str]] = [[]]
+    for place, line in enumerate(lines):
+        # A hunk that changes nothing is none for programs that read patches.
+        if len(pieces[-1]) >= SHOWN_LINES and place <= last and line[0] != "\\":
+            pieces.append([])
+        pieces[-1].append(line)
+    shown = []
+    for piece in pieces:
+        before, after = (sum(line[0] in {" ", mark} for line in piece) for mark in "-+")
+        shown += [f"@@ -{_side(old, before)} +{_side(new, after)} @@\n", *piece]
+        old, new = old + before, new + after
+    return "".join(shown)
+
+
+def _side(start: int, lines: int) -> str:
+    if lines == 1:
+        return str(start)
+    return f"{start},{lines}" if lines else f"{start - 1},0"
 
 
 def lay_out(parts: Sequence[Part], count: Count) -> tuple[str, tuple[Section, ...]]:

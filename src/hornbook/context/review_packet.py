@@ -22,6 +22,7 @@ from hornbook.context.prompt import (
     ReviewerBrief,
     Unit,
     fenced,
+    patch_shown,
     quoted_name,
     with_left_out,
 )
@@ -280,7 +281,7 @@ class Contexts:
             told=self._told if self._told != ReviewerBrief() else None,
         )
         diffs = tuple(
-            Unit(each.path, found.head[:12], fenced(found.patches[each.path], "diff"))
+            Unit(each.path, found.head[:12], patch_shown(found.patches[each.path]))
             for each in found.files
         )
         at = found.base if judge == BASE else judge

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from hornbook.commits.change import Change
-from hornbook.context.prompt import Context, Outcome, Unit, fenced
+from hornbook.context.prompt import Context, Outcome, Unit, patch_shown
 from hornbook.context.receipt import asked_in, own_hash
 from hornbook.review.judgement import ReviewProblem
 
@@ -67,7 +67,7 @@ def _patches_differ(receipt: Receipt, change: Change) -> Iterator[str]:
     """Whether the reviewer was shown the whole change, byte for byte."""
     shown = {path: str(item.get("sha256")) for path, item in items_of(receipt, "diff").items()}
     actual = {
-        each.path: sha256(fenced(change.patches[each.path], "diff").encode()).hexdigest()
+        each.path: sha256(patch_shown(change.patches[each.path]).encode()).hexdigest()
         for each in change.files
     }
     wrong = sorted(
