@@ -97,7 +97,8 @@ def sample(process: int, root: Path) -> Sample:
     """What the server uses now."""
     family = _family(process)
     generations, files = root / ".hornbook/store/generations", list(_open_files(process))
-    inside = [each for each in files if each.is_relative_to(generations)]
+    # The folder itself is open for a moment when what is new in it is made durable.
+    inside = [each for each in files if generations in each.parents]
     return Sample(
         memory=sum(map(_resident, family)),
         own_memory=_resident(process),
