@@ -139,6 +139,23 @@ def test_a_commit_is_packed_anew_if_what_it_builds_on_is_given_up_meanwhile(
         assert [each.name for each in exchange.commits()] == [made[1]]
 
 
+def test_a_plan_may_begin_where_another_did_that_was_worked_on_since(
+    tmp_path: Path, database: str
+) -> None:
+    roots = clones(tmp_path, database)
+    made = []
+    with exchanged(roots[0]) as exchange:
+        for text in ("begin", "work"):
+            git(roots[0], "commit", "-q", "--allow-empty", "-m", text)
+            made.append(git(roots[0], "rev-parse", "HEAD"))
+            exchange.share("hello", made[-1])
+        exchange.share("later", made[0])
+    with exchanged(roots[1]) as exchange:
+        exchange.need("later", made[0])
+        assert ("later", made[0]) in [(each.plan, each.name) for each in exchange.commits()]
+        assert made[0] in still_needed(exchange.commits(), ["hello"], [])
+
+
 def test_nothing_goes_if_another_machine_shared_a_commit_meanwhile(
     tmp_path: Path, database: str
 ) -> None:

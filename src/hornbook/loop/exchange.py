@@ -326,7 +326,7 @@ class SharedExchange:
             with self._database.writing() as transaction:
                 transaction.execute(new, *self._of(plan, kind, name), *values)
                 # `give_up` waits from here on until the row is there for it to see.
-                self._require(transaction, kind, on, name)
+                self._require(transaction, on, plan, kind, name)
         except _GivenUpError:
             return False
         return True
@@ -334,15 +334,19 @@ class SharedExchange:
     # Giving up
 
     def _require(
-        self, transaction: Transaction, kind: str, commits: Collection[str], name: str
+        self, transaction: Transaction, commits: Collection[str], plan: str, kind: str, name: str
     ) -> None:
-        """Raise if commits are not shared any more, but in the row of another one."""
+        """Raise if commits are not shared any more, but in the row of another one.
+
+        One plan may begin where another did: then what it needs has the same name as it, in the
+        other plan.
+        """
         asked = (
             "SELECT 1 FROM hornbook_shared "
-            "WHERE repository = ? AND kind = ? AND name = ? AND name <> ?"
+            "WHERE repository = ? AND kind = ? AND name = ? AND NOT (plan = ? AND name = ?)"
         )
         for each in commits:
-            if not transaction.execute(asked, self._repository, kind, each, name):
+            if not transaction.execute(asked, self._repository, kind, each, plan, name):
                 raise _GivenUpError
 
     def time(self) -> float:
