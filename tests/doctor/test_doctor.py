@@ -70,6 +70,22 @@ def test_a_repository_without_git_is_examined_too(tmp_path: Path) -> None:
     assert {"code": "stale", "reason": "This is no git repository, so nobody knows what changed since."} in told["not_judged"]  # fmt: skip
 
 
+def test_a_remedy_is_a_sentence_and_begins_no_path_or_code_of_its_own(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            ".github/instructions/b.instructions.md": "---\napplyTo: [a.py]\n---\n# B\n\nMUST.\n",
+            "CLAUDE.md": "# Claude\n\nBe brief.\n\n@docs/gone.md\n",
+            "a.py": "",
+        },
+    )
+    findings = answer(tmp_path, "--root", str(tmp_path), "doctor", "--json", code=1)["findings"]
+    told = {each["path"].rpartition("/")[2]: (each["message"], each["remedy"]) for each in findings}
+    assert told["b.instructions.md"][1] == "Write `applyTo: 'a, b'` as one text."
+    assert told["CLAUDE.md"][1].startswith("Correct the path, or put it in backticks")
+    assert all(said.count("`") % 2 == 0 for pair in told.values() for said in pair)
+
+
 def test_only_what_was_named_is_told(root: Path) -> None:
     spoil(root, "a script of npm", "a folder that is gone")
     told = answer(root, "doctor", ".cursor", "--json")

@@ -55,12 +55,21 @@ def _says_nothing(document: Document) -> bool:
 def _finding(problem: Problem, rule: str | None) -> Finding:
     code = problem.code if problem.code in _AS_THEY_ARE else "unreadable_rule"
     code = "bad_pattern" if problem.code == "bad_glob" else code
-    # Every message of ingestion ends with its remedy behind the last colon.
-    said, colon, remedy = problem.message.rpartition(": ")
-    message = said + "." if colon else problem.message
-    remedy = remedy[:1].upper() + remedy[1:] if colon else "See docs/problems.md."
+    message, remedy = _parts(problem)
     edit = _edit(problem)
     return Finding(code, problem.path, problem.line, rule, message, remedy, edit)
+
+
+def _parts(problem: Problem) -> tuple[str, str]:
+    """What is wrong, and the remedy: behind the last colon, of links in the last sentence."""
+    text, end = problem.message, ". " if problem.code in _AS_THEY_ARE else ": "
+    places = [each.start() for each in re.finditer(re.escape(end), text)]
+    places = [each for each in places if text.count("`", 0, each) % 2 == 0]  # none in code
+    if not places:
+        return text, "See docs/problems.md."
+    said, remedy = f"{text[: places[-1]]}.", text[places[-1] + 2 :]
+    starts_with_a_word = re.match(r"[a-z]+[ ,]", remedy) is not None
+    return said, remedy[:1].upper() + remedy[1:] if starts_with_a_word else remedy
 
 
 def _edit(problem: Problem) -> Edit | None:
