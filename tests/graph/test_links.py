@@ -252,6 +252,25 @@ def test_a_rule_that_a_sparse_checkout_leaves_out_is_told(tmp_path: Path) -> Non
         assert work.why(["web/b.ts"]) == work.why(["web/b.ts"], at="HEAD")
 
 
+def test_an_include_that_a_sparse_checkout_leaves_out_is_not_called_broken(tmp_path: Path) -> None:
+    files = {"CLAUDE.md": f"{MUST}\n@docs/more.md\n", "docs/more.md": "More.\n", "src/a.ts": "x\n"}
+    lay(tmp_path, files, {})
+    git(tmp_path, "sparse-checkout", "set", "src")
+    assert not (tmp_path / "docs").exists()
+    with Workspace.open(tmp_path) as work:
+        (here,) = work.why(["src/a.ts"])
+        assert [rule.path for rule in here.rules] == ["CLAUDE.md"]
+        left_out = [(each.path, each.reason) for each in here.left_out]
+        assert left_out == [("docs/more.md", "not_written")]
+        told = [(each.path, each.code, each.level) for each in work.ingest(strict=True).problems]
+        assert told == [("CLAUDE.md", "not_written", "warning")]
+        health = work.doctor()
+        assert "broken_include" not in {each.code for each in health.findings}
+        assert any("docs/more.md" in each.reason for each in health.not_judged)
+        git(tmp_path, "sparse-checkout", "disable")
+        assert work.why(["src/a.ts"]) == work.why(["src/a.ts"], at="HEAD")
+
+
 def test_what_lies_in_a_submodule_is_another_repository_s(tmp_path: Path) -> None:
     for name in ("library", "root"):
         (tmp_path / name).mkdir()

@@ -105,12 +105,13 @@ class IncludeSource:
     """Where included texts come from.
 
     `ignored` says of a path whether git leaves it out, so that no commit has it; a file over
-    `largest` bytes is not read.
+    `largest` bytes is not read. `not_written` says whether a sparse checkout leaves a file out.
     """
 
     tree: Tree
     ignored: Callable[[str], bool]
     largest: int
+    not_written: Callable[[str], bool] = lambda _path: False
 
 
 def inclusions(source: IncludeSource, files: Mapping[str, str]) -> dict[str, Inclusion]:
@@ -208,16 +209,25 @@ class _Walk:
                 return True
         if not _is_path(reference.path, self._syntax):
             return False
-        missing = next(self._candidates(reference.path, path, path), reference.path)
+        self._miss(reference, path, why or "it leads out of the repository")
+        return True
+
+    def _miss(self, reference: _Reference, path: str, why: str) -> None:
+        """Tell of a file that cannot be read, or that a sparse checkout leaves out."""
+        candidates = [*self._candidates(reference.path, path, path)]
+        elsewhere = next(filter(self._source.not_written, candidates), None)
+        if elsewhere is not None:
+            self._leave_out(reference, path, elsewhere)
+            return
+        missing = next(iter(candidates), reference.path)
         self._note(reference, path, missing, Unread.BROKEN_INCLUDE)
         message = (
             f"`{reference.path}` is included by {path}, line {reference.line}, and cannot be "
-            f"read: {why or 'it leads out of the repository'}. Correct the path, or put it in "
+            f"read: {why}. Correct the path, or put it in "
             "backticks if no include is meant."
         )
         line = reference.line if path == self._path else None
         self._problems.append(Problem(self._path, line, "broken_include", Level.ERROR, message))
-        return True
 
     def _take_all(self, reference: _Reference, path: str, real: str, depth: int) -> bool:
         """Include every file that a pattern fits; one that fits none is prose."""
@@ -286,6 +296,17 @@ class _Walk:
         message = f"`{reference.path}`, which {by} includes, {why}, so the tool does not read it."
         line = reference.line if by == self._path else None
         self._problems.append(Problem(self._path, line, "include_not_read", Level.INFO, message))
+
+    def _leave_out(self, reference: _Reference, by: str, path: str) -> None:
+        """Nobody knows here what a file says that a sparse checkout leaves out."""
+        self._note(reference, by, path, Unread.NOT_WRITTEN)
+        message = (
+            f"`{reference.path}` is included by {by}, line {reference.line}, and this sparse "
+            "checkout leaves it out, so that what it says is not known here: add its folder to "
+            "the checkout."
+        )
+        line = reference.line if by == self._path else None
+        self._problems.append(Problem(self._path, line, "not_written", Level.WARNING, message))
 
     def _note(self, reference: _Reference, by: str, missing: str, unread: Unread) -> None:
         if missing not in {each.path for each in self._found if each.unread}:

@@ -37,7 +37,7 @@ def read_problems(rules: RuleSet) -> Iterator[Finding]:
 def not_written(rules: RuleSet) -> list[NotJudged]:
     """The rule files that a sparse checkout leaves out: what they say is not known."""
     found = [
-        rule.path
+        next((each.path for each in rule.document.includes if each.unread), rule.path)
         for rule in rules.rules
         if any(problem.code == "not_written" for problem in rule.document.problems)
     ]

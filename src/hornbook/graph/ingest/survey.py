@@ -459,8 +459,13 @@ def include(
     def measure(digest: str, data: bytes) -> int:
         return sizes[digest] if digest in sizes else counter(settings.counter)(included_text(data))
 
+    @cache
+    def left_out() -> set[str]:
+        return set(_not_written(root))
+
     tree = DiskTree(root)
-    found = inclusions(IncludeSource(tree, ignored, settings.largest_file), files)
+    source = IncludeSource(tree, ignored, settings.largest_file, lambda path: path in left_out())
+    found = inclusions(source, files)
     for path, real in included_files(found, files).items():
         linked = LinkedFile(path, path, real, real) if real != path else None
         look.files[path] = included_at(root, path, linked)
