@@ -92,6 +92,13 @@ def test_only_what_was_named_is_told(root: Path) -> None:
     assert [each["path"] for each in told["findings"]] == [".cursor/rules/api.mdc"]
 
 
+def test_a_path_that_is_not_there_gets_no_grade(root: Path) -> None:
+    spoil(root, "a script of npm")
+    done = expect(root, "doctor", ".curser", code=2)
+    assert ".curser does not exist in" in done.stderr
+    assert done.stdout == ""
+
+
 def test_the_worst_rules_are_told_on_one_screen(root: Path) -> None:
     whole = {
         *("unreadable_rule", "bad_pattern", "dead_scope", "stale"),

@@ -1,5 +1,6 @@
 """The command that examines the rules themselves: doctor."""
 
+import os
 import sys
 import time
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ import click
 
 from hornbook.cli.options import FILE_NAME, inside, json_option, root_of
 from hornbook.cli.output import harmless, note, print_json, screen, write, write_lines
+from hornbook.errors import UsageError
 
 if TYPE_CHECKING:
     from hornbook.doctor.finding import Health
@@ -60,6 +62,9 @@ def doctor(
     started = time.perf_counter()
     with Workspace.open(root) as work:
         wanted = inside(work.root, paths)
+        for path in wanted:
+            if not os.path.lexists(work.root / path):
+                raise UsageError(f"{path} does not exist in {work.root}: check the path.")
         accepted = Path(baseline) if baseline else None
         health = work.doctor(wanted, baseline=accepted)
         if healing:
