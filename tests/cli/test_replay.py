@@ -47,5 +47,5 @@ def test_the_summary_is_told_in_sentences(found: Replay) -> None:
         "3 changes: 2 complete, 0 in passes, 0 refused, 0 too big, 1 not judged.",
         f"The largest complete packet, of {most.step.commit[:8]}, has {most.packet.tokens} tokens.",
         f"Not judged: {first}: {found.changes[0].packet.reasons[0].message}",
-        "1 rule bound none of them: source.doc.sops.cursor-sql.",
+        "1 rule bound none of them: .cursor/rules/sql.mdc.",
     ]

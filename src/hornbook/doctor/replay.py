@@ -22,6 +22,7 @@ from hornbook.errors import HornbookError, UsageError
 from hornbook.graph.commit_graph import graph_at, rules_key
 from hornbook.graph.snapshot import Snapshot
 from hornbook.graph.work_tree_graph import work_tree_graph
+from hornbook.rules.catalog import Entry
 from hornbook.settings.settings import Settings
 from hornbook.text.tokens import RememberingCounter
 from hornbook.vocabulary.terms import Scope
@@ -82,7 +83,7 @@ class ReplayedChange:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The changes, oldest first, and the rules that bound none of them.
+    """The changes, oldest first, and the rules that bound none of them, with where they stand.
 
     `notes` say what could not be told.
     """
@@ -90,6 +91,7 @@ class Replay:
     changes: tuple[ReplayedChange, ...]
     never_bound: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    never_bound_at: tuple[str, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """How many changes came to each end."""
@@ -135,7 +137,8 @@ def replay(
             if step.base is not None:
                 held.forget(step.base)
         never, notes = _never_bound(root, found, sets, tip)
-        return Replay(tuple(found), never, notes)
+        places = tuple(each.path for each in never)
+        return Replay(tuple(found), tuple(each.id for each in never), notes, places)
 
 
 def replay_here(
@@ -281,7 +284,7 @@ def _why_not(step: Step, problem: HornbookError | Change | None) -> tuple[str, s
 
 def _never_bound(
     root: Path, found: Iterable[ReplayedChange], sets: Sequence[JudgingRules], tip: str
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
     """The rules, of the last of the rule sets or of the tip, that bound none of the changes.
 
     Nor did the same text from another place, which stands for it where both would bind.
@@ -296,7 +299,8 @@ def _never_bound(
     bound = {rule for packet in judged for rule in packet.rules}
     rules = [each for each in snapshot.rules.enforced if each.scope is not Scope.PLAN]
     texts = {each.sha256 for each in rules if each.id in bound}
-    return tuple(sorted(each.id for each in rules if each.sha256 not in texts)), ()
+    never = (each for each in rules if each.sha256 not in texts)
+    return tuple(sorted(never, key=lambda each: each.id)), ()
 
 
 def answer(found: Replay) -> dict[str, object]:

@@ -145,7 +145,7 @@ def _sentences(found: "Replay", other: str | None) -> Iterator[str]:
         yield from _compared(found.changes, other)
     yield from _why_not(found)
     if found.never_bound:
-        listed = ", ".join(found.never_bound[:MOST_LISTED])
+        listed = ", ".join(map(harmless, found.never_bound_at[:MOST_LISTED]))
         more = len(found.never_bound) - MOST_LISTED
         yield (
             f"{counted(len(found.never_bound), 'rule')} bound none of them: {listed}"
