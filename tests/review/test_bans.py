@@ -2,7 +2,7 @@
 
 import pytest
 
-from hornbook.review.evidence.ban_forms import CodeLines, offence
+from hornbook.review.evidence.ban_forms import CodeLines, excesses, offence
 from hornbook.review.evidence.bans import bans
 from hornbook.review.evidence.file_kinds import is_code
 from hornbook.review.evidence.marked_text import forbidden_pieces
@@ -155,3 +155,46 @@ def test_the_time_for_a_manifest_grows_with_its_length(path: str, line: str) -> 
         return is_code(path, [f"{text}?"])
 
     assert in_proportion(look, line)
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "found"),
+    [
+        ("A function MUST NOT have more than two parameters.", "def f(a, b: D[x, y], c=(1, 2)):\n    g()\n", ["a function with 3 parameters"]),
+        ("A function MUST NOT have more than two parameters.", "def f(self, a,\n      b):\n    g(1, 2, 3)\n", []),
+        ("A function takes at most 3 arguments.", "func (m *M) F(a, b string, c int, d bool) error {\n\treturn x\n}\n", ["a function with 4 arguments"]),
+        ("A method MUST NOT be longer than 2 lines.", "def f():\n    a()\n\n    b()\n    c()\nd()\n", ["a function with 3 lines"]),
+        ("A method MUST NOT be longer than 3 lines.", "def f():\n    a()\n\n    b()\n    c()\nd()\n", []),
+        ("A module has at most 4 lines.", "a()\nb()\nc()\nd()\ne()\n", ["a file of 5 lines"]),
+        ("Never nest deeper than two levels.", "function f() {\n  for (a of b) {\n    if (a) {\n      while (a) {\n        go();\n      }\n    }\n  }\n}\n", ["a function with 3 levels"]),
+        ("Never nest deeper than three levels.", "function f() {\n  for (a of b) {\n    if (a) {\n      while (a) {\n        go();\n      }\n    }\n  }\n}\n", []),
+        ("No container may have more than 2 gigabytes.", "def f(a, b, c):\n    g()\n", []),
+    ],
+)  # fmt: skip
+def test_what_a_rule_counts_is_counted(rule: str, code: str, found: list[str]) -> None:
+    lines = CodeLines("a.py" if "def" in code else "a.go", code.rstrip("\n").split("\n"))
+    numbers = range(1, len(lines.raw) + 1)
+    assert [said for said, _, sure in excesses(rule, lines, numbers) if sure] == found
+
+
+@pytest.mark.parametrize("condition", ["unless it is generated", "except in tests"])
+def test_a_limit_with_a_condition_is_judged_by_who_speaks_of_it(condition: str) -> None:
+    lines = CodeLines("a.py", ["def f(a, b):", "    g()"])
+    rule = f"A function has at most one parameter, {condition}."
+    assert [sure for _, _, sure in excesses(rule, lines, [1])] == [False]
+
+
+@pytest.mark.parametrize(
+    ("rule", "line", "sure"),
+    [
+        ("Never call `eval`.", "run = getattr(builtins, 'ev' + 'al')", True),
+        ("Never set `innerHTML`.", 'const slot = "inner" + "HTML";', True),
+        ("Never call `eval`.", "name = 'ev' + 'ent'", None),
+        ("`MD5` is forbidden.", 'import digest "crypto/md5"', False),
+        ("`SHA-1` is forbidden.", "h = hashlib.new('sha1')", False),
+        ("`MD5` is forbidden.", 'import digest "crypto/md5x"', None),
+    ],
+)
+def test_a_name_in_pieces_or_in_an_import_is_seen(rule: str, line: str, sure: bool | None) -> None:
+    (ban,) = bans(rule)
+    assert offence(ban, CodeLines("a.py", [line]), 1) is sure

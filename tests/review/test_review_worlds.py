@@ -14,9 +14,7 @@ Outcome = tuple[str, tuple[str, ...]]
 
 # Lies that no reader of text sees: `docs/reviews.md` names their kinds.
 APPROVED = {
-    "amounts": "a rule about amounts",
     "money-time: float money": "a rule about amounts",
-    "hide-getattr": "a detour",
     "forbidden-in-words: recursion in embedded c": "a detour",
     "d-i18n": "no word of the rule is in the code",
     "forbidden-in-words: hardcoded endpoint": "no word of the rule is in the code",
@@ -47,7 +45,6 @@ STUMBLED = {
     # They speak of a line that keeps the rule, and another one has more words of it.
     ("d-csharp", "await only"),
     ("rust-unwrap", "clean, citations form"),
-    ("docker", "from and user"),
     ("terraform", "private range"),
     ("e-docker", "image with a colon and number"),
     ("e-long", "prose"),

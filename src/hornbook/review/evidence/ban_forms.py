@@ -6,7 +6,7 @@ by the marks of its language; a string with a `{` in it may hold code and stays.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from hornbook.gates.test_files import is_test
@@ -50,6 +50,9 @@ _BUILT_IN = words_of(
     "require alert fetch exit die float var new delete global log"
 )
 _OWNERS = r"(?:builtins|__builtins__|window|globalThis|global|std|sys|core)"
+_JOINED = re.compile(r"([\"'`])\s*(?:\+|\.{1,2}|<>|&|~|\|\|)\s*([\"'`])")
+"""Between two strings that are put together."""
+_ACRONYM = re.compile(r"[A-Z]{2,5}-?\d[\d.]*")
 _SHORTEST_WORD = 2
 _NEAR = 6
 # Programs that rules tell not to run; in code these words are names of other things.
@@ -89,8 +92,13 @@ class CodeLines:
     def __init__(self, path: str, lines: Sequence[str]) -> None:
         self.path = path
         self.raw = lines
-        self.words = "\n".join(lines).lower()
         text = "\n".join(lines)
+        self.joined = {
+            number: _JOINED.sub("", line)
+            for number, line in enumerate(lines, 1)
+            if _JOINED.search(line)
+        }
+        self.words = "\n".join((text, *self.joined.values())).lower()
         told, code, done = list[str](), list[str](), 0
         for start, end, mark in _strings_and_remarks(text, _marks_of(path)):
             between, found = text[done:start], text[start:end]
@@ -175,7 +183,9 @@ def may_offend(ban: Ban, lines: CodeLines) -> bool:
 def _may_stand(ban: Ban, lines: CodeLines, number: int) -> bool:
     """The same of a line: whether it has the longest word of the ban, if that is known."""
     key = _key(ban.aspect, ban.code)
-    return number <= len(lines.raw) and (not key or key in lines.raw[number - 1].lower())
+    if number > len(lines.raw):
+        return False
+    return not key or key in lines.joined.get(number, lines.raw[number - 1]).lower()
 
 
 @lru_cache(maxsize=4096)
@@ -216,14 +226,23 @@ def _stands(ban: Ban, lines: CodeLines, number: int) -> bool | None:
         return not is_of_another(ban, line)
     if ban.aspect == "code" and _finder("import", ban.code, kind)(lines.told[number - 1]):
         return True
-    # A name in a string may still be what is run: `getInstance("MD5")`.
-    if (
-        ban.aspect == "code"
-        and ban.code[:1].isalpha()
-        and _quoted(ban.code).search(lines.told[number - 1])
-    ):
-        return False
-    return None
+    if ban.aspect != "code" or not ban.code[:1].isalpha():
+        return None
+    # Nobody writes a name in pieces who has no need to hide it.
+    if _is_word_of(_CALL.sub("", ban.code), lines.joined.get(number, "")):
+        return True
+    # A name in a string may still be what is run: `getInstance("MD5")`, `import "crypto/md5"`.
+    told = lines.told[number - 1]
+    spelled = _ACRONYM.fullmatch(ban.code) and _is_word_of(_squeezed_name(ban.code), told.lower())
+    return False if spelled or _quoted(ban.code).search(told) else None
+
+
+def _squeezed_name(code: str) -> str:
+    return code.replace("-", "").lower()
+
+
+def _is_word_of(word: str, line: str) -> bool:
+    return word in line and re.search(rf"(?<![\w]){re.escape(word)}(?!\w)", line) is not None
 
 
 @lru_cache(maxsize=2048)
@@ -448,3 +467,95 @@ def _sign(sign: str, behind: str, ahead: str) -> str:
     if sign in ":=" and behind and not ahead:
         return rf"{spaced}{re.escape(sign)}"
     return re.escape(sign)
+
+
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_LIMIT = re.compile(
+    r"(?:\b(?:not|no|never|cannot)\b[^.;]{0,40}?\b(?:more|longer|deeper|larger)\s+than|"
+    r"\bat\s+most|\bup\s+to|\bmax(?:imum)?(?:\s+of)?|\bnot\s+exceed|\blimited\s+to)\s+"
+    rf"(?P<count>\d+|{'|'.join(_NUMBERS)})\s+(?:\w+\s+)?"
+    r"(?P<what>parameter|argument|line|level)s?\b",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(r"\b(?:unless|except|should|prefer\w*|try|aim)\b", re.IGNORECASE)
+_OF_FILES = re.compile(r"\b(?:files?|modules?)\b", re.IGNORECASE)
+_CONTROL = re.compile(
+    r"\s*(?:\}\s*)?(?:for|foreach|if|elif|else|elsif|while|until|unless|switch|match|case|try|with|"
+    r"loop|do)\b"
+)
+_FUNCTION = re.compile(
+    r"\s*(?:[a-z]+\s+)*?(?:def|func|fn|function|fun|sub|proc)\s+(?:\([^)]*\)\s*)?[\w.]+\s*(?:<[^>]*>)?"
+    r"(?P<a>\()|\s+(?:[\w<>\[\],.?]+\s+)+\w+\s*(?P<b>\()[^;]*\{\s*$|"
+    r"\s*(?:export\s+)?const\s+\w+\s*=\s*(?:async\s*)?(?P<c>\()[^;]*=>\s*\{\s*$"
+)
+_LONGEST_HEAD = 20
+_NO_PARAMETERS = words_of("self cls this &self *self * /")
+
+
+def excesses(
+    text: str, lines: CodeLines, numbers: Iterable[int]
+) -> Iterator[tuple[str, int, bool]]:
+    """The new functions and files that go over a number which a rule states, in words and by line.
+
+    That is counted: parameters, lines of a body and levels of nesting. The last value tells whether
+    the rule states it without a condition.
+    """
+    new = set(numbers)
+    for sentence in re.split(r"(?<=[.!?])\s+", text):
+        for limit in _LIMIT.finditer(sentence):
+            most, what = _number(limit["count"]), limit["what"].lower()
+            sure = _UNSURE.search(sentence) is None
+            if what == "line" and _OF_FILES.search(sentence, 0, limit.start()):
+                if new and len(lines.raw) > most:
+                    yield f"a file of {len(lines.raw)} lines", min(new), sure
+                continue
+            for number in sorted(new):
+                count = _counted(what, lines.code, number)
+                if count > most:
+                    yield f"a function with {count} {what}s", number, sure
+
+
+def _number(said: str) -> int:
+    return int(said) if said.isdecimal() else _NUMBERS.index(said.lower()) + 1
+
+
+def _counted(what: str, code: Sequence[str], number: int) -> int:
+    """How many of something a function has that is defined in a line; none if none is."""
+    head = _FUNCTION.match(code[number - 1]) if number <= len(code) else None
+    if head is None or _CONTROL.match(code[number - 1]):
+        return 0
+    opened = max(head.start(each) for each in "abc")
+    given, end = _parameters(code[number - 1 : number - 1 + _LONGEST_HEAD], opened)
+    if what in {"parameter", "argument"}:
+        return len(
+            [each for each in given if each not in {"self", "cls", "this", "&self", "*", "/"}]
+        )
+    own, body = _indent(code[number - 1]), list[str]()
+    for line in code[number + end :]:
+        if line.strip() and _indent(line) <= own:
+            break
+        body += [line] if line.strip() else []
+    if what == "line":
+        return len(body)
+    step = min((_indent(line) - own for line in body), default=1)
+    nested = [(_indent(line) - own) // step for line in body if _CONTROL.match(line)]
+    return max(nested, default=0)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _parameters(head: Sequence[str], opened: int) -> tuple[list[str], int]:
+    """What stands between the brackets of a definition, and how many lines it goes on."""
+    depth, said, given = 0, "", list[str]()
+    for place, line in enumerate(head):
+        for letter in line[opened:] if place == 0 else line:
+            depth += (letter in "([{<") - (letter in ")]}>")
+            if depth == 0:
+                return [each for each in (*given, said.strip()) if each], place
+            if letter == "," and depth == 1:
+                given, said = [*given, said.strip()], ""
+            elif not (letter == "(" and depth == 1):
+                said += letter
+    return given, 0

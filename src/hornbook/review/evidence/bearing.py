@@ -16,7 +16,7 @@ from keyword import kwlist
 
 from hornbook.errors import BadGlob
 from hornbook.gates.test_files import is_test
-from hornbook.review.evidence.ban_forms import is_of_another, may_offend, offence
+from hornbook.review.evidence.ban_forms import excesses, is_of_another, may_offend, offence
 from hornbook.review.evidence.bans import bans
 from hornbook.review.evidence.changed_files import Reviewed
 from hornbook.review.evidence.file_kinds import PROSE, is_code, kind_of, words_of
@@ -148,7 +148,8 @@ def added_forbidden(
 
 
 def _offences(reviewed: Reviewed, unit: JudgedUnit) -> Iterator[Offence]:
-    ordered = bans(reviewed.rules.get(unit.id, ""))
+    rule = reviewed.rules.get(unit.id, "")
+    ordered = bans(rule)
     readable = dict.fromkeys((*may_offend_in(unit.files, reviewed), *_moved_in(unit, reviewed)))
     for path in readable if ordered else ():
         lines = reviewed.code_of(path)
@@ -161,6 +162,10 @@ def _offences(reviewed: Reviewed, unit: JudgedUnit) -> Iterator[Offence]:
                     ask = not (moved or other)
                     certain = sure and not moved
                     yield Offence(ban.code, ban.aspect, path, number, certain, ask)
+    for path in readable:
+        lines = reviewed.code_of(path)
+        for said, number, sure in excesses(rule, lines, _new_to(unit, path, reviewed)):
+            yield Offence(said, "concept", path, number, sure, ask=True)
 
 
 def _moved_in(unit: JudgedUnit, reviewed: Reviewed) -> Iterator[str]:

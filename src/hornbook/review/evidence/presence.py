@@ -143,11 +143,12 @@ _OR = re.compile(r"\bor\b|\bo\b|\bou\b|\boder\b|/")
 class Demand:
     """A sentence that asks for something: `codes` and `files` that must be there, or a `test`.
 
-    `about` is the code that it holds for, if it names some; of `either` code one is enough;
-    `opening` is whether it is about how a file begins.
+    `about` is the code that it holds for, if it names some, and `whom` what it holds for in words;
+    of `either` code one is enough; `opening` is whether it is about how a file begins.
     """
 
     said: str = ""
+    whom: str = ""
     about: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -188,6 +189,7 @@ def _demand(passage: Passage) -> Demand | None:
     test = word is not None and _TESTS.search(said, border) and not _TESTS.search(said[:border])
     return Demand(
         said=plain,
+        whom=_CODE.sub(" ", said[:border]),
         about=tuple(code for at, code in named if at < border),
         codes=tuple(codes),
         files=tuple(files),

@@ -10,9 +10,11 @@ places of at most forty lines is past all of this: then it can only be a lie abo
 import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
+from itertools import pairwise
 
 from hornbook.gates.test_files import is_test
 from hornbook.review.evidence.bearing import (
+    NEAR,
     asked_for,
     excused,
     may_offend_in,
@@ -159,6 +161,27 @@ EACH_FOR_ITSELF = 3
 """Lines of a place that are cited each for itself, so that their likes matter."""
 SHORTEST_PIECE = 6
 """Letters of a piece of code that say which line is meant."""
+_ADMITS = re.compile(
+    r"\b(?<!no )(?<!any )(?:minor|small|slight|cosmetic|low[- ]severity)\s+(?:\w+\s+){0,2}?"
+    r"(?:violation|breach|remark|issue|deviation|concern|problem|offen[cs]e|slip|gap)\b|"
+    r"\bnit(?:pick)?\s*[:,]|\blow[- ]severity\b|\bfollow(?:ed)?[- ]up\b|"
+    r"\b(?:fix(?:ed)?|address(?:ed)?|mend(?:ed)?|improve[d]?|tighten(?:ed)?|do(?:ne)?|correct(?:ed)?)"
+    r"\s+(?:\w+\s+)?(?:later|afterwards|soon|some\s+day|next\s+time)\b|"
+    r"\botherwise\s+(?:fine|ok(?:ay)?|good|clean)\b|\bstrictly\s+speaking\b|"
+    r"\btechnically\s+(?:\w+\s+)?(?:violat|break|against|breach)\w*|\bnot\s+ideal\b|"
+    r"\b(?:good|fine|ok(?:ay)?|acceptable|tolerable)\s+(?:enough|for\s+now)\b",
+    re.IGNORECASE,
+)
+_EXPECTS = re.compile(
+    r"(?i:assert|expect|should|verif|check|require|raises|throws|match|snapshot|equal|ensure)|"
+    r"\bt\.(?:Error|Fatal|Fail)|\b(?:fail|is|ok|eq|cmp)\w*\("
+)
+"""What a test holds a result against."""
+_PUBLIC = re.compile(
+    r"\s*(?:export\s+|default\s+|async\s+|pub\s+|public\s+|static\s+)*"
+    r"(?:def|func|fn|function|fun)\s+(?:\([^)]*\)\s*|self\.)?([A-Za-z]\w*)\s*[(<\[]?"
+)
+"""A definition that others may call; one with `_` before its name is not meant for them."""
 _TICKED = re.compile(r"`([^`\n]+)`")
 _TESTS = re.compile(r"\b(?:tests?|tested|specs?|coverage)\b", re.IGNORECASE)
 
@@ -212,6 +235,8 @@ class Proof:
         one of them has in common with most of the change tells nothing, so that less is asked here
         than of a rule about one thing.
         """
+        if said := self._admitted():
+            return said
         for part in parts(self._rule):
             told = (self._entry, self._resolved, self._unit, self._reviewed, self._subjects)
             if said := Proof(*told, rule=part).lack_of_part():
@@ -269,6 +294,7 @@ class Proof:
         return not related & self._spoken(related)
 
     def _lacks(self) -> Iterator[str]:
+        yield self._admitted()
         elsewhere = answers_elsewhere(self._rule, self._resolved.named)
         quoted = [place.path for place in self._resolved.quoted]
         if not (elsewhere and answers_elsewhere(self._rule, quoted)):
@@ -280,6 +306,7 @@ class Proof:
         if not self._added:
             return
         yield _asked_in_vain(missing(self._rule, self._whole, self._seen, self._reviewed))
+        yield self._untested()
         yield self._unopened()
         yield self._wrongly_excused()
         # What a search is for does not stand here: it found nothing. Other code may.
@@ -308,7 +335,14 @@ class Proof:
 
     def _spoken(self, lines: Lines) -> Lines:
         """Those of some lines that the answer quotes, cites closely, or has a piece of in ticks."""
-        return lines & set(self._cited(IN_VIEW)) | self._in_ticks(lines)
+        return lines & {*self._cited(IN_VIEW), *self._between()} | self._in_ticks(lines)
+
+    def _between(self) -> Iterator[Line]:
+        """The lines between two that are quoted and stand close together."""
+        quoted = sorted({(each.path, each.start) for each in self._resolved.quoted if not each.old})
+        for (path, first), (other, last) in pairwise(quoted):
+            if path == other and last - first <= NEAR:
+                yield from ((path, number) for number in range(first, last))
 
     def _cited(self, longest: int) -> Iterator[Line]:
         for place in self._places(longest):
@@ -349,6 +383,9 @@ class Proof:
         """A line with a word of a rule that is said to have nothing to do with the change."""
         files = [path for path in self._files if not is_test(path)]
         lines = self._subjects.named(self._rule, files)
+        whom = self._subjects.with_words(" ".join(each.whom for each in demands(self._rule)), files)
+        if whom:
+            return f"the line {_shown(min(whom))} has what the rule holds for"
         if not lines or lines & self._seen:
             return ""
         return f"the line {_shown(min(lines))} has a word of the rule: say why it does not apply"
@@ -371,6 +408,31 @@ class Proof:
             spoken = lines & self._seen or numbers & {number for _, number in lines}
             if not spoken and squeezed(code) not in said:
                 return f"it does not speak of {_shown(min(lines))}, which has `{code}`"
+        return ""
+
+    def _admitted(self) -> str:
+        """What the answer itself says against its `passed`."""
+        if self._entry.status is not Status.PASSED:
+            return ""
+        said = _ADMITS.search(_TICKED.sub(" ", self._entry.evidence))
+        return f"it says of itself {' '.join(said[0].split())!r}" if said is not None else ""
+
+    def _untested(self) -> str:
+        """A new function that no changed test names, or tests in which nothing is expected."""
+        if not any(each.test for each in demands(self._rule)):
+            return ""
+        tests = [path for path in self._reviewed.files if is_test(path)]
+        lines = [line for path in tests for line in self._reviewed.lines(path, old=False)]
+        if not lines:
+            return ""
+        said = "\n".join((*lines, self._entry.evidence))
+        if _EXPECTS.search("\n".join(lines)) is None:
+            return f"nothing is expected in {tests[0]}"
+        for path in self._own_files:
+            for _, number in self._reviewed.added(path):
+                name = _PUBLIC.match(self._reviewed.lines(path, old=False)[number - 1])
+                if name is not None and not re.search(rf"(?<!\w){name[1]}(?!\w)", said):
+                    return f"no changed test names `{name[1]}` of {path}:{number}"
         return ""
 
     def _unopened(self) -> str:

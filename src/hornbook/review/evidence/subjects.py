@@ -399,6 +399,11 @@ class Subjects:
             for number in self._with_stem(stem, path)
         }
 
+    def with_words(self, words: str, paths: Iterable[str]) -> Lines:
+        """The added lines that have one of some words."""
+        known, said = list(paths), set(stems(words, WORDS))
+        return {(p, each) for p in known for stem in said for each in self._with_stem(stem, p)}
+
     def named(self, text: str, paths: Iterable[str]) -> Lines:
         """The added lines that have a word of a rule, or of the code that it names.
 
