@@ -132,6 +132,16 @@ HOLLOW = [
     "yapf -r src", "autopep8 -r --diff src", "swiftformat .", "terraform fmt", "mix format", "dart format .", "dotnet format",
     "shfmt -w .", "deno fmt", "mdformat docs", "zig fmt .", "vendor/bin/pint", "checkov -d . --soft-fail", "hadolint --no-fail Dockerfile",
     "codespell --exit-zero", "tsc --noCheck", "gofmt -l . && prettier .", "set -e; gofmt -l .; cppcheck src",
+    # what tools do beside checking
+    "ruff rule E501", "golangci-lint linters", "go list ./...", "cypress verify", "hatch env show", "detect-secrets scan",
+    "playwright test --list", "ansible-playbook --list-tasks x.yml", "lychee --dump .", "npm test -- --listTests",
+    "coverage run -m pytest --co", "checkov -d . -s", "tflint --force", "vale --no-exit .", "mypy --ignore-errors src",
+    "hadolint --failure-threshold none Dockerfile", "npm audit --audit-level=none", "staticcheck -checks none ./...",
+    "yamllint -d '{}' .", "cargo test -- --skip ''", "phpunit --filter '/^$/'", "diff-cover x --fail-under 0", "go vet -h",
+    "semgrep --config auto", "find . -name '*.go' -exec gofmt -l {} +", "grep '' README.md", "sh /dev/null",
+    # somewhere else, or by what is handed on
+    "docker run x true", "docker compose run app true", "ssh host /bin/true", "kubectl exec p -- true",
+    "export PYTEST_ADDOPTS=--co; pytest", "set -e; export GOFLAGS=-run=NONE; go test ./...", "MAVEN_ARGS=-DskipTests mvn verify",
 ]  # fmt: skip
 """Checks that look at nothing, or whose findings nobody hears."""
 
@@ -154,6 +164,9 @@ SOUND = [
     "semgrep scan --error", "semgrep ci", "golint -set_exit_status ./...", "yapf --diff -r src", "autopep8 -r --diff --exit-code src",
     "swiftformat --lint .", "shfmt -d .", "zig fmt --check .", "zig build test", "vendor/bin/pint --test", "checkov -d .", "hadolint Dockerfile",
     "codespell", "tsc --noEmit --skipLibCheck", "eslint --fix .", "ruff check --fix .", "gofmt -l . && golangci-lint run", "cppcheck src && pytest",
+    "npm ls", "npm outdated", "docker run x pytest", "ssh host pytest", "find . -name '*.go' -exec gofmt -d {} +", "semgrep --error .",
+    "export PYTEST_ADDOPTS=-q; pytest", "(export PYTEST_ADDOPTS=--co); pytest", "MAVEN_OPTS=-Xmx1g mvn verify", "vale .", "checkov -d .",
+    "playwright test", "go list ./... | xargs go vet", "grep -q foo README.md", "sh scripts/x.sh /dev/nothing", "ansible-playbook --check x.yml",
 ]  # fmt: skip
 """Good ones that look like those."""
 

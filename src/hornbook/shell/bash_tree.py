@@ -11,6 +11,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from hornbook.shell.programs import names
+from hornbook.shell.wrappers import ASSIGNMENT
 
 LONGEST = 16_384
 """Bytes of a command that is looked at; tree-sitter needs seconds for longer nonsense."""
@@ -184,3 +185,11 @@ def _runs_on(node: Node) -> bool:
     start = node.start_byte
     between = (node.text[end - start : child.start_byte - start] for end, child in gaps)
     return any(b"\n" in gap.replace(b"\\\n", b"") for gap in between)
+
+
+def variables_of(node: Node) -> tuple[tuple[str, str], ...]:
+    """The variables that a command is given: assignments before it, and those of `env`."""
+    before = [(source(each.children[0]), unquoted(each.children[-1])) for each in assignments(node)]
+    given = words(node) if node.type == "command" else []
+    carried = (word.partition("=") for word in given if re.match(ASSIGNMENT, word))
+    return (*before, *((name, value) for name, _, value in carried))

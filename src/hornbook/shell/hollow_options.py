@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hornbook.shell.programs import CHECKERS, SHELLS, program_name
+from hornbook.shell.programs import CHECKERS, SHELLS, names, program_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,19 @@ _OPTIONS: dict[str, dict[str, str]] = {
     "composer": {"runs nothing": "--dry-run"},
     "cmake": {"builds nothing": "-N", "only prints": "-h"},
     "dotnet": {"runs no test": "--list-tests -t"},
-    "go": {"runs nothing": "-n", "runs no test": "-list -count=0", "only prints": "help version"},
+    "go": {
+        "runs nothing": "-n",
+        "runs no test": "-list -count=0",
+        "only prints": "help version -h",
+    },
     "bats": {"runs no test": "--count -c"},
+    "mypy": {"ignores every error": "--ignore-errors"},
+    "playwright": {"runs no test": "--list"},
+    "ansible-playbook": {"runs nothing": "--list-tasks --list-hosts --list-tags"},
+    "checkov": {"always passes": "-s"},
+    "tflint": {"always passes": "--force"},
+    "vale": {"always passes": "--no-exit"},
+    "lychee": {"only lists links": "--dump --dump-inputs"},
 }
 _OF_ANY_TOOL = {
     "passes when the script is missing": "--if-present",
@@ -115,6 +126,7 @@ _OF_ANY_TOOL = {
     "passes when no test ran": """
         --passWithNoTests --pass-with-no-tests --passWithNoTests=true
     """,
+    "runs no test": "--collect-only --co --listTests --list-tests",
     "only prints": "--help --version",
 }
 _IN_TEST_GATES: dict[str, dict[str, str]] = {
@@ -133,7 +145,12 @@ _FOR_TESTS: dict[str, dict[str, str]] = {
         """
     }
 }
-_ADDED = {"make": "MAKEFLAGS", "pytest": "PYTEST_ADDOPTS", "go": "GOFLAGS"}
+_ADDED = {
+    "make": "MAKEFLAGS",
+    "pytest": "PYTEST_ADDOPTS",
+    "go": "GOFLAGS",
+    "mvn": "MAVEN_ARGS MAVEN_OPTS",
+}
 _ALIKE = {
     "gmake": "make",
     "py.test": "pytest",
@@ -144,7 +161,7 @@ _ALIKE = {
     "pest": "phpunit",
     "simple-phpunit": "phpunit",
 }
-_NO_TEST = re.compile(r"\^?\$|\^|NONE|none|XXX|\^\$\$?|___\w*|-")
+_NO_TEST = re.compile(r"/?\^?\$/?|\^|NONE|none|XXX|\^\$\$?|___\w*|-")
 
 
 def empty_run(words: Sequence[str], gate: str, variables: Mapping[str, str]) -> Hollow | None:
@@ -152,7 +169,8 @@ def empty_run(words: Sequence[str], gate: str, variables: Mapping[str, str]) -> 
     if not words:
         return None
     tool = _ALIKE.get(program_name(words[0]), program_name(words[0]))
-    added = variables.get(_ADDED.get(tool, ""), "").split()
+    carriers = _ADDED.get(tool, "").split()
+    added = " ".join(variables.get(each, "") for each in carriers).split()
     if tool == "make" and added and re.fullmatch(r"[a-zA-Z]+", added[0]):
         added[0] = f"-{added[0]}"
     given = [*words[1:], *added]
@@ -251,10 +269,13 @@ _NOTHING: dict[str, tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]] = 
         "pre-commit": (("--files", "/dev/null", "has nothing to check"),),
         "cargo": (
             ("--cap-lints", "allow|warn", "allows what it finds"),
+            ("--skip", "", "skips every test"),
             ("-A|--allow", r"clippy::all|warnings", "allows what it finds"),
         ),
         "ansible-lint": (("-w|--warn-list", "all", "only warns"),),
-        "yamllint": (("-d|--config-data", r"\{?\s*rules:\s*\{\s*\}\s*\}?", "selects no rule"),),
+        "yamllint": (
+            ("-d|--config-data", r"\{?\s*(?:rules:\s*\{\s*\}\s*)?\}?", "selects no rule"),
+        ),
         "markdownlint": (("-i|--ignore", r"(?:\*\*/)?\*(?:\.md)?|\.", "leaves every file out"),),
         "node": (("--test-name-pattern", _NO_TEST.pattern, "selects no test"),),
         "mix": (("--exclude", "test", "leaves every test out"),),
@@ -262,6 +283,13 @@ _NOTHING: dict[str, tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]] = 
         "coverage": (("--fail-under", "0", "passes with any coverage"),),
         "gitleaks": (("--exit-code", "0", "always passes"),),
         "trivy": (("--exit-code", "0", "always passes"),),
+        "diff-cover": (("--fail-under", "0", "passes with any coverage"),),
+        "hadolint": (("--failure-threshold|-t", "none", "always passes"),),
+        "npm": (("--audit-level", "none", "always passes"),),
+        "staticcheck": (
+            ("--?fail", "|none", "always passes"),
+            ("--?checks", "none|-all", "selects no rule"),
+        ),
         "make": (("SHELL|\\.SHELLFLAGS", ".*", "runs the recipes with something else"),),
     }.items()
 }
@@ -313,6 +341,8 @@ def _found_nothing(tool: str, given: list[str]) -> Hollow | None:
         ] or [""]
         if others == [first]:
             return Hollow(f"{first} {first}", "compares something with itself", "name another")
+    if tool in SHELLS and given[-1:] == ["/dev/null"]:
+        return Hollow("/dev/null", "is a script without a command", "run a check")
     if tool in CHECKERS and "/dev/null" in given:
         before = given[given.index("/dev/null") - 1] if given[0] != "/dev/null" else ""
         looked_at = [word for word in given if not word.startswith("-") and word not in _VERBS]
@@ -323,6 +353,8 @@ def _found_nothing(tool: str, given: list[str]) -> Hollow | None:
 
 # The options behind which interpreters take a program, and the statements of one that cannot fail.
 _INLINE = {"python": "-c", "node": "-e --eval -p", "ruby": "-e", "perl": "-e", "php": "-r"}
+_ELSEWHERE = names("docker podman nerdctl kubectl ssh vagrant lxc")
+"""Programs that run a command somewhere else, which they take as their last words."""
 _IDLE = re.compile(
     r"\s*(?:pass|import [\w., ]+|from [\w.]+ import [\w, ]+|require\(?\s*[\"'][\w/.]+[\"']\)?|"
     r"(?:sys\.|process\.|os\._)?exit\(?\s*0?\s*\)?|"
@@ -333,6 +365,10 @@ _IDLE = re.compile(
 
 def _does_nothing(tool: str, given: list[str]) -> Hollow | None:
     """A program in the command itself that has nothing in it which could fail."""
+    if tool in _ELSEWHERE and len(given) > 1 and given[-1].rpartition("/")[2] in {"true", ":"}:
+        return Hollow(given[-1], "always passes", "run a check there")
+    if tool == "grep" and given[:1] == [""]:
+        return Hollow("''", "finds something in every line", "say what to find")
     options = _INLINE.get(tool.rstrip("0123456789."), "").split()
     for option, code in pairwise(given):
         if option in options and all(map(_IDLE.fullmatch, re.split(r"[;\n]", code))):
@@ -379,8 +415,12 @@ def passes_with_findings(words: Sequence[str], gate: str) -> Hollow | None:
     tool, given = program_name(words[0]), words[1:]
     if tool in SHELLS and "test" in gate.lower() and _checks_syntax(given):
         return Hollow(" ".join(words), "only reads the script and runs no test", "run the script")
+    if tool == "find" and {"-exec", "-execdir"} & set(given) and given[-1] == "+":
+        start = next(n for n, word in enumerate(given) if word in {"-exec", "-execdir"}) + 1
+        return passes_with_findings(given[start:-1], gate) if given[start:-1] else None
     verb, wanted, remedy = _FINDS.get(tool, ("", "", ""))
-    if not remedy or (verb and list(given[:1]) != [verb]):
+    bare = tool == "semgrep" and given[:1] and given[0].startswith("-")
+    if not remedy or (verb and list(given[:1]) != [verb] and not bare):
         return None
     if any(word.partition("=")[0] in wanted.split() for word in given):
         return None

@@ -301,6 +301,16 @@ TELLS = {
     "pip": names("freeze list show"),
     "composer": names("about list show"),
     "gem": names("env list"),
-    "go": names("env version"),
+    "go": names("doc env list version"),
+    "golangci-lint": names("cache completion config custom formatters help linters version"),
+    "ruff": names("clean config linter rule server version"),
+    "hatch": names("config dep env project status"),
+    "detect-secrets": names("scan"),
+    "cypress": names("cache info verify"),
+    "playwright": names("show-report"),
+    "poetry": names("about config env list search show"),
+    "uv": names("cache tree"),
+    "npm": names("config help view"),
+    "tox": names("config devenv list"),
 }
 """Verbs that only tell something, or whose failure nobody means."""

@@ -35,6 +35,7 @@ from hornbook.shell.bash_tree import (
     statements,
     substitutions,
     unquoted,
+    variables_of,
     words,
 )
 from hornbook.shell.command_kind import Inner, ProgramKind, inner_shell, kind_of, unwrapped
@@ -52,7 +53,6 @@ from hornbook.shell.player.shell_state import (
     tested,
 )
 from hornbook.shell.programs import CHECKERS, FEEDERS, PASSIVE, SHELLS, TASK_RUNNERS, program_name
-from hornbook.shell.wrappers import ASSIGNMENT
 
 MOST_STEPS = 5000
 _RUNNERS = CHECKERS | TASK_RUNNERS
@@ -376,10 +376,16 @@ class Played:
         if kind is ProgramKind.SILENT:
             self._substituted(node, shell, where)
             return 0
-        return self._asked(node, kind, where, meant)
+        return self._asked(node, kind, where, meant, exported=shell.handed_on())
 
     def _asked(
-        self, node: Node, kind: ProgramKind, where: Where, meant: list[str] | None = None
+        self,
+        node: Node,
+        kind: ProgramKind,
+        where: Where,
+        meant: list[str] | None = None,
+        *,
+        exported: tuple[tuple[str, str], ...] = (),
     ) -> int:
         """The status that the plan gives a site; 0 where nothing that it could say is heard."""
         meant = meant or [source(node)]
@@ -391,7 +397,7 @@ class Played:
             kind = ProgramKind.QUESTION
         if where.quiet and (kind is ProgramKind.QUESTION or name in PASSIVE):
             return 0
-        variables = _variables(node)
+        variables = (*exported, *variables_of(node))
         site = Site(
             source(node), node.start_byte, self._script, tuple(meant), kind, node, variables, usual
         )
@@ -500,8 +506,11 @@ class Played:
         """Several assignments; those of `export` and its like have a status that nobody sees."""
         declared = node.type == "declaration_command"
         around = replace(where, tested=where.tested or declared)
+        exports = declared and source(node).startswith("export")
         for each in assignments(node):
             self._assigned(each, shell, around)
+            if exports:
+                shell.exported.add(source(each.children[0]))
         return 0
 
     def _substituted(self, node: Node, shell: Shell, where: Where) -> int:
@@ -543,14 +552,6 @@ class Played:
         "declaration_command": _all_assigned,
         "command": _command,
     }
-
-
-def _variables(node: Node) -> tuple[tuple[str, str], ...]:
-    """The variables that a command is given: assignments before it, and those of `env`."""
-    before = [(source(each.children[0]), unquoted(each.children[-1])) for each in assignments(node)]
-    given = words(node) if node.type == "command" else []
-    carried = (word.partition("=") for word in given if re.match(ASSIGNMENT, word))
-    return (*before, *((name, value) for name, _, value in carried))
 
 
 def _is_mild(kind: ProgramKind, name: str, where: Where) -> bool:

@@ -62,6 +62,7 @@ class Shell:
     loops: int = 0
     calls: int = 0
     values: dict[str, str | None] = field(default_factory=dict)
+    exported: set[str] = field(default_factory=set)
     functions: dict[str, Node] = field(default_factory=dict)
     traps: dict[str, str] = field(default_factory=dict)
     jobs: dict[str, int] = field(default_factory=dict)
@@ -76,6 +77,11 @@ class Shell:
         """Every variable, with the status of the last command as `?`."""
         self.values["?"] = str(self.last)
         return self.values
+
+    def handed_on(self) -> tuple[tuple[str, str], ...]:
+        """The variables that the script exports, and whose values are known."""
+        known = ((name, self.values.get(name)) for name in sorted(self.exported))
+        return tuple((name, value) for name, value in known if value is not None)
 
     def resolved(self, given: list[str]) -> list[str]:
         """The words with a name put in that the script itself gave."""
@@ -102,7 +108,13 @@ class Shell:
 
     def copy(self) -> Shell:
         """The state of a subshell, which has no traps of its own."""
-        return replace(self, values=dict(self.values), functions=dict(self.functions), traps={})
+        return replace(
+            self,
+            values=dict(self.values),
+            exported=set(self.exported),
+            functions=dict(self.functions),
+            traps={},
+        )
 
 
 @dataclass(frozen=True, slots=True)
