@@ -525,6 +525,18 @@ def test_a_plans_branch_survives_a_stale_lock(root: Path) -> None:
     assert branch_tip(root, "hornbook/auth") == commit
 
 
+def test_locks_that_killed_processes_left_beside_names_of_ours_go(root: Path) -> None:
+    trees = TaskWorktrees(root, lambda _path: False)
+    begun = trees.begin("auth")
+    place = root / ".git/refs/hornbook/begin"
+    for name in ("auth", "other"):
+        (place / f"{name}.lock").touch()
+    commit = work(root, "1", {"one.py": "1\n"})
+    trees.begin_at("auth", commit)
+    assert git(root, "rev-parse", "refs/hornbook/begin/auth") == commit != begun
+    assert not list((root / ".git").rglob("*.lock"))
+
+
 def test_a_plans_branch_that_is_checked_out_is_left_alone(root: Path) -> None:
     git(root, "checkout", "-q", "-b", "hornbook/auth")
     base = git(root, "rev-parse", "HEAD")

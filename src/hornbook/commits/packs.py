@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbook.commits.git import has_commit, run
-from hornbook.commits.writer import attempt, write
+from hornbook.commits.writer import attempt, name_commit, write
 from hornbook.errors import UsageError
 
 UNPACKED = 1_000_000
@@ -69,15 +69,6 @@ def require_whole(root: Path, commit: str) -> None:
     if answer.returncode or not has_commit(root, commit):
         said = answer.stderr.decode("utf-8", "replace").strip() or "it is not there"
         raise UsageError(f"commit {commit[:12]} was taken over, but not whole: {said}")
-
-
-def name_commit(root: Path, name: str, commit: str) -> None:
-    """Give a commit a name of ours, whatever had it before.
-
-    Raises:
-        UsageError: Git refused.
-    """
-    write(root, "update-ref", name, commit)
 
 
 def remote_tips(root: Path, remote: str) -> list[str]:

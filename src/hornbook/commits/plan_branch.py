@@ -1,8 +1,7 @@
 """The branch of a plan's approved work: what it holds, and how further work comes onto it."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +9,8 @@ from hornbook.commits.change import Touched, changed_names, touched
 from hornbook.commits.git import entries_of, is_ancestor
 from hornbook.commits.writer import (
     Conflict,
+    alone,
     branch_tip,
-    common_folder,
     is_checked_out,
     make_commit,
     merged,
@@ -19,7 +18,7 @@ from hornbook.commits.writer import (
     move_branch,
     write,
 )
-from hornbook.disk import locked, temporary_folder
+from hornbook.disk import temporary_folder
 
 BRANCHES = "hornbook/"
 
@@ -119,7 +118,7 @@ def land(
         UsageError: The branch is checked out somewhere, or git refused.
     """
     branch = branch_of(slug)
-    with _alone(root):
+    with alone(root, "branches"):
         tip = branch_tip(root, branch)
         if tip is None or tip == base or is_ancestor(root, tip, approved):
             to = approved
@@ -133,15 +132,6 @@ def land(
         if to != tip:
             move_branch(root, branch, to, tip)
     return to
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """One process at a time moves branches of ours; a killed one holds nobody up."""
-    folder = common_folder(root) / "hornbook"
-    folder.mkdir(exist_ok=True)
-    with locked(folder / "branches"):
-        yield
 
 
 def merge_onto(root: Path, tip: str, work: str, base: str, message: str) -> MergedWork:

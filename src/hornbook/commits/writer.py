@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hornbook.commits.commit import commit_at
 from hornbook.commits.git import blobs, commit, once, prefix_of, run, whereabouts
-from hornbook.disk import temporary_folder
+from hornbook.disk import locked, temporary_folder
 from hornbook.errors import UsageError
 
 NAME, MAIL = "Hornbook", "hornbook@localhost"
@@ -286,6 +286,29 @@ def move_branch(root: Path, branch: str, to: str, before: str | None) -> None:
     lock = common_folder(root) / f"{name}.lock"
     lock.unlink(missing_ok=True)
     write(root, "update-ref", "-m", "hornbook", name, to, before or "0" * len(to))
+
+
+def name_commit(root: Path, name: str, commit: str, before: str | None = None) -> None:
+    """Give a commit a name of ours, whatever had it, or with `before` only if that had it.
+
+    Locks that a killed process of ours left beside it are taken away.
+
+    Raises:
+        UsageError: It had another commit, or git refused.
+    """
+    with alone(root, "names"):
+        for left in (common_folder(root) / name).parent.glob("*.lock"):
+            left.unlink(missing_ok=True)
+        write(root, "update-ref", name, commit, *([] if before is None else [before]))
+
+
+@contextmanager
+def alone(root: Path, over: str) -> Iterator[None]:
+    """One process at a time does this to a repository; a killed one holds nobody up."""
+    folder = common_folder(root) / "hornbook"
+    folder.mkdir(exist_ok=True)
+    with locked(folder / over):
+        yield
 
 
 def is_checked_out(root: Path, branch: str) -> bool:

@@ -7,7 +7,6 @@ from hashlib import sha256
 from pathlib import Path
 
 from hornbook.commits.git import commit, is_ancestor
-from hornbook.commits.packs import name_commit
 from hornbook.commits.plan_branch import BranchMoved, MergedWork, branch_of
 from hornbook.commits.writer import (
     branch_tip,
@@ -15,6 +14,7 @@ from hornbook.commits.writer import (
     common_folder,
     identity,
     move_branch,
+    name_commit,
 )
 from hornbook.disk import locked, now
 from hornbook.errors import EventLogError, UsageError

@@ -14,7 +14,7 @@ from hornbook.commits.plan_branch import (
     merge_onto,
     start_of,
 )
-from hornbook.commits.writer import Conflict, make_commit, write
+from hornbook.commits.writer import Conflict, make_commit, name_commit
 from hornbook.errors import UsageError
 from hornbook.loop.protocol import ApprovedWork, WorktreeSnapshot
 
@@ -44,7 +44,7 @@ class TaskWorktrees:
     def begin_at(self, plan: str, commit: str) -> None:
         """Have a plan's work begin with a commit."""
         if self._begun.get(plan) != commit:
-            write(self._root, "update-ref", f"refs/hornbook/begin/{plan}", commit)
+            name_commit(self._root, f"refs/hornbook/begin/{plan}", commit)
             self._begun[plan] = commit
 
     def begin_anew(self, plan: str) -> str:
@@ -62,7 +62,7 @@ class TaskWorktrees:
         known = git.run(self._root, "rev-parse", "--verify", "-q", name)
         if known.returncode:
             here = git.commit(self._root, "HEAD")
-            write(self._root, "update-ref", name, here, "0" * len(here))
+            name_commit(self._root, name, here, "0" * len(here))
             return here
         return known.stdout.decode("ascii").strip()
 
@@ -143,7 +143,7 @@ class TaskWorktrees:
 
     def _keep(self, plan: str, commit: str) -> None:
         """Name a commit that reviews and events cite: git would throw it away some day."""
-        write(self._root, "update-ref", f"refs/hornbook/attempts/{plan}/{commit}", commit)
+        name_commit(self._root, f"refs/hornbook/attempts/{plan}/{commit}", commit)
 
     def _sealed(self, found: worktrees.Worktree) -> Mapping[str, str]:
         return sealing.seal(self._root, found.administration, found.path / ".git")
