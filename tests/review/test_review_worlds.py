@@ -53,7 +53,6 @@ STUMBLED = {
     ("f-warnings-only", "pinned"),
     ("f-tools", "returned, search"),
     # They leave out code that the rule names, a function, or a line like the one they quote.
-    ("d-react", "the clean up"),
     ("k8s", "image with a colon only"),
     ("e-comment-evidence", "the field"),
     ("e-comment-evidence", "the field, not HashMap"),

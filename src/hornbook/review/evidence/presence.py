@@ -7,7 +7,7 @@ it must be there. Nothing of this depends on what a rule is about.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -94,7 +94,10 @@ def _plain(text: str) -> str:
 
 Line = tuple[str, int]
 A_TEST = "a test"
+_TEST_INSIDE = re.compile(r"\s*(?:#\[(?:\w+::)*(?:test\b|cfg\(test\)\])|unittest\b|test \")")
+"""A line that begins a test in the very file that it tests, as in Rust, D and Zig."""
 _LONGEST = 600
+_THIRD = 3
 _SHORTEST = 3
 _CODE = re.compile("\ue000(\\d+)\ue001")
 _ASKS = re.compile(
@@ -119,6 +122,7 @@ _NOT_FORBIDDEN = re.compile(
 )
 _FILE = re.compile(r"(?![\d.]+$)[\w*/-]*[._*/][\w*/.-]*\.[a-z]\w{0,4}|[\w.-]+/")
 _NAME = re.compile(r"[A-Za-z_$][\w$-]*")
+_CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _REMOVED = (
     r"(?:(?:delet|remov|drop|weaken|disabl|renam|reus|entfern|supprim|elimin|borr)\w*|gelöscht)"
@@ -214,18 +218,22 @@ def parts_of(text: str) -> list[str]:
 
 
 def shows(code: str, reviewed: Reviewed, line: Line) -> bool:
-    """Whether a line has some code, or a name with the same words."""
+    """Whether a line has some code, or names with the same words: its own, and of calls inside."""
     path, number = line
     lines = reviewed.code_of(path)
     if has_code(code, lines, number):
         return True
-    names = _NAME.findall(code.partition("(")[0])
+    own, _, inside = code.partition("(")
+    names = [*_NAME.findall(own)[-1:], *_CALLED.findall(inside)]
     if not names or number > len(lines.raw):
         return False
-    wanted, there = parts_of(names[-1]), parts_of(lines.raw[number - 1])
-    return bool(wanted) and any(
-        there[at : at + len(wanted)] == wanted for at in range(len(there) - len(wanted) + 1)
-    )
+    there = parts_of(lines.raw[number - 1])
+    return all(_in_a_row(parts_of(each), there) for each in names)
+
+
+def _in_a_row(wanted: Sequence[str], there: Sequence[str]) -> bool:
+    places = range(len(there) - len(wanted) + 1)
+    return bool(wanted) and any(there[at : at + len(wanted)] == wanted for at in places)
 
 
 def is_of(name: str, path: str) -> bool:
@@ -243,7 +251,7 @@ def concerned(
 ) -> Iterator[Demand]:
     """The demands of a rule, without those for code that the change does not have.
 
-    With `near` those that name no such code are left out too, where no added line has a word of
+    With `near` those that name no such code are left out too, where no added line has words of
     theirs, and nothing but a test is asked for.
     """
     for demand in demands(text):
@@ -259,7 +267,18 @@ def concerned(
 def _is_near(demand: Demand, added: Collection[Line], reviewed: Reviewed) -> bool:
     said = stems_of(demand.said)
     lines = (reviewed.code_of(path).told[number - 1] for path, number in added)
-    return demand.test or any(not said.isdisjoint(stems_of(line)) for line in lines)
+    return demand.test or any(_shares(said, line, well=True) for line in lines)
+
+
+def _has_test_inside(added: Iterable[Line], reviewed: Reviewed) -> bool:
+    told = (reviewed.code_of(path).told[number - 1] for path, number in added)
+    return any(map(_TEST_INSIDE.match, told))
+
+
+def _shares(said: Collection[str], line: str, *, well: bool) -> bool:
+    """Whether a line has a word of a sentence; `well` if two, or a third of those that it has."""
+    common = len(stems_of(line).intersection(said))
+    return common > 0 and (not well or common > 1 or _THIRD * common >= len(said))
 
 
 def missing(
@@ -280,7 +299,7 @@ def missing(
         for name in demand.files:
             if not any(is_of(name, path) for path in paths):
                 return f"`{name}`"
-        if demand.test and not any(map(is_test, paths)):
+        if demand.test and not (any(map(is_test, paths)) or _has_test_inside(added, reviewed)):
             return A_TEST
         lines = (*added, *(line for line in seen if line[0] in reviewed.files))
         lost = [code for code in demand.codes if not _is_shown(code, lines, reviewed)]
@@ -336,27 +355,32 @@ def answers_elsewhere(text: str, named: Collection[str]) -> bool:
     )
 
 
-def weakened(text: str, paths: Iterable[str], reviewed: Reviewed) -> tuple[str, str] | None:
+def weakened(
+    text: str, paths: Iterable[str], reviewed: Reviewed, *, well: bool = False
+) -> tuple[str, str] | None:
     """A line that is gone, that a rule which asks for something speaks of, and its file.
 
-    A line that stands elsewhere now, or has a successor with most of its words, is not gone.
+    It speaks of a line by code or a word, `well` by two or more. A line that stands
+    elsewhere now, or has a successor with most of its words, is not gone.
     """
     asked = demands(text)
-    said = {stem for each in asked for stem in stems_of(each.said)}
+    said = [stems for each in asked if (stems := stems_of(each.said))]
     codes = [code.partition("(")[0] for each in asked for code in (*each.codes, *each.about)]
     keeps = _KEEPS.search(text) is not None
     removed = [
         (path, line)
         for path in (paths if said or codes or keeps else ())
         for line in (reviewed.files[path].removed if path in reviewed.files else ())
-        if keeps or said & stems_of(line) or any(code in line for code in codes if code)
+        if keeps
+        or any(_shares(each, line, well=well) for each in said)
+        or any(code in line for code in codes if code)
     ]
     successors = [set(parts_of(each)) for each in reviewed.gained()] if removed else []
     for path, line in removed:
-        words = set(parts_of(line))
+        held = set(parts_of(line))
         lines = CodeLines(path, [line])
         if not keeps and any(offence(ban, lines, 1) is not None for ban in _named(text)):
             continue  # what a rule is against may go
-        if len(words) > 1 and not any(2 * len(words & each) > len(words) for each in successors):
+        if len(held) > 1 and not any(2 * len(held & each) > len(held) for each in successors):
             return path, line
     return None

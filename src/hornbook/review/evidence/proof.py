@@ -7,6 +7,7 @@ others that look like it nor for a function that nobody cited. What cites everyt
 places of at most forty lines is past all of this: then it can only be a lie about these very lines.
 """
 
+import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
@@ -132,14 +133,28 @@ def kind_of_line(line: str) -> str:
 def unseen_twin(
     quoted: Iterable[Line], added: Iterable[Line], seen: Collection[Line], reviewed: Reviewed
 ) -> str:
-    """The first added line that is just like one that is quoted and is not in view."""
+    """The first added line that is just like one that is quoted and is not in view.
+
+    One that was there before but for what ends it is not new.
+    """
     kinds = {(path, _kind(path, number, reviewed)) for path, number in quoted}
     for path, number in added:
-        if (path, number) not in seen:
+        if (path, number) not in seen and not _was_there(path, number, reviewed):
             kind = _kind(path, number, reviewed)
             if kind[0] and (path, kind) in kinds:
                 return f"{path}:{number}"
     return ""
+
+
+def _was_there(path: str, number: int, reviewed: Reviewed) -> bool:
+    now = reviewed.lines(path, old=False)
+    line = now[number - 1]
+    before = [each for each in reviewed.lines(path, old=True) if _unended(each) == _unended(line)]
+    return any(each not in now for each in before)
+
+
+def _unended(line: str) -> str:
+    return line.strip().rstrip(",;")
 
 
 def _kind(path: str, number: int, reviewed: Reviewed) -> tuple[str, int]:
@@ -251,7 +266,7 @@ class Proof:
         if self._entry.status is Status.NOT_APPLICABLE:
             yield self._waved_away()
             return
-        yield self._gone()
+        yield self._gone(well=True)
         if not self._added:
             return
         asked = missing(self._rule, self._whole, self._seen, self._reviewed, near=True)
@@ -334,8 +349,21 @@ class Proof:
         return set(self._cited(LONGEST_RANGE)) | self._in_ticks(self._whole)
 
     def _spoken(self, lines: Lines) -> Lines:
-        """Those of some lines that the answer quotes, cites closely, or has a piece of in ticks."""
-        return lines & {*self._cited(IN_VIEW), *self._between()} | self._in_ticks(lines)
+        """Those of some lines that the answer quotes, cites closely, or has a piece of in ticks;
+        of what opens a block that the rule says it holds in, those into which it looks.
+        """
+        near = {*self._cited(IN_VIEW), *self._between(), *self._entered}
+        return lines & near | self._in_ticks(lines)
+
+    @cached_property
+    def _entered(self) -> Lines:
+        found = (
+            each
+            for code, lines in naming(self._rule, self._added, self._reviewed)
+            if self._is_place(code)
+            for each in lines
+        )
+        return set(filter(self._is_looked_into, found))
 
     def _between(self) -> Iterator[Line]:
         """The lines between two that are quoted and stand close together."""
@@ -390,9 +418,9 @@ class Proof:
             return ""
         return f"the line {_shown(min(lines))} has a word of the rule: say why it does not apply"
 
-    def _gone(self) -> str:
+    def _gone(self, *, well: bool = False) -> str:
         """What the rule speaks of and the change takes away, if the answer says nothing of it."""
-        lost = weakened(self._rule, self._unit.bound, self._reviewed)
+        lost = weakened(self._rule, self._unit.bound, self._reviewed, well=well)
         old = {place.path for place in self._resolved.places if place.old}
         if lost is None or lost[0] in old | set(self._resolved.files):
             return ""
@@ -405,10 +433,30 @@ class Proof:
         for code, lines in naming(self._rule, self._added, self._reviewed):
             if forbidden is not None and code not in forbidden:
                 continue
-            spoken = lines & self._seen or numbers & {number for _, number in lines}
-            if not spoken and squeezed(code) not in said:
+            if lines & self._seen or numbers & {number for _, number in lines}:
+                continue
+            harmless = self._is_place(code) or code not in forbidden_code(self._rule)
+            if harmless and any(map(self._is_looked_into, lines)):
+                continue
+            if squeezed(code) not in said:
                 return f"it does not speak of {_shown(min(lines))}, which has `{code}`"
         return ""
+
+    def _is_place(self, code: str) -> bool:
+        """Whether a rule says by a piece of code where something holds."""
+        inside = r"\b(?:in|inside|within)\s+(?:of\s+)?(?:an?\s+|the\s+|every\s+)?"
+        return re.search(rf"{inside}`{re.escape(code)}`", self._rule) is not None
+
+    def _is_looked_into(self, head: Line) -> bool:
+        """Whether a line is in view of the block that another opens."""
+        path, first = head
+        lines = self._reviewed.lines(path, old=False)
+        depth = _depth(lines[first - 1])
+        inside = itertools.takewhile(
+            lambda number: not lines[number - 1].strip() or _depth(lines[number - 1]) > depth,
+            range(first + 1, len(lines) + 1),
+        )
+        return any((path, number) in self._seen for number in inside)
 
     def _admitted(self) -> str:
         """What the answer itself says against its `passed`."""
@@ -488,7 +536,14 @@ class Proof:
 
     def _unseen_twin(self) -> str:
         added = [each for path in self._own_files for each in self._reviewed.added(path)]
-        twin = unseen_twin(self._cited(EACH_FOR_ITSELF), added, self._seen, self._reviewed)
+        asked = {squeezed(code) for each in demands(self._rule) for code in each.codes}
+        # What is nothing but the code that is asked for needs no other line to be so too.
+        cited = [
+            (path, number)
+            for path, number in self._cited(EACH_FOR_ITSELF)
+            if squeezed(_unended(self._reviewed.lines(path, old=False)[number - 1])) not in asked
+        ]
+        twin = unseen_twin(cited, added, self._seen, self._reviewed)
         return f"the line {twin} looks like what is cited, and is not cited" if twin else ""
 
     def _nothing_new(self) -> str:
