@@ -435,8 +435,7 @@ class Proof:
                 continue
             if lines & self._seen or numbers & {number for _, number in lines}:
                 continue
-            harmless = self._is_place(code) or code not in forbidden_code(self._rule)
-            if harmless and any(map(self._is_looked_into, lines)):
+            if lines & self._entered or self._is_kept_inside(code, lines):
                 continue
             if squeezed(code) not in said:
                 return f"it does not speak of {_shown(min(lines))}, which has `{code}`"
@@ -447,8 +446,19 @@ class Proof:
         inside = r"\b(?:in|inside|within)\s+(?:of\s+)?(?:an?\s+|the\s+|every\s+)?"
         return re.search(rf"{inside}`{re.escape(code)}`", self._rule) is not None
 
+    def _is_kept_inside(self, code: str, heads: Lines) -> bool:
+        """Whether a block is opened by code that a rule asks something of, and shows it in view."""
+        asked = [
+            each for demand in demands(self._rule) if code in demand.about for each in demand.codes
+        ]
+        seen = [line for head in heads for line in self._seen_inside(head)]
+        return any(shows(each, self._reviewed, line) for each in asked for line in seen)
+
     def _is_looked_into(self, head: Line) -> bool:
-        """Whether a line is in view of the block that another opens."""
+        return next(self._seen_inside(head), None) is not None
+
+    def _seen_inside(self, head: Line) -> Iterator[Line]:
+        """The lines in view of the block that a line opens."""
         path, first = head
         lines = self._reviewed.lines(path, old=False)
         depth = _depth(lines[first - 1])
@@ -456,7 +466,7 @@ class Proof:
             lambda number: not lines[number - 1].strip() or _depth(lines[number - 1]) > depth,
             range(first + 1, len(lines) + 1),
         )
-        return any((path, number) in self._seen for number in inside)
+        return (line for number in inside if (line := (path, number)) in self._seen)
 
     def _admitted(self) -> str:
         """What the answer itself says against its `passed`."""
