@@ -272,6 +272,8 @@ def _print_refusal(found: "Context", names: "Mapping[str, str]") -> None:
         lines += seen.prose(f"  group {number}: {', '.join(group)}")
     for number, ids in enumerate(found.passes, 1):
         lines += seen.prose(f"  pass {number}: {', '.join(names[each] for each in ids)}")
+    if found.passes:
+        lines += seen.prose("--passes makes a packet of each of these.")
     write_lines(lines)
 
 
