@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hornbook.errors import EventLogError, UsageError
 from hornbook.loop.engine.workers import connect, database_url
 from hornbook.plans import log as log_module
+from hornbook.plans.databases.database import write_ahead
 from hornbook.plans.events import (
     SCHEMA,
     Data,
@@ -418,6 +419,30 @@ def test_machines_that_meet_at_an_empty_database_all_find_their_tables(
         log = log_in(folders[0], database=url)
         assert log.plans() == []
         log.close()
+
+
+def test_a_database_that_somebody_is_making_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "engine.db"
+    writer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    writer.execute("BEGIN IMMEDIATE")
+    refused: list[str] = []
+
+    class Refused(sqlite3.Connection):
+        def execute(self, *arguments: Any) -> sqlite3.Cursor:
+            try:
+                return super().execute(*arguments)
+            except sqlite3.OperationalError as problem:
+                refused.append(str(problem))
+                if len(refused) == 3:
+                    writer.execute("COMMIT")
+                raise
+
+    reader = sqlite3.connect(path, factory=Refused)
+    write_ahead(reader)
+    assert refused == ["database is locked"] * 3
+    assert reader.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    reader.close()
+    writer.close()
 
 
 def appended(log: EventLog, *numbers: int) -> None:

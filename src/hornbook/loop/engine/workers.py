@@ -19,6 +19,7 @@ import sqlalchemy as sql
 
 from hornbook.disk import lock
 from hornbook.errors import DatabaseFailed, EngineError, PlanHeld
+from hornbook.plans.databases.database import BUSY_SECONDS, write_ahead
 from hornbook.plans.databases.shared_database import (
     DATABASE_TIME,
     ClosingPool,
@@ -31,7 +32,6 @@ from hornbook.plans.databases.shared_database import (
 from hornbook.version import __version__
 
 FILE = "engine.db"
-BUSY_SECONDS = 30
 
 _TABLES = sql.MetaData()
 
@@ -200,7 +200,7 @@ def clock(engine: sql.Engine) -> "sql.ColumnElement[float]":
 
 def _on_connect(connection: Any, _record: object) -> None:  # the driver's own type
     connection.isolation_level = None  # the driver begins no transaction behind our back
-    connection.execute("PRAGMA journal_mode=WAL")
+    write_ahead(connection)
 
 
 def _on_begin(connection: sql.Connection) -> None:

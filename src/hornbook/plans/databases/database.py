@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from hornbook.errors import DatabaseAway, DatabaseFailed, KeyTaken
 
 BUSY_SECONDS = 30
+_BUSY_PAUSE = 0.01
 SQLITE_NAMES = frozenset({"sqlite", "sqlite+pysqlite"})
 
 # What the disk, a limit or a right keeps us from; SQLite's primary result codes.
@@ -159,12 +160,32 @@ class SqliteDatabase:
                 self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
             try:
-                connection.execute("PRAGMA journal_mode=WAL")
+                write_ahead(connection)
                 connection.execute("PRAGMA synchronous=FULL")
             except sqlite3.Error:
                 connection.close()
                 raise
             return connection
+
+
+def write_ahead(connection: sqlite3.Connection) -> None:
+    """Have a database of SQLite write ahead, so that readers wait for nobody.
+
+    Where somebody writes to one that does not yet, SQLite refuses that at once instead of waiting.
+
+    Raises:
+        sqlite3.Error: It cannot, or others wrote for too long.
+    """
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_BUSY_PAUSE)
+        else:
+            return
 
 
 class SqliteTransaction:
